@@ -1,0 +1,44 @@
+import type { OnTimeout } from './configuration.ts'
+import type { Operation } from './operation.ts'
+
+/** One sidecar of a tier, as people are shown it. */
+export interface PlannedSidecar {
+  readonly name: string
+  /** The resolved check in the annotation's grammar, or `none` where there is nothing to wait for. */
+  readonly check: string
+  /** Milliseconds; absent where nothing is waited for or the check bounds itself. */
+  readonly timeout?: number
+  readonly onTimeout?: OnTimeout
+}
+export type Tiers = readonly (readonly PlannedSidecar[])[]
+
+/**
+ * What happens to a pod, decided before any review is written. The verdicts are the ones `/preview` shows.
+ * `reasons` are for people, one sentence each. `warnings` come worst first, each at most 256 characters.
+ */
+export type Decision =
+  /** Nothing asked for, opted out, or not ours to touch. */
+  | { readonly verdict: 'skipped'; readonly reasons: readonly string[]; readonly warnings: readonly string[] }
+  /** Already as it should be. */
+  | {
+      readonly verdict: 'unchanged'
+      readonly reasons: readonly string[]
+      readonly warnings: readonly string[]
+      readonly tiers: Tiers
+    }
+  | {
+      readonly verdict: 'patched'
+      readonly reasons: readonly string[]
+      readonly warnings: readonly string[]
+      readonly tiers: Tiers
+      /** Never empty. */
+      readonly patch: readonly Operation[]
+    }
+  /** The problems are `reasons`: all of them, each naming its annotation or field. */
+  | { readonly verdict: 'refused'; readonly reasons: readonly string[]; readonly warnings: readonly string[] }
+
+/** What is known of a pod beside its manifest. */
+export interface Surroundings {
+  /** A Job makes the pod; the pod's own ownerReferences say so too. */
+  readonly job: boolean
+}

@@ -1,0 +1,13 @@
+/** Any value JSON can hold. `bigint` stands for an integer that a JavaScript number can't hold (previews read those losslessly). */
+export type Json = string | number | bigint | boolean | null | readonly Json[] | { readonly [key: string]: Json }
+
+/** The operations of JSON Patch (RFC 6902) that we write. Paths and `from` are JSON Pointers. */
+export type Operation =
+  | { readonly op: 'add'; readonly path: string; readonly value: Json }
+  | { readonly op: 'remove'; readonly path: string }
+  | { readonly op: 'move'; readonly from: string; readonly path: string }
+
+/** A JSON Pointer (RFC 6901) to a path of keys and indices. */
+export function pointer(...path: readonly (string | number)[]): string {
+  return path.map((token) => `/${String(token).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}
