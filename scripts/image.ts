@@ -1,0 +1,132 @@
+/**
+ * A container image as a tarball, without a container engine: an OCI layout that `docker load` understands as well.
+ * The same files give the same bytes.
+ *
+ *     node scripts/image.ts OUT.tar docker.io/NAME:TAG ['{"Entrypoint":["/x"]}'] FILE:/path … TARGET@/link …
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path/posix'
+import { pathToFileURL } from 'node:url'
+
+/** What the image's process gets, in the words of the OCI image configuration. */
+export type Config = { Entrypoint?: string[]; Cmd?: string[]; User?: string; Env?: string[]; WorkingDir?: string }
+
+/** One entry of the root file system, by absolute path. Folders above it come by themselves, with mode 0755. */
+export type Entry =
+  | { path: string; data: Uint8Array; mode?: number }
+  | { path: string; link: string }
+  | { path: string; folder: true; mode?: number }
+
+/**
+ * The image's tarball.
+ * @param name with registry and tag (`docker.io/sidecar-first/waiter:0.1.0`), as the kubelet normalises it
+ * @param architecture as Go names it
+ */
+export function buildImage({
+  name,
+  architecture,
+  config,
+  entries,
+}: {
+  name: string
+  architecture: string
+  config: Config
+  entries: readonly Entry[]
+}): Uint8Array {
+  const layer = tar(withParents(entries))
+  const configuration = json({
+    architecture,
+    os: 'linux',
+    config,
+    rootfs: { type: 'layers', diff_ids: [`sha256:${sha256(layer)}`] },
+  })
+  const manifest = json({
+    schemaVersion: 2,
+    mediaType: 'application/vnd.oci.image.manifest.v1+json',
+    config: descriptor('application/vnd.oci.image.config.v1+json', configuration),
+    layers: [descriptor('application/vnd.oci.image.layer.v1.tar', layer)],
+  })
+  const index = json({
+    schemaVersion: 2,
+    manifests: [
+      {
+        ...descriptor('application/vnd.oci.image.manifest.v1+json', manifest),
+        platform: { architecture, os: 'linux' },
+        annotations: { 'io.containerd.image.name': name },
+      },
+    ],
+  })
+  const dockers = json([{ Config: blob(configuration), RepoTags: [name], Layers: [blob(layer)] }])
+  return tar([
+    ...[layer, configuration, manifest].map((data) => ({ path: blob(data), data, mode: 0o644 })),
+    { path: 'oci-layout', data: json({ imageLayoutVersion: '1.0.0' }), mode: 0o644 },
+    { path: 'index.json', data: index, mode: 0o644 },
+    { path: 'manifest.json', data: dockers, mode: 0o644 },
+  ])
+}
+
+const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
+const sha256 = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex')
+const blob = (data: Uint8Array): string => `blobs/sha256/${sha256(data)}`
+const descriptor = (mediaType: string, data: Uint8Array) => ({
+  mediaType,
+  digest: `sha256:${sha256(data)}`,
+  size: data.length,
+})
+
+function withParents(entries: readonly Entry[]): Entry[] {
+  const all = new Map<string, Entry>()
+  const add = (entry: Entry): void => {
+    const above = dirname(entry.path)
+    if (above !== '/' && !all.has(above)) add({ path: above, folder: true })
+    all.set(entry.path, entry)
+  }
+  for (const entry of entries) add(entry)
+  return [...all.values()]
+}
+
+/** POSIX ustar, owned by root, at the epoch. */
+function tar(entries: readonly Entry[]): Uint8Array {
+  const blocks: Uint8Array[] = []
+  for (const entry of entries) {
+    const data = 'data' in entry ? entry.data : new Uint8Array()
+    blocks.push(header(entry, data.length), data, new Uint8Array(-data.length & 511))
+  }
+  return Buffer.concat([...blocks, new Uint8Array(1024)])
+}
+
+function header(entry: Entry, size: number): Uint8Array {
+  const block = Buffer.alloc(512)
+  const path = entry.path.replace(/^\//, '')
+  const link = 'link' in entry ? entry.link : ''
+  if (Buffer.byteLength(path) > 100 || Buffer.byteLength(link) > 100) throw new Error(`too long for ustar: ${path}`)
+  const mode = 'mode' in entry && entry.mode !== undefined ? entry.mode : 0o755
+  const octal = (value: number, width: number): string => `${value.toString(8).padStart(width - 1, '0')}\0`
+  block.write(path, 0)
+  block.write(octal(mode, 8) + octal(0, 8) + octal(0, 8) + octal(size, 12) + octal(0, 12), 100)
+  block.write(`        ${'link' in entry ? 2 : 'folder' in entry ? 5 : 0}`, 148)
+  block.write(link, 157)
+  block.write('ustar\x0000', 257)
+  const sum = block.reduce((total, byte) => total + byte, 0)
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  return block
+}
+
+const GO_ARCHITECTURE: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
+
+function main([out, name, ...rest]: string[]): void {
+  if (!out || !name) throw new Error("usage: node scripts/image.ts OUT.tar NAME ['CONFIG JSON'] FILE:/path … TARGET@/link …")
+  const config: Config = rest[0]?.startsWith('{') ? JSON.parse(rest.shift() ?? '') : {}
+  const entries = rest.map((word): Entry => {
+    const [, from, kind, path] = /^(.+)([:@])(\/.+)$/.exec(word) ?? []
+    if (!from || !path) throw new Error(`'${word}' is neither FILE:/path nor TARGET@/link`)
+    return kind === '@' ? { path, link: from } : { path, data: readFileSync(from) }
+  })
+  const architecture = process.env['GOARCH'] ?? GO_ARCHITECTURE[process.arch] ?? process.arch
+  // Renamed into place: a reader never sees half an image.
+  writeFileSync(`${out}.partial`, buildImage({ name, architecture, config, entries }))
+  renameSync(`${out}.partial`, out)
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) main(process.argv.slice(2))
