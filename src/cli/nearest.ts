@@ -1,0 +1,20 @@
+/** The choice that takes the fewest typing mistakes to become `text`, or undefined where all are far off. */
+export function nearest(text: string, choices: readonly string[]): string | undefined {
+  const scored = choices.map((choice) => ({ choice, distance: distance(text, choice) }))
+  const [best] = scored.sort((a, b) => a.distance - b.distance)
+  return best !== undefined && best.distance <= Math.max(2, best.choice.length / 3) ? best.choice : undefined
+}
+
+// Levenshtein's, a row at a time.
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (const [line, letter] of Array.from(from.slice(0, 64)).entries()) {
+    const next = [line + 1]
+    for (const [column, other] of Array.from(to).entries()) {
+      const replaced = (row[column] ?? 0) + (letter === other ? 0 : 1)
+      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[to.length] ?? 0
+}

@@ -1,0 +1,86 @@
+#!/usr/bin/env node
+// No static imports: an old Node must get as far as the line that says what is wrong, and a command loads only what it needs.
+import type { Command, ExitCode } from './cli/command.ts'
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major < 22 || (major === 22 && minor < 19)) {
+  process.stderr.write(`sidecar-first needs Node.js 22.19 or newer; this is ${process.versions.node}\n`)
+  process.exit(1)
+}
+
+const commands: Readonly<Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>> = {
+  serve: {
+    summary: 'answer admission requests and previews',
+    load: () => import('./cli/serve.ts').then(({ serve }) => serve),
+  },
+}
+
+const help = `Has a pod's sidecars ready before its app starts.
+
+Usage: sidecar-first COMMAND [flags]
+
+${Object.entries(commands)
+  .map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}\n`)
+  .join('')}
+  --help, --version; each command has its own --help
+`
+
+async function main([name, ...args]: readonly string[]): Promise<ExitCode> {
+  const { stdin, stdout, stderr } = process
+  if (name === '--help' || name === '-h' || name === 'help') {
+    stdout.write(help)
+    return 0
+  }
+  if (name === '--version') {
+    const { version } = await import('./version.ts')
+    stdout.write(`${version}\n`)
+    return 0
+  }
+  if (name === undefined) {
+    stderr.write(help)
+    return 2
+  }
+  const found = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (found === undefined) {
+    const { nearest } = await import('./cli/nearest.ts')
+    const { quote } = await import('./admission/quote.ts')
+    const near = nearest(name, Object.keys(commands))
+    const hint = near === undefined ? '' : `; did you mean ${near}?`
+    stderr.write(`sidecar-first: there is no command ${quote(name)}${hint}\nSee sidecar-first --help\n`)
+    return 2
+  }
+  const command = await found.load()
+  if (args.includes('--help') || args.includes('-h')) {
+    stdout.write(command.help)
+    return 0
+  }
+  try {
+    return await command.run(args, { stdin, stdout, stderr, color: stdout.isTTY === true && !process.env.NO_COLOR })
+  } catch (error) {
+    if (!isUsage(error)) throw error
+    stderr.write(`sidecar-first ${name}: ${error.message.split('\n')[0]}\nSee sidecar-first ${name} --help\n`)
+    return 2
+  }
+}
+
+/** Our own, or what node:util's parseArgs throws of an unknown flag. */
+function isUsage(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  return error.constructor.name === 'UsageError' || code.startsWith('ERR_PARSE_ARGS')
+}
+
+// `sidecar-first preview | head`: who reads has had enough.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0)
+  throw error
+})
+
+main(process.argv.slice(2)).then(
+  // What was written must be out first.
+  (code) => process.stdout.write('', () => process.exit(code)),
+  (error) => {
+    process.stderr.write(`sidecar-first: ${error instanceof Error ? error.stack : String(error)}\n`)
+    process.exit(1)
+  },
+)

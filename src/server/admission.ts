@@ -1,0 +1,112 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
+import type { Configuration } from '../admission/configuration.ts'
+import { type Reviewed, type ReviewResponse, review } from '../admission/review.ts'
+import { checkHead, readBody } from './body.ts'
+import type { InFlight } from './in-flight.ts'
+import { sendJson, sendProblem } from './problem.ts'
+import { count, type Outcome, type Tally } from './tally.ts'
+
+/** What answering admissions needs beside the request. */
+export interface AdmissionContext {
+  readonly configuration: Configuration
+  readonly inFlight: InFlight
+  readonly tally: Tally
+  readonly log: Logger
+}
+
+const types = ['application/json']
+
+/** Answers `POST /mutate`. The hot path: it does no I/O but the answer and one log line. */
+export function answerAdmission(request: IncomingMessage, response: ServerResponse, context: AdmissionContext): void {
+  receive(request, response, types, context.inFlight, (text) => answer(text, response, context))
+}
+
+/** Hands on the body of a POST that is what it should be; answers every other one. */
+export function receive(
+  request: IncomingMessage,
+  response: ServerResponse,
+  types: readonly string[],
+  inFlight: InFlight,
+  take: (text: string) => void,
+): void {
+  const bad = checkHead(request, types)
+  const place = bad ? undefined : inFlight.enter(() => evict(request, response))
+  if (bad) sendProblem(response, bad.status, bad.error, bad)
+  else if (!place) sendOverload(response)
+  else {
+    response.once('close', place.leave)
+    readBody(request, (body) => {
+      if (body.ok) take(body.text)
+      else sendProblem(response, body.bad.status, body.bad.error, body.bad)
+    })
+  }
+}
+
+/** The API server retries a 429 within the webhook's timeout. */
+function sendOverload(response: ServerResponse): void {
+  sendProblem(response, 429, 'too many requests in flight; try again', { headers: { 'retry-after': '1' } })
+}
+
+/** Takes the place of a sender that is too slow while others wait. */
+function evict(request: IncomingMessage, response: ServerResponse): void {
+  response.shouldKeepAlive = false
+  sendProblem(response, 408, 'the body came too slowly while others waited')
+  response.once('finish', () => request.destroy())
+}
+
+function answer(text: string, response: ServerResponse, { configuration, tally, log }: AdmissionContext): void {
+  const start = performance.now()
+  let outcome: Outcome = 'error'
+  let line: object | undefined
+  try {
+    const reviewed = review(JSON.parse(text), configuration)
+    if (reviewed.ok) {
+      outcome = reviewed.decision.verdict
+      line = describe(reviewed)
+      sendReview(response, reviewed.response)
+    } else {
+      outcome = 'invalid'
+      sendProblem(response, 400, reviewed.error, reviewed)
+    }
+  } catch (error) {
+    if (error instanceof SyntaxError) {
+      outcome = 'invalid'
+      // What V8 says of broken JSON quotes the body, and that may hold secrets: only the place is passed on.
+      const place = /at position \d+(?: \(line \d+ column \d+\))?/.exec(error.message)?.[0]
+      sendProblem(response, 400, 'the body is not JSON', { problems: place ? [place] : [] })
+    } else {
+      log.error({ err: error }, 'admission failed')
+      sendProblem(response, 500, 'internal error; the log of sidecar-first has more')
+    }
+  }
+  const milliseconds = performance.now() - start
+  count(tally, outcome, milliseconds / 1000)
+  if (line) log.info({ ...line, microseconds: Math.round(milliseconds * 1000) }, 'admission')
+}
+
+/** What the log says of an admission; nothing of the pod but its name. */
+function describe({ response, decision, facts }: Extract<Reviewed, { ok: true }>) {
+  return {
+    uid: short(response.uid),
+    namespace: short(facts.namespace),
+    name: short(facts.name),
+    operation: short(facts.operation),
+    dryRun: facts.dryRun,
+    verdict: decision.verdict,
+    reasons: decision.reasons.slice(0, 16),
+  }
+}
+
+/** Answers with an AdmissionReview v1. `patch` and `patchType` come together or not at all. */
+function sendReview(response: ServerResponse, { patch, ...rest }: ReviewResponse): void {
+  const patched = patch === undefined ? {} : { patchType: 'JSONPatch', patch: Buffer.from(patch).toString('base64') }
+  sendJson(response, 200, {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: { ...rest, ...patched },
+  })
+}
+
+// No Kubernetes name is longer; anything longer is nobody's and must not fill the log.
+const short = (text: string): string => (text.length > 253 ? `${text.slice(0, 252)}…` : text)

@@ -1,0 +1,145 @@
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createSecureContext } from 'node:tls'
+import { checkServerPair, type Fault, readCertificate, splitBundle } from '../../certs/check.ts'
+
+/** Where TLS material comes from: a pair of files or one made in memory, and a file with the CAs of clients. */
+export interface Sources {
+  readonly pair: { readonly cert: string; readonly key: string } | { readonly made: Pair }
+  readonly clientCa: string | undefined
+}
+interface Pair {
+  readonly certificate: string
+  readonly key: string
+}
+
+/** What is served: all PEM. */
+export interface Material extends Pair {
+  readonly clientCa: string | undefined
+}
+interface Loaded {
+  readonly material: Material
+  readonly problems: readonly { readonly fault: Fault | 'refused'; readonly message: string }[]
+}
+
+/** A certificate, key or CA that can't be served; the message is for the user. */
+export class CertificateError extends Error {}
+
+/** What is served now, and a way to look at the files again. */
+export interface Certificate {
+  readonly material: Material
+  readonly leaf: X509Certificate
+  /** Looks at the files. A sound new pair is taken; a bad one is reported, and the one that is served stays. */
+  refresh(): Promise<readonly string[]>
+}
+
+export interface CertificateEvents {
+  readonly now: () => Date
+  readonly swapped: (material: Material) => void
+  /** Once for each bad version of the files. */
+  readonly rejected: (problems: readonly string[]) => void
+}
+
+/**
+ * Reads the material to serve. One that isn't valid at this time is taken all the same, at the start alone: who mends it then finds
+ * a server that picks it up at once, rather than one in a crash loop. Readiness fails until then.
+ * @throws CertificateError
+ */
+export async function openCertificate(sources: Sources, events: CertificateEvents): Promise<Certificate> {
+  const { material: first, problems } = await load(sources, events.now())
+  const fatal = problems.filter(({ fault }) => fault !== 'expired' && fault !== 'not-yet-valid')
+  if (fatal.length > 0) throw new CertificateError(fatal.map(({ message }) => message).join('; '))
+  let material = first
+  let leaf = new X509Certificate(material.certificate)
+  let reported = ''
+  let running: Promise<readonly string[]> | undefined
+
+  async function look(): Promise<readonly string[]> {
+    let loaded = await attempt()
+    // The files may be in the middle of being written, or swapped between two reads.
+    if (loaded.problems.length > 0) {
+      await sleep(100)
+      loaded = await attempt()
+    }
+    if (loaded.material && same(loaded.material, material)) {
+      reported = ''
+      return loaded.problems
+    }
+    if (loaded.material && loaded.problems.length === 0) {
+      material = loaded.material
+      leaf = new X509Certificate(material.certificate)
+      reported = ''
+      events.swapped(material)
+      return []
+    }
+    const version = JSON.stringify([loaded.problems, loaded.material?.certificate])
+    if (version !== reported) events.rejected(loaded.problems)
+    reported = version
+    return loaded.problems
+  }
+
+  async function attempt(): Promise<{ material: Material | undefined; problems: readonly string[] }> {
+    try {
+      const loaded = await load(sources, events.now())
+      return { material: loaded.material, problems: loaded.problems.map(({ message }) => message) }
+    } catch (error) {
+      if (error instanceof CertificateError) return { material: undefined, problems: [error.message] }
+      throw error
+    }
+  }
+
+  return {
+    get material() {
+      return material
+    },
+    get leaf() {
+      return leaf
+    },
+    refresh() {
+      running ??= look().finally(() => {
+        running = undefined
+      })
+      return running
+    },
+  }
+}
+
+async function load({ pair, clientCa: clientCaFile }: Sources, at: Date): Promise<Loaded> {
+  const files = 'made' in pair ? undefined : pair
+  const [certificate, key, clientCa] = await Promise.all([
+    'made' in pair ? pair.made.certificate : read('--cert', pair.cert),
+    'made' in pair ? pair.made.key : read('--key', pair.key),
+    clientCaFile === undefined ? undefined : read('--client-ca', clientCaFile),
+  ])
+  const material: Material = { certificate, key, clientCa }
+  const problems: Loaded['problems'][number][] = checkServerPair({ certificate, key, at }).map((problem) => ({
+    ...problem,
+    message: files ? `${files.cert}, ${files.key}: ${problem.message}` : problem.message,
+  }))
+  if (clientCa !== undefined) {
+    const authorities = splitBundle(clientCa)
+    if (authorities.length === 0 || !authorities.every(readCertificate)) {
+      problems.push({ fault: 'refused', message: `${clientCaFile}: no CA certificates that can be read (PEM)` })
+    }
+  }
+  if (problems.length === 0) {
+    try {
+      createSecureContext({ cert: certificate, key, ca: clientCa })
+    } catch (error) {
+      problems.push({ fault: 'refused', message: `TLS refuses the certificate: ${(error as Error).message}` })
+    }
+  }
+  return { material, problems }
+}
+
+async function read(flag: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    throw new CertificateError(`${flag} ${path} can't be read: ${(error as NodeJS.ErrnoException).code}`)
+  }
+}
+
+const same = (a: Material, b: Material) =>
+  a.certificate === b.certificate && a.key === b.key && a.clientCa === b.clientCa

@@ -1,0 +1,44 @@
+/** Requests being received or answered: at most `limit`, so that bodies can't fill the memory. */
+export interface InFlight {
+  /** A place, or undefined where there is none. `evict` is called when a slow sender's place goes to somebody else. */
+  enter(evict: () => void): Place | undefined
+  readonly count: number
+  /** How many were turned away so far. */
+  readonly refused: number
+}
+export interface Place {
+  leave(): void
+}
+
+/** Bodies come at once from an API server. Who still sends after this long (ms) gives way once all places are taken. */
+export const patience = 1000
+
+export function createInFlight(limit: number, now: () => number): InFlight {
+  // In the order of arrival, as a Set keeps it.
+  const places = new Set<{ readonly since: number; readonly evict: () => void; leave(): void }>()
+  let refused = 0
+  return {
+    enter(evict) {
+      if (places.size >= limit) {
+        const [oldest] = places
+        if (oldest && now() - oldest.since > patience) {
+          oldest.leave()
+          oldest.evict()
+        }
+      }
+      if (places.size >= limit) {
+        refused++
+        return undefined
+      }
+      const place = { since: now(), evict, leave: () => void places.delete(place) }
+      places.add(place)
+      return place
+    },
+    get count() {
+      return places.size
+    },
+    get refused() {
+      return refused
+    },
+  }
+}

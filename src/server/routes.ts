@@ -1,0 +1,45 @@
+import express, { type ErrorRequestHandler, type Express } from 'express'
+import type { Logger } from 'pino'
+import { createMetrics, type Measured } from './metrics.ts'
+import { sendJson, sendProblem } from './problem.ts'
+import type { Readiness } from './readiness.ts'
+
+/** What the routes behind express need. */
+export interface RoutesContext extends Measured {
+  readonly readiness: () => Promise<Readiness>
+  readonly log: Logger
+}
+
+/** Everything but admissions: those are answered before express sees them. */
+export function createRoutes(context: RoutesContext): Express {
+  const app = express()
+  app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
+
+  const metrics = createMetrics(context)
+  get('/healthz', (_request, response) => sendJson(response, 200, { alive: true }))
+  get('/readyz', async (_request, response) => {
+    const readiness = await context.readiness()
+    sendJson(response, readiness.ready ? 200 : 503, readiness)
+  })
+  get('/metrics', async (_request, response) => {
+    response.set('content-type', metrics.contentType).end(await metrics.text())
+  })
+  app.use((request, response) => sendProblem(response, 404, `there is nothing at ${request.path.slice(0, 200)}`))
+  const onError: ErrorRequestHandler = (error, _request, response, _next) => {
+    // A broken URL is the client's fault; express says so with a status.
+    const status = typeof error?.status === 'number' && error.status < 500 ? error.status : 500
+    if (status === 500) context.log.error({ err: error }, 'request failed')
+    sendProblem(response, status, status === 500 ? 'internal error; the log of sidecar-first has more' : error.message)
+  }
+  app.use(onError)
+  return app
+
+  function get(path: string, handler: express.RequestHandler): void {
+    app
+      .route(path)
+      .get(handler)
+      .all((request, response) => {
+        sendProblem(response, 405, `use GET, not ${request.method}`, { headers: { allow: 'GET, HEAD' } })
+      })
+  }
+}
