@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"iter"
+	"net"
+	"time"
+)
+
+// addresses are the hosts that a check means: its own, or, if it names none, loopback and then what the container has.
+func addresses(host string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if host != "" {
+			yield(host)
+			return
+		}
+		if !yield("127.0.0.1") || !yield("::1") {
+			return
+		}
+		own, err := net.InterfaceAddrs()
+		if err != nil {
+			return
+		}
+		for _, a := range own {
+			// A link-local address would need a zone.
+			if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && !yield(n.IP.String()) {
+				return
+			}
+		}
+	}
+}
+
+// onEachAddress probes one address after the other until one is ready. One that hangs gets a quarter of the attempt's time
+// for itself; then the next is tried beside it. The error is the first that says more than "refused".
+func onEachAddress(ctx context.Context, host string, limit time.Duration, probe func(context.Context, string) error) error {
+	if host != "" {
+		return probe(ctx, host)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := make(chan error)
+	var first error
+	pending := 0
+	note := func(err error) {
+		pending--
+		if first == nil || isRefused(first) && !isRefused(err) {
+			first = err
+		}
+	}
+	for address := range addresses(host) {
+		pending++
+		go func() {
+			select {
+			case results <- probe(ctx, address):
+			case <-ctx.Done():
+			}
+		}()
+		patience := time.NewTimer(limit / 4)
+		select {
+		case err := <-results:
+			patience.Stop()
+			if err == nil {
+				return nil
+			}
+			note(err)
+		case <-patience.C:
+		case <-ctx.Done():
+			patience.Stop()
+			return orElse(first, ctx.Err())
+		}
+	}
+	for pending > 0 {
+		select {
+		case err := <-results:
+			if err == nil {
+				return nil
+			}
+			note(err)
+		case <-ctx.Done():
+			return orElse(first, ctx.Err())
+		}
+	}
+	return first
+}
+
+func orElse(err, other error) error {
+	if err != nil && !isRefused(err) {
+		return err
+	}
+	return other
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"syscall"
+)
+
+// attempt asks once; nil means ready.
+func (w wait) attempt(ctx context.Context) error {
+	c := w.check
+	switch c.kind {
+	case kindHTTP, kindHTTPS:
+		return onEachAddress(ctx, c.host, w.attemptTimeout, func(ctx context.Context, host string) error {
+			return probeHTTP(ctx, string(c.kind), host, c.port, c.path, w.headers)
+		})
+	case kindTCP:
+		return onEachAddress(ctx, c.host, w.attemptTimeout, func(ctx context.Context, host string) error {
+			return probeDial(ctx, "tcp", net.JoinHostPort(host, c.port))
+		})
+	case kindGRPC:
+		return onEachAddress(ctx, c.host, w.attemptTimeout, func(ctx context.Context, host string) error {
+			return probeGRPC(ctx, net.JoinHostPort(host, c.port), c.path)
+		})
+	case kindUnix:
+		return probeDial(ctx, "unix", c.path)
+	case kindFile:
+		_, err := os.Stat(c.path)
+		var path *os.PathError
+		if errors.As(err, &path) {
+			return path.Err
+		}
+		return err
+	case kindExec:
+		return runExec(ctx, c.command)
+	default:
+		panic("not a check")
+	}
+}
+
+func probeDial(ctx context.Context, network, address string) error {
+	conn, err := dial(ctx, network, address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// dial connects without keep-alive, which costs two system calls and brings nothing here.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := net.Dialer{KeepAlive: -1}
+	return dialer.DialContext(ctx, network, address)
+}
+
+func isRefused(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.ENETUNREACH) ||
+		errors.Is(err, syscall.EAFNOSUPPORT)
+}
+
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+)
+
+const help = `wait until sidecars are ready
+
+  wait CHECK…             wait for all checks, at most --timeout (60s) each
+  wait --spec JSON        the same, as sidecar-first's webhook writes it into a hook
+  wait install DIR        copy this program to DIR/wait
+  wait --version
+
+Checks
+  http://[HOST]:PORT/PATH    answers 200 to 399; https:// too, unverified
+  tcp://[HOST]:PORT          accepts a connection
+  grpc://[HOST]:PORT[/NAME]  grpc.health.v1 says SERVING
+  unix:///PATH               accepts a connection
+  file:///PATH               exists
+  exec:["CMD","ARG"]         exits 0
+Without HOST, the container's loopback and own addresses are tried.
+
+Example
+  wait --timeout 30s http://:15021/healthz/ready 'exec:["vault","status"]' && ./app
+
+Exit codes: 0 ready, 1 not ready in time, 2 usage
+`
+
+// A command is one of printText, installTo (a folder) and *spec.
+type (
+	printText string
+	installTo string
+)
+
+const hint = "see wait --help"
+
+// parseCommand reads the command line; every error of it is one of usage.
+func parseCommand(args []string) (any, error) {
+	if len(args) > 0 && args[0] == "install" {
+		if len(args) != 2 || args[1] == "" {
+			return nil, errors.New("install takes one folder: wait install DIR")
+		}
+		return installTo(args[1]), nil
+	}
+	flags := flag.NewFlagSet("wait", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	var (
+		specJSON    = flags.String("spec", "", "")
+		timeout     = flags.String("timeout", "", "")
+		showVersion = flags.Bool("version", false, "")
+	)
+	var texts []string
+	// Flags may also follow the checks.
+	for rest := args; ; {
+		if err := flags.Parse(rest); errors.Is(err, flag.ErrHelp) {
+			return printText(help), nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%v; %s", err, hint)
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		texts, rest = append(texts, flags.Arg(0)), flags.Args()[1:]
+	}
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+
+	switch {
+	case *showVersion:
+		return printText("wait " + version + "\n"), nil
+	case given["spec"]:
+		if len(texts) > 0 || given["timeout"] {
+			return nil, errors.New("--spec stands alone, without checks or --timeout; " + hint)
+		}
+		return parseSpec(*specJSON)
+	case len(texts) == 0:
+		return nil, errors.New("nothing to wait for; " + hint)
+	}
+	limit := 60 * time.Second
+	if given["timeout"] {
+		var err error
+		if limit, err = parseTimeout(*timeout); err != nil {
+			return nil, fmt.Errorf("--timeout: %w", err)
+		}
+	}
+	s := &spec{}
+	for _, text := range texts {
+		c, err := parseCheck(text)
+		if err != nil {
+			return nil, err
+		}
+		s.waits = append(s.waits, wait{check: c, timeout: limit, attemptTimeout: defaultAttemptTimeout, successes: 1})
+	}
+	return s, nil
+}

@@ -1,0 +1,3 @@
+module sidecar-first.dev/waiter
+
+go 1.26

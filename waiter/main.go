@@ -1,0 +1,85 @@
+// Command wait is what a PostStart hook of sidecar-first runs: it polls the checks of a tier of sidecars and returns when
+// all of them are ready, so that the kubelet starts the next container only then.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+)
+
+// version is set by the build (-ldflags "-X main.version=…").
+var version = "dev"
+
+const (
+	exitReady    = 0
+	exitNotReady = 1
+	exitUsage    = 2
+)
+
+func main() {
+	// It lives within the sidecar's memory limit, whatever the number of the node's cores.
+	runtime.GOMAXPROCS(min(2, runtime.GOMAXPROCS(0)))
+	debug.SetGCPercent(25)
+	// Nobody reading the output is no reason to fail the hook.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:]))
+}
+
+func run(ctx context.Context, args []string) int {
+	cmd, err := parseCommand(args)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "wait: %v\n", err)
+		return exitUsage
+	}
+	switch cmd := cmd.(type) {
+	case printText:
+		fmt.Print(string(cmd))
+		return exitReady
+	case installTo:
+		if err := install(string(cmd)); err != nil {
+			fmt.Fprintf(os.Stderr, "wait install: %v\n", err)
+			return exitNotReady
+		}
+		return exitReady
+	case *spec:
+		return cmd.run(ctx)
+	default:
+		panic("not a command")
+	}
+}
+
+// run runs the hook that was there before ours, then waits for all checks, and says why it failed.
+func (s *spec) run(ctx context.Context) int {
+	lines := s.failures(ctx)
+	if len(lines) == 0 {
+		return exitReady
+	}
+	if ctx.Err() != nil {
+		lines = append([]string{"ended by a signal while it waited"}, lines...)
+	}
+	text := message(lines)
+	fmt.Fprint(os.Stderr, text)
+	if s.message != "" {
+		if err := os.WriteFile(s.message, []byte(text), 0o644); err != nil {
+			fmt.Fprintf(os.Stderr, "the reason could not be written to the termination message: %v\n", err)
+		}
+	}
+	return exitNotReady
+}
+
+// failures returns a line for each thing that failed; none if the hook may return well.
+func (s *spec) failures(ctx context.Context) []string {
+	if s.before != nil {
+		if err := s.before.run(ctx); err != nil {
+			return []string{"the hook that was there before (" + shown(s.before.name) + ") failed: " + plain(err)}
+		}
+	}
+	return waitForAll(ctx, s.waits)
+}

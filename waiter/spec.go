@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	specVersion           = 1
+	defaultAttemptTimeout = time.Second // timeoutSeconds of a probe that doesn't say
+)
+
+// A spec is what a hook asks for, checked and complete.
+type spec struct {
+	waits   []wait
+	before  *before // nil: no hook was there before ours
+	message string  // a path; empty: none
+}
+
+type header struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type specJSON struct {
+	V      *int `json:"v"`
+	Checks []struct {
+		Container      string   `json:"container"`
+		Check          string   `json:"check"`
+		Timeout        string   `json:"timeout"`
+		OnTimeout      string   `json:"onTimeout"`
+		Headers        []header `json:"headers"`
+		AttemptTimeout *string  `json:"attemptTimeout"`
+		Successes      *int     `json:"successes"`
+	} `json:"checks"`
+	Before  *beforeJSON `json:"before"`
+	Message string      `json:"message"`
+}
+
+// parseSpec reads the JSON that the webhook wrote. What it doesn't know it refuses, since to leave it out would be to wait
+// for something else than was asked.
+func parseSpec(text string) (*spec, error) {
+	var just struct {
+		V *int `json:"v"`
+	}
+	if err := json.Unmarshal([]byte(text), &just); err != nil {
+		return nil, fmt.Errorf("--spec is not the JSON it should be: %s", clean(err.Error()))
+	}
+	if just.V == nil {
+		return nil, errors.New(`--spec has no version: "v":1 is missing`)
+	}
+	const update = "the webhook and the waiter image must be of one version"
+	if *just.V != specVersion {
+		return nil, fmt.Errorf("--spec has version %d, but this waiter (%s) knows only %d: %s", *just.V, version, specVersion, update)
+	}
+	var raw specJSON
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&raw); err != nil {
+		return nil, fmt.Errorf("--spec doesn't fit this waiter (%s): %s: %s", version, clean(strings.TrimPrefix(err.Error(), "json: ")), update)
+	}
+	if len(raw.Checks) == 0 && raw.Before == nil {
+		return nil, errors.New("--spec has nothing to wait for: checks is empty")
+	}
+	s := &spec{message: raw.Message}
+	for i, c := range raw.Checks {
+		where := fmt.Sprintf("checks[%d]", i)
+		if c.Container == "" {
+			return nil, fmt.Errorf("%s: container is missing", where)
+		}
+		where += " (" + shown(c.Container) + ")"
+		w := wait{container: c.Container, headers: c.Headers, attemptTimeout: defaultAttemptTimeout, successes: 1}
+		var err error
+		if w.check, err = parseCheck(c.Check); err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+		if w.timeout, err = parseTimeout(c.Timeout); err != nil {
+			return nil, fmt.Errorf("%s: timeout: %w", where, err)
+		}
+		if c.AttemptTimeout != nil {
+			if w.attemptTimeout, err = parseDuration(*c.AttemptTimeout); err != nil {
+				return nil, fmt.Errorf("%s: attemptTimeout: %w", where, err)
+			}
+		}
+		switch c.OnTimeout {
+		case "fail":
+		case "continue":
+			w.goOn = true
+		default:
+			return nil, fmt.Errorf("%s: onTimeout is fail or continue, not %s", where, shown(strconv.Quote(c.OnTimeout)))
+		}
+		if c.Successes != nil {
+			if w.successes = *c.Successes; w.successes < 1 {
+				return nil, fmt.Errorf("%s: successes is at least 1, not %d", where, w.successes)
+			}
+		}
+		if len(c.Headers) > 0 && w.check.kind != kindHTTP && w.check.kind != kindHTTPS {
+			return nil, fmt.Errorf("%s: only http and https checks have headers", where)
+		}
+		if err := validHeaders(c.Headers); err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+		s.waits = append(s.waits, w)
+	}
+	if raw.Before != nil {
+		var err error
+		if s.before, err = raw.Before.parse(); err != nil {
+			return nil, fmt.Errorf("before: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// strings of a command line as JSON; also the form in which checks and messages show it
+func parseCommandLine(text string) ([]string, error) {
+	var command []string
+	decoder := json.NewDecoder(strings.NewReader(text))
+	if err := decoder.Decode(&command); err != nil {
+		return nil, errors.New(clean(strings.TrimPrefix(err.Error(), "json: ")))
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, errors.New("something follows the array")
+	}
+	return command, validCommand(command)
+}
+
+func validCommand(command []string) error {
+	if len(command) == 0 || command[0] == "" {
+		return errors.New("the command is empty")
+	}
+	for _, arg := range command {
+		if strings.ContainsRune(arg, 0) {
+			return errors.New("an argument has a NUL character")
+		}
+	}
+	return nil
+}
+
+// commandText is a command as JSON, but with < > & as they are.
+func commandText(command []string) string {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(command); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(text.String())
+}
