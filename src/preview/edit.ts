@@ -1,0 +1,273 @@
+import { isDeepStrictEqual } from 'node:util'
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  stringify,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml'
+import type { Json } from '../admission/operation.ts'
+import { isObject, type JsonObject } from './json.ts'
+
+/** Text from `start` to `end` (offsets) is to be replaced. */
+export interface Edit {
+  readonly start: number
+  readonly end: number
+  readonly text: string
+}
+
+/** A part whose form isn't handled line by line. */
+export class Exotic extends Error {}
+
+/** The text between two offsets with edits made; they must lie in it and not overlap. */
+export function applyEdits(text: string, edits: readonly Edit[], from = 0, to = text.length): string {
+  let done = ''
+  let at = from
+  for (const { start, end, text: replacement } of [...edits].sort((a, b) => a.start - b.start)) {
+    done += text.slice(at, start) + replacement
+    at = end
+  }
+  return done + text.slice(at, to)
+}
+
+/**
+ * Edits that turn a YAML document with value `now` into one with value `target`, touching only the lines that must change.
+ * `text` is what the tree's ranges refer to; it must end in a line break. Throws `Exotic`.
+ */
+export function editsFor(tree: Document.Parsed, text: string, now: JsonObject, target: JsonObject): Edit[] {
+  if (!isMap(tree.contents) || tree.contents.flow) throw new Exotic('not in block style')
+  return new Editor(text, formOf(tree, text)).map(tree.contents, now, target)
+}
+
+interface Form {
+  readonly eol: string
+  readonly indent: number
+  readonly indentSeq: boolean
+}
+
+/** How the document is formatted: the first nested object and the first list under a key show it. */
+function formOf(tree: Document.Parsed, text: string): Form {
+  let indent: number | undefined
+  let indentSeq: boolean | undefined
+  const look = (node: unknown, column: number): void => {
+    if (!isMap(node) || node.flow) return
+    for (const { key, value } of node.items as Pair<Node, Node | null>[]) {
+      if (!value?.range || !key.range || (indent !== undefined && indentSeq !== undefined)) return
+      const inner = columnOf(text, value.range[0])
+      if (isMap(value) && !value.flow && inner > column) {
+        indent ??= inner - column
+        look(value, inner)
+      } else if (isSeq(value) && !value.flow) {
+        indentSeq ??= inner > column
+        look(value.items[0], columnOf(text, rangeOf(value.items[0])[0]))
+      }
+    }
+  }
+  look(tree.contents, 0)
+  return { eol: text.includes('\r\n') ? '\r\n' : '\n', indent: indent ?? 2, indentSeq: indentSeq ?? true }
+}
+
+const lineStart = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1
+const columnOf = (text: string, offset: number): number => offset - lineStart(text, offset)
+
+function rangeOf(node: unknown): readonly [number, number, number] {
+  const range = (node as Node | null)?.range
+  if (!range) throw new Exotic('a node without a place')
+  return range
+}
+
+/** One item of a list, as lines: comments of its own above it, itself, comments of its own below it. */
+interface Chunk {
+  readonly value: Json
+  readonly node: unknown
+  readonly dash: number
+  readonly head: string
+  readonly start: number
+  readonly end: number
+  readonly tail: string
+}
+
+class Editor {
+  readonly #text: string
+  readonly #form: Form
+
+  constructor(text: string, form: Form) {
+    this.#text = text
+    this.#form = form
+  }
+
+  map(map: YAMLMap, now: JsonObject, target: JsonObject): Edit[] {
+    const edits: Edit[] = []
+    const own = new Set<string>()
+    const first = map.items[0] as Pair | undefined
+    if (first === undefined) throw new Exotic('an empty object')
+    const column = this.#keyColumn(first)
+    for (const pair of map.items as Pair[]) {
+      if (!isScalar(pair.key)) throw new Exotic('a key that is no text')
+      const key = String(pair.key.value)
+      if (typeof pair.key.value === 'symbol' || key === '<<') continue
+      own.add(key)
+      const [was, wanted] = [now[key], target[key]]
+      if (wanted === undefined) edits.push(this.#removal(pair))
+      else if (was === undefined) throw new Exotic('a key that is merged away')
+      else if (!isDeepStrictEqual(was, wanted)) edits.push(...this.#value(pair, key, column, was, wanted))
+    }
+    if (Object.keys(now).some((key) => !own.has(key) && !Object.hasOwn(target, key))) throw new Exotic('merged keys')
+    const added = Object.entries(target).filter(([key, value]) => !own.has(key) && !isDeepStrictEqual(now[key], value))
+    if (added.length > 0) {
+      const end = this.#lineEnd(this.#contentEnd(map))
+      edits.push({ start: end, end, text: this.#write(Object.fromEntries(added), column) })
+    }
+    return edits
+  }
+
+  #value(pair: Pair, key: string, column: number, now: Json, target: Json): Edit[] {
+    const { value } = pair
+    if (isMap(value) && !value.flow && isObject(now) && isObject(target) && Object.keys(target).length > 0) {
+      return this.map(value, now, target)
+    }
+    if (isSeq(value) && !value.flow && Array.isArray(now) && Array.isArray(target) && target.length > 0) {
+      return this.#list(value, now, target)
+    }
+    const start = rangeOf(pair.key)[0]
+    const text = this.#write(Object.fromEntries([[key, target]]), column).slice(column)
+    return [{ start, end: this.#lineEnd(this.#pairEnd(pair)), text }]
+  }
+
+  #removal(pair: Pair): Edit {
+    const [offset] = rangeOf(pair.key)
+    const start = lineStart(this.#text, offset)
+    if (this.#text.slice(start, offset).trim() !== '') throw new Exotic("the first line of a list's item")
+    return { start, end: this.#lineEnd(this.#pairEnd(pair)), text: '' }
+  }
+
+  #list(list: YAMLSeq, now: readonly Json[], target: readonly Json[]): Edit[] {
+    const { chunks, gaps, column } = this.#chunks(list, now)
+    const first = chunks[0]
+    const last = chunks.at(-1)
+    if (first === undefined || last === undefined) throw new Exotic('an empty list')
+    const found = match(chunks, target)
+    const text = target.map((wanted, index) => {
+      const chunk = found[index]
+      const gap = index < target.length - 1 ? (gaps[index] ?? '') : ''
+      return (chunk === undefined ? this.#write([wanted], column) : this.#item(chunk, wanted, column)) + gap
+    })
+    return [{ start: first.start - first.head.length, end: last.end + last.tail.length, text: text.join('') }]
+  }
+
+  #item({ node, value, start, end, head, tail }: Chunk, target: Json, column: number): string {
+    if (isDeepStrictEqual(value, target)) return head + this.#text.slice(start, end) + tail
+    if (!isMap(node) || node.flow || !isObject(value) || !isObject(target)) {
+      return head + this.#write([target], column) + tail
+    }
+    return head + applyEdits(this.#text, this.map(node, value, target), start, end) + tail
+  }
+
+  /** Splits a list into lines that move with an item, and blank lines that stay between two places. */
+  #chunks(list: YAMLSeq, now: readonly Json[]): { chunks: Chunk[]; gaps: string[]; column: number } {
+    const token = list.srcToken
+    if (token?.type !== 'block-seq') throw new Exotic('a list without its source')
+    const dashes = token.items.flatMap(({ start }) => start.filter(({ type }) => type === 'seq-item-ind'))
+    if (dashes.length !== list.items.length || now.length !== dashes.length)
+      throw new Exotic('a list of another length')
+    const column = columnOf(this.#text, dashes[0]?.offset ?? 0)
+    const chunks: Chunk[] = []
+    const gaps: string[] = []
+    for (const [index, { offset: dash }] of dashes.entries()) {
+      const start = lineStart(this.#text, dash)
+      if (this.#text.slice(start, dash).trim() !== '') throw new Exotic('an item that starts in mid-line')
+      const node = list.items[index]
+      const end = this.#lineEnd(Math.max(this.#contentEnd(node), dash + 1))
+      const tail = this.#commentsBelow(end, column)
+      const previous = chunks.at(-1)
+      const free = previous === undefined ? undefined : previous.end + previous.tail.length
+      const head = free === undefined ? this.#commentsAbove(start) : this.#text.slice(free, start)
+      const blank = free === undefined ? '' : (/^(?:[ \t]*\r?\n)*/.exec(head)?.[0] ?? '')
+      if (free !== undefined) gaps.push(blank)
+      chunks.push({ value: now[index] ?? null, node, dash, start, end, head: head.slice(blank.length), tail })
+    }
+    return { chunks, gaps, column }
+  }
+
+  #commentsAbove(offset: number): string {
+    let start = offset
+    while (start > 0) {
+      const above = lineStart(this.#text, start - 1)
+      if (!/^[ \t]*#/.test(this.#text.slice(above, start))) break
+      start = above
+    }
+    return this.#text.slice(start, offset)
+  }
+
+  /** Comment lines deeper than the list's dashes: something in the item that is commented out. */
+  #commentsBelow(offset: number, column: number): string {
+    const comments = new RegExp(`(?:[ \\t]{${column + 1},}#.*\\n)*`, 'y')
+    comments.lastIndex = offset
+    return comments.exec(this.#text)?.[0] ?? ''
+  }
+
+  /** Where the last character of a node's own text is, without what follows it. */
+  #contentEnd(node: unknown): number {
+    const [start, end] = rangeOf(node)
+    if ((isMap(node) || isSeq(node)) && !node.flow) {
+      const last: unknown = node.items.at(-1)
+      if (isMap(node) && last !== undefined) return this.#pairEnd(last as Pair)
+      return last === undefined ? start : this.#contentEnd(last)
+    }
+    return end
+  }
+
+  #pairEnd({ key, value }: Pair): number {
+    const keyEnd = rangeOf(key)[1]
+    if (value === null) return keyEnd
+    // a value that isn't written has its place after the comments that follow
+    if (isScalar(value) && value.source === '' && value.type === 'PLAIN') return keyEnd
+    if (isAlias(value) || isScalar(value) || isMap(value) || isSeq(value)) return this.#contentEnd(value)
+    throw new Exotic('a value of an unknown kind')
+  }
+
+  #lineEnd(offset: number): number {
+    if (offset > 0 && this.#text[offset - 1] === '\n') return offset
+    const end = this.#text.indexOf('\n', offset)
+    return end < 0 ? this.#text.length : end + 1
+  }
+
+  #keyColumn(pair: Pair): number {
+    const [offset] = rangeOf(pair.key)
+    const start = lineStart(this.#text, offset)
+    if (!/^[ -]*$/.test(this.#text.slice(start, offset))) throw new Exotic('a key that starts in mid-line')
+    return offset - start
+  }
+
+  #write(value: Json, column: number): string {
+    const { eol, indent, indentSeq } = this.#form
+    return stringify(value, { version: '1.1', indent, indentSeq, lineWidth: 0, aliasDuplicateObjects: false }).replace(
+      /^(.*)\n/gm,
+      (_line, content: string) => (content === '' ? eol : ' '.repeat(column) + content + eol),
+    )
+  }
+}
+
+/** For each wanted item the one that becomes it: an equal one, or else one of its name. */
+function match(chunks: readonly Chunk[], target: readonly Json[]): (Chunk | undefined)[] {
+  const free = new Set(chunks)
+  const take = (fits: (value: Json) => boolean): Chunk | undefined => {
+    for (const chunk of free) {
+      if (!fits(chunk.value)) continue
+      free.delete(chunk)
+      return chunk
+    }
+    return undefined
+  }
+  const equal = target.map((wanted) => take((value) => isDeepStrictEqual(value, wanted)))
+  return target.map(
+    (wanted, index) =>
+      equal[index] ??
+      take((value) => isObject(value) && isObject(wanted) && 'name' in wanted && value.name === wanted.name),
+  )
+}

@@ -1,0 +1,201 @@
+import {
+  Composer,
+  type CST,
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  Parser,
+  type SchemaOptions,
+  visit,
+} from 'yaml'
+import type { Json } from '../admission/operation.ts'
+import { quote } from '../admission/quote.ts'
+import { deepest, isObject, type JsonObject, parseJson, scanJson } from './json.ts'
+
+/** What is wrong with an input, and where. All three count from 1. */
+export interface Problem {
+  readonly document: number
+  readonly line: number
+  readonly column: number
+  readonly message: string
+}
+
+/** One document of an input, with what it takes to write it back as it was. */
+export interface ManifestDocument {
+  readonly number: number
+  readonly value: JsonObject
+  /** The YAML that it was read from; absent for JSON. Its ranges are offsets in the whole input. */
+  readonly yaml: { readonly tree: Document.Parsed; readonly lines: LineCounter } | undefined
+}
+
+export type Manifests =
+  | { readonly ok: true; readonly text: string; readonly documents: readonly ManifestDocument[] }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
+
+/** What aliases may add to an input, in characters: ten thousand containers, but no billion laughs. */
+const aliasRoom = 1_000_000
+
+/** YAML as kubectl reads it: 1.1 with merge keys, `yes` and octal `0644`, but neither times of day nor dates. */
+const kubectlYaml: SchemaOptions & { version: '1.1' } = {
+  version: '1.1',
+  schema: 'yaml-1.1',
+  customTags: (tags) =>
+    tags.filter(
+      (tag) =>
+        typeof tag === 'string' ||
+        (tag.format !== 'TIME' && !/:(timestamp|binary|omap|pairs|set)$/.test(tag.tag ?? '')),
+    ),
+}
+
+/** Text with manifests, JSON or YAML, to its documents that aren't empty; or all that is wrong with it. Never throws. */
+export function readManifests(text: string): Manifests {
+  return readJson(text) ?? readYaml(text)
+}
+
+/** Nothing where the text isn't JSON, or too deep: the YAML parser then says what is wrong and where. */
+function readJson(text: string): Manifests | undefined {
+  const json = text.startsWith('\uFEFF') ? text.slice(1) : text
+  if (!/^\s*\{/.test(json)) return undefined
+  const { deep, duplicates } = scanJson(json)
+  if (deep) return undefined
+  let value: Json
+  try {
+    value = parseJson(json)
+  } catch {
+    return undefined
+  }
+  if (!isObject(value)) return undefined
+  if (duplicates.length > 0) {
+    const problems = duplicates.map(({ key, offset }) => ({
+      document: 1,
+      ...position(json, offset),
+      message: twice(JSON.parse(key)),
+    }))
+    return { ok: false, problems }
+  }
+  return { ok: true, text, documents: [{ number: 1, value, yaml: undefined }] }
+}
+
+function position(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset).split('\n')
+  return { line: before.length, column: (before.at(-1) ?? '').length + 1 }
+}
+
+function readYaml(text: string): Manifests {
+  const lines = new LineCounter()
+  const tokens = [...new Parser(lines.addNewLine).parse(text)]
+  const at = (document: number, offset: number, message: string): Problem => {
+    const { line, col } = lines.linePos(offset)
+    return { document, line: Math.max(line, 1), column: Math.max(col, 1), message }
+  }
+  const deep = tooDeep(tokens)
+  if (deep !== undefined) {
+    return { ok: false, problems: [at(deep.document, deep.offset, `nested more than ${deepest} levels deep`)] }
+  }
+  const composer = new Composer({
+    ...kubectlYaml,
+    intAsBigInt: true,
+    keepSourceTokens: true,
+    logLevel: 'error',
+    prettyErrors: false,
+  })
+  const documents: ManifestDocument[] = []
+  const problems: Problem[] = []
+  const room = { left: 2 * text.length + aliasRoom }
+  let number = 0
+  for (const tree of composer.compose(tokens)) {
+    number++
+    const faults = faultsOf(tree, text)
+    problems.push(...faults.map(({ offset, message }) => at(number, offset, message)))
+    const { contents } = tree
+    if (faults.length > 0 || contents === null || (isScalar(contents) && contents.value === null)) continue
+    const start = contents.range[0]
+    try {
+      const value = plain(tree.toJS(), room, 0)
+      if (isObject(value)) documents.push({ number, value, yaml: { tree, lines } })
+      else problems.push(at(number, start, 'a manifest is an object with apiVersion and kind'))
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      problems.push(at(number, start, error.message))
+    }
+  }
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, text, documents }
+}
+
+/** Where nesting exceeds what can be worked with. The token tree is built without recursion, so it is walked without. */
+function tooDeep(tokens: readonly CST.Token[]): { document: number; offset: number } | undefined {
+  let document = 0
+  for (const top of tokens) {
+    if (top.type !== 'document') continue
+    document++
+    const open: { token: CST.Token; depth: number }[] = [{ token: top, depth: 0 }]
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const { token, depth } = next
+      if (depth > deepest) return { document, offset: token.offset }
+      if (token.type === 'document' && token.value) open.push({ token: token.value, depth: depth + 1 })
+      if (!('items' in token)) continue
+      for (const { key, value } of token.items) {
+        if (key) open.push({ token: key, depth: depth + 1 })
+        if (value) open.push({ token: value, depth: depth + 1 })
+      }
+    }
+  }
+  return undefined
+}
+
+interface Fault {
+  readonly offset: number
+  readonly message: string
+}
+
+/** What is said of a key that an object has twice. */
+const twice = (key: string): string => `the key ${quote(key)} is there twice`
+const unrendered = 'this is a template that was not rendered; run `helm template` first'
+
+/** One syntax error a document, since the others follow from it, and all keys that can't be. */
+function faultsOf(tree: Document.Parsed, text: string): Fault[] {
+  const syntax = tree.errors.find(({ code }) => code !== 'DUPLICATE_KEY')
+  if (syntax !== undefined) {
+    const template = text.slice(tree.range[0], tree.range[2]).indexOf('{{')
+    if (template >= 0) return [{ offset: tree.range[0] + template, message: unrendered }]
+    return [{ offset: syntax.pos[0], message: `no valid YAML: ${lowerFirst(syntax.message)}` }]
+  }
+  const faults: Fault[] = tree.errors.map(({ pos: [start] }) => ({
+    offset: start,
+    message: twice(/^["']?([^\s:"']*)/.exec(text.slice(start, start + 320))?.[1] ?? ''),
+  }))
+  visit(tree, {
+    Pair(_key, { key }) {
+      if (isScalar(key) || !isNode(key) || !(isMap(key) || isSeq(key))) return
+      const start = key.range?.[0] ?? 0
+      const template = text.startsWith('{{', start - 1)
+      faults.push({ offset: start, message: template ? unrendered : 'a key is text, not a list or an object' })
+    },
+  })
+  return faults
+}
+
+const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
+
+/** A copy without shared parts (aliases), with bigints only where a number can't hold the integer. */
+function plain(value: unknown, room: { left: number }, depth: number): Json {
+  room.left -= 1 + (typeof value === 'string' ? value.length : 0)
+  if (room.left < 0 || depth > deepest) throw new Error('its aliases expand to too much')
+  if (typeof value === 'bigint') {
+    const number = Number(value)
+    return Number.isSafeInteger(number) ? number : value
+  }
+  if (typeof value === 'number' && !Number.isFinite(value)) throw new Error(`${value} can't be written as JSON`)
+  if (Array.isArray(value)) return value.map((item) => plain(item, room, depth + 1))
+  if (typeof value !== 'object' || value === null) return value as Json
+  // fromEntries defines properties, so that a key `__proto__` is just a key
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => {
+      room.left -= key.length
+      return [key, plain(item, room, depth + 1)]
+    }),
+  )
+}

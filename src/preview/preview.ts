@@ -1,0 +1,90 @@
+import type { Configuration } from '../admission/configuration.ts'
+import { decide } from '../admission/decide.ts'
+import type { Decision, Tiers } from '../admission/decision.ts'
+import { formatDuration } from '../admission/duration.ts'
+import type { Operation } from '../admission/operation.ts'
+import type { JsonObject } from './json.ts'
+import { type Manifests, type Problem, readManifests } from './manifests.ts'
+import { type ManifestObject, objectsOf, podTemplate } from './objects.ts'
+import { applyPatch, atPath } from './patch.ts'
+
+/** What would happen to one object. */
+export interface Preview {
+  readonly object: ManifestObject
+  readonly decision: Decision
+  /** From the object's root. */
+  readonly patch: readonly Operation[]
+  /** The object as it would be; absent where it is refused. */
+  readonly patched: JsonObject | undefined
+}
+
+export type Previewed =
+  | { readonly ok: true; readonly manifests: Extract<Manifests, { ok: true }>; readonly previews: readonly Preview[] }
+  | { readonly ok: false; readonly problems: readonly Problem[] }
+
+/** What would happen to the objects of a text (JSON or YAML), in order. Nothing is said of any where one can't be read. */
+export function preview(text: string, configuration: Configuration): Previewed {
+  const manifests = readManifests(text)
+  if (!manifests.ok) return manifests
+  const found = objectsOf(manifests)
+  if (!found.ok) return found
+  return { ok: true, manifests, previews: found.objects.map((object) => previewObject(object, configuration)) }
+}
+
+function previewObject(object: ManifestObject, configuration: Configuration): Preview {
+  const template = podTemplate(object)
+  if (template === undefined) {
+    const decision: Decision = { verdict: 'skipped', reasons: [`a ${object.kind} has no pod template`], warnings: [] }
+    return { object, decision, patch: [], patched: object.value }
+  }
+  const decision = decide(template.pod, configuration, { job: template.job })
+  switch (decision.verdict) {
+    case 'skipped':
+    case 'unchanged':
+      return { object, decision, patch: [], patched: object.value }
+    case 'refused':
+      return { object, decision, patch: [], patched: undefined }
+    case 'patched': {
+      const patch = atPath(template.path, decision.patch)
+      return { object, decision, patch, patched: applyPatch(object.value, patch) }
+    }
+    default:
+      return decision satisfies never
+  }
+}
+
+/** A preview as `/preview` shows it. */
+export interface PreviewResult {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly verdict: Decision['verdict']
+  readonly reasons: readonly string[]
+  readonly warnings: readonly string[]
+  readonly tiers: readonly (readonly { name: string; check: string; timeout?: string; onTimeout?: string }[])[]
+  readonly patch: readonly Operation[]
+  readonly patched?: JsonObject
+}
+
+export function previewResult({ object, decision, patch, patched }: Preview): PreviewResult {
+  const { apiVersion, kind, namespace, name } = object
+  const { verdict, reasons, warnings } = decision
+  const tiers = tiersOf(decision).map((tier) =>
+    tier.map(({ timeout, ...sidecar }) =>
+      timeout === undefined ? sidecar : { ...sidecar, timeout: formatDuration(timeout) },
+    ),
+  )
+  const result = { apiVersion, kind, namespace, name, verdict, reasons, warnings, tiers, patch }
+  return patched === undefined ? result : { ...result, patched }
+}
+
+/** The tiers of a decision; none where it has no plan. */
+export function tiersOf(decision: Decision): Tiers {
+  return 'tiers' in decision ? decision.tiers : []
+}
+
+/** A problem as one line. */
+export function problemLine({ document, line, column, message }: Problem): string {
+  return `document ${document}, line ${line}, column ${column}: ${message}`
+}
