@@ -1,4 +1,4 @@
-import type { CheckKind } from './check.ts'
+import { type Check, type CheckKind, checkKinds } from './check.ts'
 
 /** What a sidecar does when its check takes too long: the hook fails, or the start goes on. */
 export type OnTimeout = 'fail' | 'continue'
@@ -25,8 +25,7 @@ export interface Configuration {
   readonly kubernetesVersion: { readonly major: number; readonly minor: number } | undefined
   readonly waiter: Waiter
   readonly defaults: {
-    /** In the annotation's grammar; already parsed once when the file was read. */
-    readonly check: string
+    readonly check: Check
     /** Milliseconds. */
     readonly timeout: number
     readonly onTimeout: OnTimeout
@@ -37,8 +36,6 @@ export interface Configuration {
   /** The kinds of check that annotations may use. */
   readonly annotations: { readonly checks: ReadonlySet<CheckKind> }
 }
-
-export const checkKinds = ['probe', 'none', 'http', 'https', 'tcp', 'grpc', 'unix', 'file', 'exec', 'hook'] as const
 
 /** The configuration of an empty file. `version`: the program's. */
 export function defaultConfiguration(version: string): Configuration {
@@ -53,7 +50,7 @@ export function defaultConfiguration(version: string): Configuration {
       delivery: 'init-container',
     },
     defaults: {
-      check: 'probe',
+      check: { kind: 'probe', probe: 'either' },
       timeout: 60_000,
       onTimeout: 'fail',
       gate: 'hook',

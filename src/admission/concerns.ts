@@ -1,0 +1,84 @@
+import { isLoopback, type PolledCheck } from './check.ts'
+import type { Surroundings } from './decision.ts'
+import type { DeliveryPlan } from './delivery.ts'
+import type { Member } from './members.ts'
+import type { Container, Metadata, Spec } from './pod.ts'
+import type { Warning } from './warning.ts'
+
+/** What a plan does that bites later, each with the way out. */
+export function concerns(
+  tiers: readonly (readonly Member[])[],
+  order: readonly number[],
+  delivery: DeliveryPlan,
+  spec: Spec,
+  metadata: Metadata,
+  surroundings: Surroundings,
+): readonly Warning[] {
+  const members = tiers.flat()
+  const gated = members.filter(({ container, resolved }) => container.list === 'containers' && resolved.kind !== 'none')
+  const regular = members.filter(({ container }) => container.list === 'containers').map(({ sidecar }) => sidecar.name)
+  const warnings: Warning[] = []
+  const bites = (text: string) => warnings.push({ severity: 'bites-later', text })
+
+  if ((surroundings.job || metadata.ownedByJob) && regular.length > 0) {
+    bites(
+      `${regular.join(', ')} runs on, so the Job never completes; make it an init container with restartPolicy: Always`,
+    )
+  }
+  if (spec.restartPolicy === 'Never' && gated.length > 0) {
+    const names = gated.map(({ sidecar }) => sidecar.name).join(', ')
+    bites(`restartPolicy is Never: if ${names} isn't ready in time it stays down and the app starts without it`)
+  }
+  for (const { sidecar, resolved } of members) {
+    if (spec.hostNetwork && resolved.kind === 'polled' && onLoopback(resolved.check)) {
+      bites(`hostNetwork: the check of ${sidecar.name} asks the node's loopback, where another process may answer`)
+    }
+  }
+  warnings.push(...movedPorts(order, spec))
+  if (
+    delivery.volume !== undefined &&
+    'emptyDir' in Object(delivery.volume) &&
+    !spec.volumes.some(({ emptyDir }) => emptyDir)
+  ) {
+    const text =
+      'the waiter adds an emptyDir: kubectl drain asks for --delete-emptydir-data, and the cluster autoscaler for cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes: sidecar-first-waiter'
+    warnings.push({ severity: 'costs', text })
+  }
+  return warnings
+}
+
+function onLoopback(check: PolledCheck): boolean {
+  switch (check.kind) {
+    case 'http':
+    case 'https':
+    case 'tcp':
+    case 'grpc':
+      return isLoopback(check.host)
+    case 'unix':
+    case 'file':
+    case 'exec':
+      return false
+    default:
+      return check satisfies never
+  }
+}
+
+/** A Service's named targetPort takes the first container that has the name (podutil.FindPort). */
+function movedPorts(order: readonly number[], spec: Spec): readonly Warning[] {
+  const before = portOwners(spec.containers)
+  const after = portOwners(order.flatMap((index) => spec.containers[index] ?? []))
+  return [...before].flatMap(([port, owner]) => {
+    const now = after.get(port)
+    if (now === undefined || now === owner) return []
+    const text = `a Service's targetPort ${port} now means ${now.name} and no longer ${owner.name}: both have a port of that name`
+    return [{ severity: 'bites-later' as const, text }]
+  })
+}
+
+function portOwners(containers: readonly Container[]): ReadonlyMap<string, Container> {
+  const owners = new Map<string, Container>()
+  for (const container of containers) {
+    for (const { name } of container.ports) if (name !== '' && !owners.has(name)) owners.set(name, container)
+  }
+  return owners
+}

@@ -1,0 +1,130 @@
+import type { ExistingHookPolicy } from './configuration.ts'
+import { sameHook, unwrap } from './hook.ts'
+import type { Intent, Sidecar } from './intent.ts'
+import { keys } from './keys.ts'
+import type { Container, Hook, Spec } from './pod.ts'
+import { type Resolved, resolve } from './resolve.ts'
+import type { Warning } from './warning.ts'
+
+/** A sidecar that is there: what it asks for together with its container. */
+export interface Member {
+  readonly sidecar: Sidecar
+  readonly container: Container
+  readonly resolved: Resolved
+  /** The hook that was there before ours. */
+  readonly original: Hook | undefined
+  /** `existing-hook: keep` leaves its own hook, so nothing of ours runs in it. */
+  readonly kept: boolean
+}
+
+/** For each container the hook it had before ours. */
+export type Originals = ReadonlyMap<Container, Hook>
+
+/** Reads back what our hooks wrap. A hook of ours that can't be read is a problem: replacing it might lose somebody's hook. */
+export function readOriginals(spec: Spec, problems: string[]): Originals {
+  const originals = new Map<Container, Hook>()
+  for (const container of [...spec.containers, ...spec.initContainers]) {
+    const unwrapped = unwrap(container.postStart)
+    if (!unwrapped.ok) problems.push(`container ${container.name} ${unwrapped.problem}`)
+    else if (unwrapped.value.original !== undefined) originals.set(container, unwrapped.value.original)
+  }
+  return originals
+}
+
+/** The tiers with their containers, each in the order in which it has to stand. */
+export function findMembers(
+  intent: Intent,
+  spec: Spec,
+  originals: Originals,
+  problems: string[],
+  warnings: Warning[],
+): readonly (readonly Member[])[] {
+  const tiers = intent.tiers.map((tier) =>
+    tier.flatMap((sidecar) => findMember(sidecar, intent.existingHook, spec, originals, problems, warnings)),
+  )
+  checkNatives(tiers.flat(), problems)
+  return tiers.filter((members) => members.length > 0).map((members) => arrange(members, problems))
+}
+
+function findMember(
+  sidecar: Sidecar,
+  policy: ExistingHookPolicy,
+  spec: Spec,
+  originals: Originals,
+  problems: string[],
+  warnings: Warning[],
+): readonly Member[] {
+  const { name } = sidecar
+  const container = [...spec.containers, ...spec.initContainers].find((candidate) => candidate.name === name)
+  if (container === undefined) {
+    const text = `${keys.sidecars} names ${name}, but no container is called that; nothing waits for it`
+    warnings.push({ severity: 'app-may-start-too-early', text })
+    return []
+  }
+  if (container.list === 'initContainers' && container.restartPolicy !== 'Always') {
+    problems.push(
+      `${keys.sidecars}: ${name} is an init container that ends before the app starts; nothing has to wait for it`,
+    )
+    return []
+  }
+  const { resolved, ...resolution } = resolve(sidecar, container)
+  problems.push(...resolution.problems)
+  const original = originals.get(container)
+  // The hook that a `hook:` check asks for may be there already.
+  const foreign =
+    original !== undefined &&
+    !(resolved.kind === 'hook' && sameHook(original, { kind: 'exec', command: resolved.command }))
+  if (foreign && resolved.kind === 'hook') {
+    problems.push(`${sidecar.checkSource}: ${name} already has a different PostStart hook; remove one of the two`)
+  } else if (foreign && policy === 'refuse') {
+    problems.push(
+      `${keys.existingHook}: ${name} has a PostStart hook, which "refuse" rules out; remove it or say chain`,
+    )
+  }
+  const kept = foreign && policy === 'keep'
+  if (!kept) warnings.push(...resolution.warnings)
+  else if (resolved.kind !== 'none') {
+    const text = `${name} keeps its own PostStart hook (${keys.existingHook}: keep), so it is not waited for`
+    warnings.push({ severity: 'app-may-start-too-early', text })
+  }
+  return [{ sidecar, container, original, kept, resolved: kept ? { kind: 'none' } : resolved }]
+}
+
+/** Whether a tier has to be waited for because of this one. */
+export function waits({ resolved }: Member): boolean {
+  return resolved.kind !== 'none'
+}
+
+/** Puts last the one that has to carry the tier's hook: its check, or a hook of its own, must run inside it. */
+function arrange(members: readonly Member[], problems: string[]): readonly Member[] {
+  if (!members.some(waits)) return members
+  const inside = members.filter(
+    ({ resolved, original, kept }) => runsInside(resolved) || (original !== undefined && !kept),
+  )
+  if (inside.length > 1) {
+    const names = inside.map(({ sidecar }) => sidecar.name)
+    const why = 'each needs the hook inside itself (an exec, file, unix or hook check, or a PostStart hook of its own)'
+    problems.push(`${keys.sidecars}: ${names.join(' and ')} can't share a tier: ${why}; write "${names.join(', ')}"`)
+  }
+  const last = inside[0] ?? members.findLast(({ kept }) => !kept)
+  return last === undefined ? members : [...members.filter((member) => member !== last), last]
+}
+
+function runsInside(resolved: Resolved): boolean {
+  if (resolved.kind === 'hook') return true
+  return resolved.kind === 'polled' && ['exec', 'file', 'unix'].includes(resolved.check.kind)
+}
+
+/** Restartable init containers stay where they are, so they have to stand in the tiers' order already. */
+function checkNatives(members: readonly Member[], problems: string[]): void {
+  const natives = members.filter(({ container }) => container.list === 'initContainers')
+  for (const [position, { sidecar, container }] of natives.entries()) {
+    const next = natives[position + 1]
+    if (next !== undefined && next.container.index < container.index) {
+      const [first, second] = [sidecar.name, next.sidecar.name]
+      problems.push(
+        `${keys.sidecars}: ${first} is to start before ${second}, but spec.initContainers has it after; swap them`,
+      )
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import type { HttpCheck, PolledCheck, TcpCheck } from './check.ts'
+import type { Unwrapped } from './hook.ts'
+import { type Parsed, parsed } from './parsed.ts'
+import type { Header, Hook } from './pod.ts'
+import type { SpecCheck } from './waiter.ts'
+
+/** `$0` of the shell form, by which it is recognised. */
+export const shellName = 'sidecar-first'
+
+/**
+ * The fixed script of the `shell` delivery: POSIX sh with wget, curl or nc. Every value is an argument, so nothing that a manifest
+ * says is ever read as shell. After the message path come the hook that was there (exec, sleep or none; the number of its words; the words),
+ * then for each check: container, onTimeout, seconds, seconds an attempt, successes, kind, host, port, path, number of headers, headers.
+ * All checks count from the same start, so waiting for them in turn takes no longer than waiting at once.
+ */
+export const shellScript = `set -f
+message=$1 kind=$2 count=$3
+shift 3
+fail() { echo "$1"; echo "$1" >"$message"; exit 1; }
+# run N WORD...: the first N words as a command
+run() {
+  n=$1 i=0
+  shift
+  for word; do
+    [ $i -gt 0 ] || set --
+    [ $i -ge "$n" ] || set -- "$@" "$word"
+    i=$((i + 1))
+  done
+  "$@"
+}
+# fetch HOST [HEADER...]: whether http answers 200 to 399 there
+fetch() {
+  h=$1
+  shift
+  if command -v curl >/dev/null; then
+    for word; do set -- "$@" -H "$word"; shift; done
+    code=$(curl -s -o /dev/null -m "$attempt" -w '%{http_code}' "$@" "http://$h:$port$path" 2>/dev/null)
+  elif command -v wget >/dev/null; then
+    for word; do set -- "$@" --header "$word"; shift; done
+    wget -q -T "$attempt" -O /dev/null "$@" "http://$h:$port$path" 2>/dev/null && code=200 || code=0
+  else
+    code=$({ printf 'GET %s HTTP/1.0\\r\\nHost: %s\\r\\n' "$path" "$h"; for word; do printf '%s\\r\\n' "$word"; done; printf '\\r\\n'; } |
+      nc -w "$attempt" "$(bare "$h")" "$port" 2>/dev/null | head -n 1 | cut -d ' ' -f 2)
+  fi
+  [ "\${code:-0}" -ge 200 ] 2>/dev/null && [ "$code" -le 399 ]
+}
+# dial HOST: whether the port accepts a connection there
+dial() {
+  if command -v nc >/dev/null; then nc -w "$attempt" "$(bare "$1")" "$port" </dev/null >/dev/null 2>&1
+  else [ "$(curl -s -m "$attempt" -o /dev/null -w '%{num_connects}' "telnet://$1:$port" </dev/null 2>/dev/null)" = 1 ]; fi
+}
+bare() { h=\${1#[}; echo "\${h%]}"; }
+# try [HEADER...]: one attempt; no host is loopback, then the container's own addresses
+try() {
+  for at in \${host:-127.0.0.1 [::1] $(hostname -i 2>/dev/null)}; do
+    if [ "$scheme" = tcp ]; then dial "$at"; else fetch "$at" "$@"; fi && return 0
+  done
+  return 1
+}
+case $kind in
+  exec) run "$count" "$@" || fail "sidecar-first: the container's own PostStart hook failed with exit code $?" ;;
+  sleep) sleep "$1" ;;
+esac
+shift "$count"
+begin=$(date +%s)
+while [ $# -gt 0 ]; do
+  name=$1 late=$2 limit=$3 attempt=$4 need=$5 scheme=$6 host=$7 port=$8 path=$9
+  shift 9
+  headers=$1 passed=0 tries=0
+  shift
+  while :; do
+    tries=$((tries + 1))
+    if run $((headers + 1)) try "$@"; then passed=$((passed + 1)); else passed=0; fi
+    [ $passed -lt "$need" ] || break
+    waited=$(($(date +%s) - begin))
+    if [ $waited -ge "$limit" ]; then
+      text="sidecar-first: $name was not ready after \${limit}s: $scheme://$host:$port$path did not pass in $tries attempts"
+      [ "$late" = continue ] || fail "$text"
+      echo "$text; going on"
+      break
+    fi
+    if [ $waited -lt 5 ]; then sleep 0.05 2>/dev/null || sleep 1; else sleep 0.25 2>/dev/null || sleep 1; fi
+  done
+  shift "$headers"
+done
+`
+
+/** Whether the shell form can poll a check. */
+export function shellPolls(check: PolledCheck): check is HttpCheck<number> | TcpCheck<number> {
+  return check.kind === 'http' || check.kind === 'tcp'
+}
+
+export interface ShellCheck extends Pick<SpecCheck, 'container' | 'onTimeout'> {
+  readonly check: HttpCheck<number> | TcpCheck<number>
+  /** Milliseconds; the shell counts whole seconds, so it is rounded up. */
+  readonly timeout: number
+  /** Seconds. */
+  readonly attemptTimeout: number
+  readonly successes: number
+  readonly headers: readonly Header[]
+}
+
+export type ShellBefore = Extract<Hook, { kind: 'exec' | 'sleep' }>
+
+export function shellHook(checks: readonly ShellCheck[], before: ShellBefore | undefined, message: string): Hook {
+  const words = before === undefined ? [] : before.kind === 'exec' ? before.command : [String(before.seconds)]
+  const groups = checks.flatMap(({ container, onTimeout, timeout, attemptTimeout, successes, check, headers }) => [
+    container,
+    onTimeout,
+    String(Math.ceil(timeout / 1000)),
+    String(attemptTimeout),
+    String(successes),
+    check.kind,
+    check.host.includes(':') ? `[${check.host}]` : check.host,
+    String(check.port),
+    check.kind === 'http' ? check.path : '',
+    String(headers.length),
+    ...headers.map(({ name, value }) => `${name}: ${value}`),
+  ])
+  const args = [message, before?.kind ?? 'none', String(words.length), ...words, ...groups]
+  return { kind: 'exec', command: ['sh', '-c', shellScript, shellName, ...args] }
+}
+
+/** The hook that a shell form wraps; undefined where its arguments make no sense. */
+export function readShellBefore(command: readonly string[]): Parsed<Unwrapped> | undefined {
+  const [kind, countText, ...rest] = command.slice(5)
+  const count = Number(countText)
+  if (!Number.isInteger(count) || count < 0 || count > rest.length) return undefined
+  const words = rest.slice(0, count)
+  switch (kind) {
+    case 'none':
+      return parsed({ ours: true, original: undefined })
+    case 'exec':
+      return count === 0 ? undefined : parsed({ ours: true, original: { kind, command: words } })
+    case 'sleep': {
+      const seconds = Number(words[0])
+      return Number.isInteger(seconds) ? parsed({ ours: true, original: { kind, seconds } }) : undefined
+    }
+    default:
+      return undefined
+  }
+}

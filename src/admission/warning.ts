@@ -1,0 +1,29 @@
+/** How much a warning matters: the API cuts long lists, so the worst come first. */
+export type Severity = 'app-may-start-too-early' | 'bites-later' | 'costs' | 'has-no-effect'
+
+export interface Warning {
+  readonly severity: Severity
+  readonly text: string
+}
+
+const worstFirst: readonly Severity[] = ['app-may-start-too-early', 'bites-later', 'costs', 'has-no-effect']
+
+// The API server cuts a warning over 256 characters, and all of them once they are over 4,096 together
+// (k8s.io/apiserver, endpoints/filters/warning.go); ours stay below both.
+const longest = 256
+const most = 15
+
+/** The texts for an answer: worst first, each within the API's limits and printable. */
+export function warningTexts(warnings: readonly Warning[]): readonly string[] {
+  const sorted = worstFirst.flatMap((severity) => warnings.filter((warning) => warning.severity === severity))
+  const texts = [...new Set(sorted.map((warning) => printable(warning.text, longest)))]
+  if (texts.length <= most) return texts
+  return [...texts.slice(0, most - 1), `and ${texts.length - most + 1} more warnings`]
+}
+
+/** Text on one line: control characters out, at most `limit` characters. */
+export function printable(text: string, limit: number): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  const line = Array.from(text.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' '))
+  return line.length <= limit ? line.join('') : `${line.slice(0, limit - 1).join('')}…`
+}
