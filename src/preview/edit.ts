@@ -1,17 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  type Node,
-  type Pair,
-  stringify,
-  type YAMLMap,
-  type YAMLSeq,
-} from 'yaml'
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap, type YAMLSeq } from 'yaml'
 import type { Json } from '../admission/operation.ts'
+import { writeYaml } from './dialect.ts'
 import { isObject, type JsonObject } from './json.ts'
 
 /** Text from `start` to `end` (offsets) is to be replaced. */
@@ -85,7 +75,6 @@ function rangeOf(node: unknown): readonly [number, number, number] {
 interface Chunk {
   readonly value: Json
   readonly node: unknown
-  readonly dash: number
   readonly head: string
   readonly start: number
   readonly end: number
@@ -189,7 +178,7 @@ class Editor {
       const head = free === undefined ? this.#commentsAbove(start) : this.#text.slice(free, start)
       const blank = free === undefined ? '' : (/^(?:[ \t]*\r?\n)*/.exec(head)?.[0] ?? '')
       if (free !== undefined) gaps.push(blank)
-      chunks.push({ value: now[index] ?? null, node, dash, start, end, head: head.slice(blank.length), tail })
+      chunks.push({ value: now[index] ?? null, node, start, end, head: head.slice(blank.length), tail })
     }
     return { chunks, gaps, column }
   }
@@ -246,9 +235,8 @@ class Editor {
 
   #write(value: Json, column: number): string {
     const { eol, indent, indentSeq } = this.#form
-    return stringify(value, { version: '1.1', indent, indentSeq, lineWidth: 0, aliasDuplicateObjects: false }).replace(
-      /^(.*)\n/gm,
-      (_line, content: string) => (content === '' ? eol : ' '.repeat(column) + content + eol),
+    return writeYaml(value, { indent, indentSeq }).replace(/^(.*)\n/gm, (_line, content: string) =>
+      content === '' ? eol : ' '.repeat(column) + content + eol,
     )
   }
 }

@@ -1,18 +1,7 @@
-import {
-  Composer,
-  type CST,
-  type Document,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  LineCounter,
-  Parser,
-  type SchemaOptions,
-  visit,
-} from 'yaml'
+import { Composer, type CST, type Document, isMap, isNode, isScalar, isSeq, LineCounter, Parser, visit } from 'yaml'
 import type { Json } from '../admission/operation.ts'
 import { quote } from '../admission/quote.ts'
+import { kubectlDialect } from './dialect.ts'
 import { deepest, isObject, type JsonObject, parseJson, scanJson } from './json.ts'
 
 /** What is wrong with an input, and where. All three count from 1. */
@@ -37,18 +26,6 @@ export type Manifests =
 
 /** What aliases may add to an input, in characters: ten thousand containers, but no billion laughs. */
 const aliasRoom = 1_000_000
-
-/** YAML as kubectl reads it: 1.1 with merge keys, `yes` and octal `0644`, but neither times of day nor dates. */
-const kubectlYaml: SchemaOptions & { version: '1.1' } = {
-  version: '1.1',
-  schema: 'yaml-1.1',
-  customTags: (tags) =>
-    tags.filter(
-      (tag) =>
-        typeof tag === 'string' ||
-        (tag.format !== 'TIME' && !/:(timestamp|binary|omap|pairs|set)$/.test(tag.tag ?? '')),
-    ),
-}
 
 /** Text with manifests, JSON or YAML, to its documents that aren't empty; or all that is wrong with it. Never throws. */
 export function readManifests(text: string): Manifests {
@@ -96,7 +73,7 @@ function readYaml(text: string): Manifests {
     return { ok: false, problems: [at(deep.document, deep.offset, `nested more than ${deepest} levels deep`)] }
   }
   const composer = new Composer({
-    ...kubectlYaml,
+    ...kubectlDialect,
     intAsBigInt: true,
     keepSourceTokens: true,
     logLevel: 'error',
@@ -163,16 +140,18 @@ function faultsOf(tree: Document.Parsed, text: string): Fault[] {
     if (template >= 0) return [{ offset: tree.range[0] + template, message: unrendered }]
     return [{ offset: syntax.pos[0], message: `no valid YAML: ${lowerFirst(syntax.message)}` }]
   }
-  const faults: Fault[] = tree.errors.map(({ pos: [start] }) => ({
-    offset: start,
-    message: twice(/^["']?([^\s:"']*)/.exec(text.slice(start, start + 320))?.[1] ?? ''),
-  }))
+  const repeated = new Set(tree.errors.map(({ pos }) => pos[0]))
+  const faults: Fault[] = []
   visit(tree, {
     Pair(_key, { key }) {
-      if (isScalar(key) || !isNode(key) || !(isMap(key) || isSeq(key))) return
-      const start = key.range?.[0] ?? 0
-      const template = text.startsWith('{{', start - 1)
-      faults.push({ offset: start, message: template ? unrendered : 'a key is text, not a list or an object' })
+      if (!isNode(key) || !key.range) return
+      const [offset] = key.range
+      if (isMap(key) || isSeq(key)) {
+        const template = text.startsWith('{{', offset - 1)
+        faults.push({ offset, message: template ? unrendered : 'a key is text, not a list or an object' })
+      } else if (isScalar(key) && repeated.has(offset)) {
+        faults.push({ offset, message: twice(String(key.value)) })
+      }
     },
   })
   return faults

@@ -1,0 +1,12 @@
+import { type Configuration, defaultConfiguration } from '../admission/configuration.ts'
+import { readConfiguration } from '../configuration/read.ts'
+import { version } from '../version.ts'
+import { FileError, readText } from './files.ts'
+
+/** The configuration in a file, or the standard one where none is named. Throws `UsageError`, or `FileError` with all problems. */
+export async function readConfigurationFile(path: string | undefined): Promise<Configuration> {
+  if (path === undefined) return defaultConfiguration(version)
+  const read = readConfiguration(await readText(path), version)
+  if (read.ok) return read.configuration
+  throw new FileError(read.problems.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`))
+}

@@ -1,0 +1,160 @@
+import { parseArgs, styleText } from 'node:util'
+import { structuredPatch } from 'diff'
+import type { Decision } from '../admission/decision.ts'
+import { formatDuration } from '../admission/duration.ts'
+import { formatJson, isObject } from '../preview/json.ts'
+import { podTemplate } from '../preview/objects.ts'
+import { type Preview, previewResult, tiersOf } from '../preview/preview.ts'
+import { rewrite, writeManifests } from '../preview/write.ts'
+import { type Command, UsageError } from './command.ts'
+import { FileError } from './files.ts'
+import { joinDocuments } from './inject.ts'
+import { fileOptions, type PreviewedFile, previewFiles, titleOf } from './preview-files.ts'
+
+const help = `Shows what the webhook would do to manifests, without a cluster: why, the start order, and a diff.
+
+Usage: sidecar-first preview [flags] [FILE...]
+
+  -f, --filename FILE   manifests, YAML or JSON; may be repeated; - is standard input
+  --config FILE         configuration
+  -o, --output FORMAT   text; diff; json as POST /preview gives it; yaml, the patched manifests; patch, the JSON patch of
+                        one object (text)
+
+It ends with 1 where an object is refused.
+
+Example:
+sidecar-first preview -f - <<'EOF'
+apiVersion: v1
+kind: Pod
+metadata:
+  name: sample
+  annotations:
+    sidecar-first.dev/sidecars: proxy
+spec:
+  containers:
+    - name: app
+      image: app:1
+    - name: proxy
+      image: proxy:1
+      readinessProbe:
+        httpGet: {path: /ready, port: 15021}
+EOF
+`
+
+const options = { ...fileOptions, output: { type: 'string', short: 'o', default: 'text' } } as const
+
+export const preview: Command = {
+  help,
+  async run(args, terminal) {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+    const format = formats[values.output]
+    if (format === undefined) throw new UsageError(`--output takes ${Object.keys(formats).join(', ')}`)
+    try {
+      const files = await previewFiles([...values.filename, ...positionals], values.config, terminal)
+      if (files.every(({ previewed }) => previewed.previews.length === 0)) {
+        throw new FileError(files.map(({ name }) => `${name}: there is no manifest in it`))
+      }
+      terminal.stdout.write(format(files, terminal.color))
+      const all = files.flatMap(({ previewed }) => previewed.previews)
+      return all.some(({ decision }) => decision.verdict === 'refused') ? 1 : 0
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error
+      terminal.stderr.write(`${error.message}\n`)
+      return 1
+    }
+  },
+}
+
+type Files = readonly PreviewedFile[]
+
+const formats: Partial<Record<string, (files: Files, color: boolean) => string>> = {
+  text: (files, color) => files.map((file) => describeFile(file, color)).join('\n'),
+  diff: (files, color) => files.map((file) => [...diffs(file, color).values()].join('')).join(''),
+  json: (files) => `${formatJson({ results: previewsOf(files).map(previewResult) }, 2)}\n`,
+  yaml: (files) => joinDocuments(files.map(({ previewed }) => writeManifests(previewed))),
+  patch(files) {
+    const [only, ...others] = previewsOf(files)
+    if (only === undefined || others.length > 0) throw new UsageError('--output patch is for one object')
+    return `${formatJson(only.patch, 2)}\n`
+  },
+}
+
+const previewsOf = (files: Files): Preview[] => files.flatMap(({ previewed }) => previewed.previews)
+
+type Style = Parameters<typeof styleText>[0]
+
+/** Whether a terminal shows colors is known, so that styleText need not ask. */
+const styled = (color: boolean, style: Style, text: string): string =>
+  color ? styleText(style, text, { validateStream: false }) : text
+
+const verdictStyles: Record<Decision['verdict'], Style> = {
+  patched: 'green',
+  unchanged: 'green',
+  skipped: 'dim',
+  refused: 'red',
+}
+
+/** Each object, and after the last one of a document the document's diff. */
+function describeFile(file: PreviewedFile, color: boolean): string {
+  const { name, previewed } = file
+  const documents = diffs(file, color)
+  const last = new Map(previewed.previews.map((each) => [each.object.document, each]))
+  return previewed.previews
+    .map((each) => {
+      const { object, decision } = each
+      const verdict = styled(color, verdictStyles[decision.verdict], decision.verdict)
+      const head = `${styled(color, 'bold', titleOf(object))} (${name}:${object.line}): ${verdict}\n`
+      const diff = last.get(object.document) === each ? (documents.get(object.document) ?? '') : ''
+      const body = [
+        ...decision.reasons.map((reason) => `  ${reason}\n`),
+        ...decision.warnings.map((warning) => `  ${styled(color, 'yellow', '!')} ${warning}\n`),
+        ...orderOf(each).map((line) => `  ${line}\n`),
+      ]
+      return head + body.join('') + diff
+    })
+    .join('\n')
+}
+
+/** The start order in lines: the tiers, then the rest. */
+function orderOf({ object, decision, patched }: Preview): string[] {
+  const tiers = tiersOf(decision)
+  if (tiers.length === 0 || patched === undefined) return []
+  const pod = podTemplate({ ...object, value: patched })?.pod
+  const spec = isObject(pod) && isObject(pod.spec) ? pod.spec : {}
+  const containers = Array.isArray(spec.containers) ? spec.containers.filter(isObject) : []
+  const sidecars = new Set(tiers.flat().map(({ name }) => name))
+  const rest = containers.map(({ name }) => String(name)).filter((name) => !sidecars.has(name))
+  const lines = tiers.map((tier, index) => {
+    const members = tier.map(({ name, check, timeout, onTimeout }) => {
+      const limit = timeout === undefined ? '' : `, ${formatDuration(timeout)}, then ${onTimeout ?? 'fail'}`
+      return `${name} (${check}${limit})`
+    })
+    return `${index + 1}. ${members.join(' + ')}`
+  })
+  return rest.length === 0 ? lines : [...lines, `${tiers.length + 1}. ${rest.join(', ')}`]
+}
+
+/** The unified diff of each document that changes; `patch` takes them all together. */
+function diffs({ name, previewed }: PreviewedFile, color: boolean): Map<unknown, string> {
+  const { text } = previewed.manifests
+  let shift = 0
+  return new Map(
+    rewrite(previewed).map(({ document, start, before, after }) => {
+      const first = text.slice(0, start).split('\n').length - 1
+      const { hunks } = structuredPatch(name, name, before, after, undefined, undefined, { context: 3 })
+      const lines = [styled(color, 'bold', `--- ${name}`), styled(color, 'bold', `+++ ${name}`)]
+      for (const hunk of hunks) {
+        const { oldStart, oldLines, newStart, newLines } = hunk
+        const place = `@@ -${oldStart + first},${oldLines} +${newStart + first + shift},${newLines} @@`
+        lines.push(styled(color, 'cyan', place), ...hunk.lines.map((line) => paint(line, color)))
+      }
+      shift += after.split('\n').length - before.split('\n').length
+      return [document, `${lines.join('\n')}\n`]
+    }),
+  )
+}
+
+function paint(line: string, color: boolean): string {
+  if (line.startsWith('+')) return styled(color, 'green', line)
+  return line.startsWith('-') ? styled(color, 'red', line) : line
+}
