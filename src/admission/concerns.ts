@@ -1,33 +1,34 @@
 import { isLoopback, type PolledCheck } from './check.ts'
 import type { Surroundings } from './decision.ts'
 import type { DeliveryPlan } from './delivery.ts'
-import type { Member } from './members.ts'
+import type { Intent } from './intent.ts'
+import { keys } from './keys.ts'
+import { type Member, startsNative, waits } from './members.ts'
+import type { Order } from './order.ts'
 import type { Container, Metadata, Spec } from './pod.ts'
 import type { Warning } from './warning.ts'
 
 /** What a plan does that bites later, each with the way out. */
 export function concerns(
   tiers: readonly (readonly Member[])[],
-  order: readonly number[],
+  intent: Intent,
+  order: Order,
   delivery: DeliveryPlan,
   spec: Spec,
   metadata: Metadata,
   surroundings: Surroundings,
 ): readonly Warning[] {
   const members = tiers.flat()
-  const gated = members.filter(({ container, resolved }) => container.list === 'containers' && resolved.kind !== 'none')
-  const regular = members.filter(({ container }) => container.list === 'containers').map(({ sidecar }) => sidecar.name)
+  const regular = members.filter((member) => !startsNative(member, intent))
   const warnings: Warning[] = []
   const bites = (text: string) => warnings.push({ severity: 'bites-later', text })
 
   if ((surroundings.job || metadata.ownedByJob) && regular.length > 0) {
-    bites(
-      `${regular.join(', ')} runs on, so the Job never completes; make it an init container with restartPolicy: Always`,
-    )
+    bites(`${names(regular)} runs on, so the Job never completes; set ${keys.gate}: native`)
   }
+  const gated = regular.filter(waits)
   if (spec.restartPolicy === 'Never' && gated.length > 0) {
-    const names = gated.map(({ sidecar }) => sidecar.name).join(', ')
-    bites(`restartPolicy is Never: if ${names} isn't ready in time it stays down and the app starts without it`)
+    bites(`restartPolicy is Never: if ${names(gated)} isn't ready in time it stays down, and the app starts without it`)
   }
   for (const { sidecar, resolved } of members) {
     if (spec.hostNetwork && resolved.kind === 'polled' && onLoopback(resolved.check)) {
@@ -63,10 +64,16 @@ function onLoopback(check: PolledCheck): boolean {
   }
 }
 
-/** A Service's named targetPort takes the first container that has the name (podutil.FindPort). */
-function movedPorts(order: readonly number[], spec: Spec): readonly Warning[] {
-  const before = portOwners(spec.containers)
-  const after = portOwners(order.flatMap((index) => spec.containers[index] ?? []))
+function names(members: readonly Member[]): string {
+  return members.map(({ sidecar }) => sidecar.name).join(', ')
+}
+
+/** A Service's named targetPort takes the first container with the name, native sidecars last (podutil.FindPort). */
+function movedPorts({ containers, initContainers }: Order, spec: Spec): readonly Warning[] {
+  const isNative = ({ restartPolicy }: Container) => restartPolicy === 'Always'
+  const before = portOwners([...spec.containers, ...spec.initContainers.filter(isNative)])
+  const natives = initContainers.filter((container) => container.list === 'containers' || isNative(container))
+  const after = portOwners([...containers, ...natives])
   return [...before].flatMap(([port, owner]) => {
     const now = after.get(port)
     if (now === undefined || now === owner) return []

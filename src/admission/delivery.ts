@@ -10,11 +10,9 @@ export interface DeliveryPlan {
   readonly mounts: readonly Container[]
   readonly volume: Json | undefined
   readonly initContainer: Json | undefined
-  /** The index of our init container, where it stands after a native sidecar that needs it. */
-  readonly lateInitContainer: number | undefined
 }
 
-const nothing: DeliveryPlan = { mounts: [], volume: undefined, initContainer: undefined, lateInitContainer: undefined }
+const nothing: DeliveryPlan = { mounts: [], volume: undefined, initContainer: undefined }
 
 /**
  * Plans how the waiter reaches the containers whose hook runs it. What is there by our names and of our form stays as it is, even with
@@ -44,11 +42,9 @@ export function planDelivery(
   })
 
   const byImage = volume === undefined ? intent.delivery === 'image-volume' : volume.image
-  const firstNative = Math.min(...carriers.flatMap(({ list, index }) => (list === 'initContainers' ? [index] : [])))
   return {
     mounts,
     volume: volume !== undefined ? undefined : byImage ? imageVolume(waiter) : emptyDirVolume,
     initContainer: byImage || installer !== undefined ? undefined : initContainer(waiter, firstSidecar.resources),
-    lateInitContainer: installer !== undefined && installer.index > firstNative ? installer.index : undefined,
   }
 }

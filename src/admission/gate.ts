@@ -3,15 +3,15 @@ import { formatDuration, longest as longestTimeout } from './duration.ts'
 import { beforeJson, waiterHook } from './hook.ts'
 import type { Intent, Sidecar } from './intent.ts'
 import { keys } from './keys.ts'
-import { type Member, waits } from './members.ts'
+import { type Member, startsNative, waits } from './members.ts'
 import type { Container, Hook } from './pod.ts'
 import { portNumber } from './resolve.ts'
 import { type ShellBefore, shellHook, shellPolls } from './shell.ts'
 import type { SpecCheck, WaiterSpec } from './waiter.ts'
 
 /**
- * The hooks that hold the app back: one a tier, on the last container of the tier, waiting for all of it. Restartable init containers
- * have started before any regular container exists, so a tier's are waited for among themselves.
+ * The hooks that hold the app back: one a tier, on the last container of the tier, waiting for all of it. Native sidecars have
+ * started before any regular container exists, so a tier's are waited for among themselves.
  */
 export function gateHooks(
   tiers: readonly (readonly Member[])[],
@@ -20,8 +20,8 @@ export function gateHooks(
 ): ReadonlyMap<Container, Hook> {
   const hooks = new Map<Container, Hook>()
   for (const tier of tiers) {
-    for (const list of ['initContainers', 'containers'] as const) {
-      const members = tier.filter(({ container }) => container.list === list)
+    for (const native of [true, false]) {
+      const members = tier.filter((member) => startsNative(member, intent) === native)
       const carrier = members.findLast(({ kept }) => !kept)
       if (carrier === undefined || !members.some(waits)) continue
       const hook = tierHook(members, carrier, intent, problems)

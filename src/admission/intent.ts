@@ -1,5 +1,12 @@
 import { type Check, parseCheck } from './check.ts'
-import type { Configuration, Delivery, ExistingHookPolicy, OnTimeout } from './configuration.ts'
+import type {
+  Configuration,
+  Delivery,
+  ExistingHookPolicy,
+  GateChoice,
+  NativePosition,
+  OnTimeout,
+} from './configuration.ts'
 import { parseDuration } from './duration.ts'
 import { isOurs, keys, perContainer } from './keys.ts'
 import { type Parsed, parsed, problem } from './parsed.ts'
@@ -11,9 +18,14 @@ import type { Warning } from './warning.ts'
 /** What a pod asks for, read from its annotations. Whether the containers are there is the plan's question. */
 export interface Intent {
   readonly tiers: readonly (readonly Sidecar[])[]
+  readonly gate: Gate
+  readonly nativePosition: NativePosition
   readonly existingHook: ExistingHookPolicy
   readonly delivery: Delivery
 }
+
+/** How the app is held back; `auto` has been decided. */
+export type Gate = Exclude<GateChoice, 'auto'>
 
 export interface Sidecar {
   readonly name: string
@@ -69,8 +81,7 @@ export function readIntent(metadata: Metadata, configuration: Configuration): In
   }
 
   const gate = read(keys.gate, oneOf('hook', 'native', 'auto')) ?? configuration.defaults.gate
-  if (gate === 'native') problems.push(`${keys.gate}: native is not supported by this version; use hook`)
-  read(keys.nativePosition, oneOf('last', 'first'))
+  const nativePosition = read(keys.nativePosition, oneOf('last', 'first')) ?? configuration.defaults.nativePosition
   const existingHook = read(keys.existingHook, oneOf('chain', 'keep', 'refuse')) ?? configuration.defaults.existingHook
   const delivery = read(keys.waiter, oneOf('init-container', 'image-volume', 'shell')) ?? configuration.waiter.delivery
   const timeout = read(keys.timeout, parseDuration)
@@ -109,7 +120,19 @@ export function readIntent(metadata: Metadata, configuration: Configuration): In
   if (problems.length > 0) return { kind: 'invalid', problems, warnings }
   if (tiers.length === 0)
     return { kind: 'none', reason: `${keys.sidecars} is "*" and no rule names a sidecar`, warnings }
-  return { kind: 'intent', intent: { tiers, existingHook, delivery }, warnings }
+  return {
+    kind: 'intent',
+    intent: { tiers, gate: gateOf(gate, configuration), nativePosition, existingHook, delivery },
+    warnings,
+  }
+}
+
+/** Native sidecars are on by default from Kubernetes 1.29. */
+function gateOf(choice: GateChoice, { kubernetesVersion }: Configuration): Gate {
+  if (choice !== 'auto') return choice
+  if (kubernetesVersion === undefined) return 'hook'
+  const { major, minor } = kubernetesVersion
+  return major > 1 || minor >= 29 ? 'native' : 'hook'
 }
 
 function none(reason: string): IntentResult {

@@ -1,4 +1,3 @@
-import type { ExistingHookPolicy } from './configuration.ts'
 import { sameHook, unwrap } from './hook.ts'
 import type { Intent, Sidecar } from './intent.ts'
 import { keys } from './keys.ts'
@@ -40,15 +39,25 @@ export function findMembers(
   warnings: Warning[],
 ): readonly (readonly Member[])[] {
   const tiers = intent.tiers.map((tier) =>
-    tier.flatMap((sidecar) => findMember(sidecar, intent.existingHook, spec, originals, problems, warnings)),
+    tier.flatMap((sidecar) => findMember(sidecar, intent, spec, originals, problems, warnings)),
   )
-  checkNatives(tiers.flat(), problems)
+  checkAppRemains(tiers.flat(), intent, spec, problems)
   return tiers.filter((members) => members.length > 0).map((members) => arrange(members, problems))
+}
+
+function checkAppRemains(members: readonly Member[], intent: Intent, spec: Spec, problems: string[]): void {
+  if (intent.gate !== 'native') return
+  const moving = members.filter(({ container }) => container.list === 'containers')
+  if (moving.length === spec.containers.length) {
+    problems.push(
+      `${keys.gate}: native would leave no app container: ${keys.sidecars} names them all; leave the app out`,
+    )
+  }
 }
 
 function findMember(
   sidecar: Sidecar,
-  policy: ExistingHookPolicy,
+  { existingHook: policy, gate }: Intent,
   spec: Spec,
   originals: Originals,
   problems: string[],
@@ -66,6 +75,9 @@ function findMember(
       `${keys.sidecars}: ${name} is an init container that ends before the app starts; nothing has to wait for it`,
     )
     return []
+  }
+  if (gate === 'native' && container.list === 'containers' && container.restartPolicy !== '') {
+    problems.push(`${keys.gate}: native sets a restartPolicy, and ${name} has one of its own; remove it or use hook`)
   }
   const { resolved, ...resolution } = resolve(sidecar, container)
   problems.push(...resolution.problems)
@@ -115,16 +127,7 @@ function runsInside(resolved: Resolved): boolean {
   return resolved.kind === 'polled' && ['exec', 'file', 'unix'].includes(resolved.check.kind)
 }
 
-/** Restartable init containers stay where they are, so they have to stand in the tiers' order already. */
-function checkNatives(members: readonly Member[], problems: string[]): void {
-  const natives = members.filter(({ container }) => container.list === 'initContainers')
-  for (const [position, { sidecar, container }] of natives.entries()) {
-    const next = natives[position + 1]
-    if (next !== undefined && next.container.index < container.index) {
-      const [first, second] = [sidecar.name, next.sidecar.name]
-      problems.push(
-        `${keys.sidecars}: ${first} is to start before ${second}, but spec.initContainers has it after; swap them`,
-      )
-    }
-  }
+/** Whether it starts among the init containers: it stands there already, or the gate moves it there. */
+export function startsNative({ container }: Pick<Member, 'container'>, { gate }: Pick<Intent, 'gate'>): boolean {
+  return container.list === 'initContainers' || gate === 'native'
 }

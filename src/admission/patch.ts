@@ -1,24 +1,38 @@
 import { hookJson } from './hook.ts'
 import { type Json, type Operation, pointer } from './operation.ts'
-import { longestInOrder } from './order.ts'
+import { longestRising, type Order } from './order.ts'
 import type { Plan } from './plan.ts'
 import type { Container, Metadata, Spec } from './pod.ts'
 import { waiterMount } from './waiter.ts'
 
 /** The fewest operations that bring a plan about. Containers move first, so later paths count the new places. */
-export function patch(
-  { order, hooks, delivery, annotations }: Plan,
-  metadata: Metadata,
-  spec: Spec,
-): readonly Operation[] {
-  const operations: Operation[] = moves(order)
-  const places = new Map(order.map((index, place) => [index, place]))
-  const at = ({ list, index }: Container) => [
-    'spec',
-    list,
-    list === 'containers' ? (places.get(index) ?? index) : index,
-  ]
+export function patch(plan: Plan, metadata: Metadata, spec: Spec): readonly Operation[] {
+  const { order, hooks, failureThresholds, delivery, annotations } = plan
+  const operations: Operation[] = []
+  if (delivery.initContainer !== undefined) {
+    operations.push(append(['spec', 'initContainers'], spec.initContainers.length, '0', delivery.initContainer))
+  } else if (order.initContainers.length > 0 && !spec.hasInitContainers) {
+    operations.push({ op: 'add', path: pointer('spec', 'initContainers'), value: [] })
+  }
+  const shift = delivery.initContainer === undefined ? 0 : 1
+  operations.push(...moves(order, spec, shift))
 
+  const places = new Map<Container, readonly (string | number)[]>()
+  for (const [place, container] of order.containers.entries()) places.set(container, ['spec', 'containers', place])
+  for (const [place, container] of order.initContainers.entries()) {
+    places.set(container, ['spec', 'initContainers', place + shift])
+  }
+  const at = (container: Container) => places.get(container) ?? ['spec', container.list, container.index]
+
+  for (const container of order.initContainers) {
+    if (container.list === 'initContainers') continue
+    operations.push({ op: 'add', path: pointer(...at(container), 'restartPolicy'), value: 'Always' })
+    const failureThreshold = failureThresholds.get(container)
+    if (failureThreshold === undefined) continue
+    const probe = [...at(container), 'startupProbe']
+    operations.push({ op: 'add', path: pointer(...probe, 'periodSeconds'), value: 1 })
+    operations.push({ op: 'add', path: pointer(...probe, 'failureThreshold'), value: failureThreshold })
+  }
   for (const [container, hook] of hooks) {
     const lifecycle = [...at(container), 'lifecycle']
     if (hook === undefined) {
@@ -34,16 +48,6 @@ export function patch(
   if (delivery.volume !== undefined) {
     operations.push(append(['spec', 'volumes'], spec.volumes.length, '-', delivery.volume))
   }
-  if (delivery.initContainer !== undefined) {
-    operations.push(append(['spec', 'initContainers'], spec.initContainers.length, '0', delivery.initContainer))
-  }
-  if (delivery.lateInitContainer !== undefined) {
-    operations.push({
-      op: 'move',
-      from: pointer('spec', 'initContainers', delivery.lateInitContainer),
-      path: pointer('spec', 'initContainers', 0),
-    })
-  }
   operations.push(...annotate(annotations, metadata))
   return operations
 }
@@ -55,21 +59,35 @@ function append(list: readonly (string | number)[], length: number, place: '-' |
     : { op: 'add', path: pointer(...list), value: [value] }
 }
 
-/** The fewest moves from the order that is to the order that shall be. */
-function moves(order: readonly number[]): Operation[] {
-  const staying = longestInOrder(order)
-  if (staying.size === order.length) return []
-  const current = Array.from(order.keys())
+/** The fewest moves to an order. `shift`: how many containers stand before all of `order.initContainers`. */
+function moves({ containers, initContainers }: Order, spec: Spec, shift: number): Operation[] {
   const operations: Operation[] = []
-  // From the front: what stands before `place` is final, so a container goes right behind its predecessor.
-  for (const [place, index] of order.entries()) {
-    if (staying.has(place)) continue
-    const from = current.indexOf(index)
-    const predecessor = order[place - 1]
-    current.splice(from, 1)
-    const to = predecessor === undefined ? 0 : current.indexOf(predecessor) + 1
-    current.splice(to, 0, index)
-    operations.push({ op: 'move', from: pointer('spec', 'containers', from), path: pointer('spec', 'containers', to) })
+  const regular = spec.containers.slice()
+  const init = spec.initContainers.slice()
+  const firstPlace = (list: Container['list']) => (list === 'initContainers' ? shift : 0)
+
+  for (const [list, current, wanted] of [
+    ['initContainers', init, initContainers],
+    ['containers', regular, containers],
+  ] as const) {
+    const residents = wanted.filter((container) => container.list === list)
+    const rising = longestRising(residents.map(({ index }) => index))
+    const staying = new Set(residents.filter((_, position) => rising.has(position)))
+    // From the front: what stands before is final, so a container goes right behind its predecessor.
+    for (const [place, container] of wanted.entries()) {
+      if (staying.has(container)) continue
+      const source = container.list === 'containers' ? regular : init
+      const from = source.indexOf(container)
+      source.splice(from, 1)
+      const predecessor = wanted[place - 1]
+      const to = predecessor === undefined ? 0 : current.indexOf(predecessor) + 1
+      current.splice(to, 0, container)
+      operations.push({
+        op: 'move',
+        from: pointer('spec', container.list, from + firstPlace(container.list)),
+        path: pointer('spec', list, to + firstPlace(list)),
+      })
+    }
   }
   return operations
 }

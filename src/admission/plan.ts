@@ -5,10 +5,10 @@ import type { PlannedSidecar, Surroundings, Tiers } from './decision.ts'
 import { type DeliveryPlan, planDelivery } from './delivery.ts'
 import { gateHooks, timeoutOf } from './gate.ts'
 import { sameHook } from './hook.ts'
-import type { Intent } from './intent.ts'
+import type { Gate, Intent } from './intent.ts'
 import { defaultContainerKey, keys } from './keys.ts'
 import { findMembers, type Member, type Originals, readOriginals } from './members.ts'
-import { startOrder } from './order.ts'
+import { type Order, startOrder } from './order.ts'
 import type { Container, Hook, Metadata, Spec } from './pod.ts'
 import { waiterPath } from './waiter.ts'
 import type { Warning } from './warning.ts'
@@ -16,10 +16,12 @@ import type { Warning } from './warning.ts'
 /** What is to be true of the pod afterwards, as far as it isn't yet. */
 export interface Plan {
   readonly tiers: Tiers
-  /** For each place of `spec.containers`, the index of the container that is to stand there. */
-  readonly order: readonly number[]
+  readonly gate: Gate
+  readonly order: Order
   /** The PostStart hooks that have to change; undefined: none is to be there. */
   readonly hooks: ReadonlyMap<Container, Hook | undefined>
+  /** The startupProbes to be asked every second, each with the failureThreshold that keeps its total time. */
+  readonly failureThresholds: ReadonlyMap<Container, number>
   readonly delivery: DeliveryPlan
   readonly annotations: readonly (readonly [key: string, value: string])[]
 }
@@ -43,14 +45,19 @@ export function plan(
   const gates = gateHooks(members, intent, problems)
   const carriers = [...gates].filter(([, hook]) => runsWaiter(hook)).map(([container]) => container)
   const delivery = planDelivery(carriers, members[0]?.[0]?.container, intent, spec, configuration, problems)
-  const order = startOrder(members, spec, originals)
-  warnings.push(...concerns(members, order, delivery, spec, metadata, surroundings))
+  const order = startOrder(members, intent, spec, originals)
+  warnings.push(...concerns(members, intent, order, delivery, spec, metadata, surroundings))
   if (problems.length > 0) return { ok: false, problems, warnings }
 
   const tiers = members.map((tier) => tier.map(show))
-  const annotations = members.length === 0 ? [] : annotate(tiers, members, spec, metadata, configuration)
+  const annotations =
+    members.length === 0 ? [] : annotate(tiers, intent.gate, order, members, spec, metadata, configuration)
   const hooks = changedHooks(gates, spec, originals)
-  return { ok: true, warnings, plan: { tiers, order, hooks, delivery, annotations } }
+  return {
+    ok: true,
+    warnings,
+    plan: { tiers, gate: intent.gate, order, hooks, failureThresholds: eagerProbes(order), delivery, annotations },
+  }
 }
 
 function runsWaiter(hook: Hook): boolean {
@@ -71,6 +78,17 @@ function changedHooks(
   return changed
 }
 
+/** The app behind a native sidecar starts at its startupProbe's next tick, so those that move in are asked every second. */
+function eagerProbes({ initContainers }: Order): ReadonlyMap<Container, number> {
+  const thresholds = new Map<Container, number>()
+  for (const container of initContainers) {
+    const probe = container.list === 'containers' ? container.startupProbe : undefined
+    if (probe !== undefined && probe.periodSeconds > 1)
+      thresholds.set(container, probe.failureThreshold * probe.periodSeconds)
+  }
+  return thresholds
+}
+
 function show({ sidecar, container, resolved }: Member): PlannedSidecar {
   const { name, onTimeout } = sidecar
   switch (resolved.kind) {
@@ -87,6 +105,8 @@ function show({ sidecar, container, resolved }: Member): PlannedSidecar {
 
 function annotate(
   tiers: Tiers,
+  gate: Gate,
+  order: Order,
   members: readonly (readonly Member[])[],
   spec: Spec,
   metadata: Metadata,
@@ -94,7 +114,7 @@ function annotate(
 ): readonly (readonly [string, string])[] {
   const status = JSON.stringify({
     version,
-    gate: 'hook',
+    gate,
     tiers: tiers.map((tier) => tier.map(({ name }) => name)),
     checks: Object.fromEntries(tiers.flat().map(({ name, check }) => [name, check])),
   })
@@ -103,6 +123,7 @@ function annotate(
   // kubectl logs and exec mean the first container, unless this says otherwise.
   if (
     first !== undefined &&
+    first !== order.containers[0] &&
     !metadata.annotations.has(defaultContainerKey) &&
     !members.flat().some(({ container }) => container === first)
   ) {
