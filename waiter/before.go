@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -98,10 +99,18 @@ func bracketed(host string) string {
 
 // getOnce takes any answer, as the kubelet does for hooks. Only where nothing was sent is the next address tried.
 func getOnce(ctx context.Context, scheme, host, port, path string, headers []header) error {
+	const userAgent = "kube-lifecycle/sidecar-first"
 	var first error
 	for address := range addresses(host) {
-		target := withPath(&url.URL{Scheme: scheme, Host: net.JoinHostPort(address, port)}, path)
-		_, err := get(ctx, target, headers, "kube-lifecycle/sidecar-first")
+		target := urlOf(scheme, address, port, path)
+		_, err := get(ctx, target, headers, userAgent)
+		var record tls.RecordHeaderError
+		if errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/" {
+			// The kubelet, too, falls back to http and then keeps the credentials to itself (lifecycle/handlers.go).
+			target.Scheme = "http"
+			bare := slices.DeleteFunc(slices.Clone(headers), func(h header) bool { return strings.EqualFold(h.Name, "Authorization") })
+			_, err = get(ctx, target, bare, userAgent)
+		}
 		var op *net.OpError
 		if err == nil || !errors.As(err, &op) || op.Op != "dial" {
 			return err

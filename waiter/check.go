@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 type kind string
@@ -32,12 +33,12 @@ type check struct {
 // A badCheck points at the character that is wrong.
 type badCheck struct {
 	text string
-	at   int
+	at   int // in bytes
 	why  string
 }
 
 func (e *badCheck) Error() string {
-	return fmt.Sprintf("check %s, character %d: %s", shown(strconv.Quote(e.text)), e.at+1, e.why)
+	return fmt.Sprintf("check %s, character %d: %s", shown(strconv.Quote(e.text)), utf8.RuneCountInString(e.text[:e.at])+1, e.why)
 }
 
 const forms = "a check is http://[host]:port/path, https://…, tcp://[host]:port, grpc://[host]:port[/service], " +
@@ -70,7 +71,7 @@ func parseCheck(text string) (check, error) {
 	}
 	at += 2
 	if c.kind == kindUnix || c.kind == kindFile {
-		if len(rest) < 2 || rest[0] != '/' {
+		if !strings.HasPrefix(rest, "/") {
 			return fail(at, "an absolute path is missing, as in "+scheme+":///run/x")
 		}
 		if i := strings.IndexByte(rest, 0); i >= 0 {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"time"
 )
 
@@ -30,21 +32,35 @@ Example
 Exit codes: 0 ready, 1 not ready in time, 2 usage
 `
 
-// A command is one of printText, installTo (a folder) and *spec.
-type (
-	printText string
-	installTo string
-)
+// A command does what was asked and returns the exit code.
+type command func(context.Context) int
+
+func printing(text string) command {
+	return func(context.Context) int {
+		fmt.Print(text)
+		return exitReady
+	}
+}
+
+func installing(dir string) command {
+	return func(context.Context) int {
+		if err := install(dir); err != nil {
+			fmt.Fprintf(os.Stderr, "wait install: %v\n", err)
+			return exitNotReady
+		}
+		return exitReady
+	}
+}
 
 const hint = "see wait --help"
 
 // parseCommand reads the command line; every error of it is one of usage.
-func parseCommand(args []string) (any, error) {
+func parseCommand(args []string) (command, error) {
 	if len(args) > 0 && args[0] == "install" {
 		if len(args) != 2 || args[1] == "" {
 			return nil, errors.New("install takes one folder: wait install DIR")
 		}
-		return installTo(args[1]), nil
+		return installing(args[1]), nil
 	}
 	flags := flag.NewFlagSet("wait", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -57,7 +73,7 @@ func parseCommand(args []string) (any, error) {
 	// Flags may also follow the checks.
 	for rest := args; ; {
 		if err := flags.Parse(rest); errors.Is(err, flag.ErrHelp) {
-			return printText(help), nil
+			return printing(help), nil
 		} else if err != nil {
 			return nil, fmt.Errorf("%v; %s", err, hint)
 		}
@@ -71,12 +87,16 @@ func parseCommand(args []string) (any, error) {
 
 	switch {
 	case *showVersion:
-		return printText("wait " + version + "\n"), nil
+		return printing("wait " + version + "\n"), nil
 	case given["spec"]:
 		if len(texts) > 0 || given["timeout"] {
 			return nil, errors.New("--spec stands alone, without checks or --timeout; " + hint)
 		}
-		return parseSpec(*specJSON)
+		s, err := parseSpec(*specJSON)
+		if err != nil {
+			return nil, err
+		}
+		return s.run, nil
 	case len(texts) == 0:
 		return nil, errors.New("nothing to wait for; " + hint)
 	}
@@ -95,5 +115,5 @@ func parseCommand(args []string) (any, error) {
 		}
 		s.waits = append(s.waits, wait{check: c, timeout: limit, attemptTimeout: defaultAttemptTimeout, successes: 1})
 	}
-	return s, nil
+	return s.run, nil
 }

@@ -14,7 +14,7 @@ const (
 	execInterval = 250 * time.Millisecond
 	// How long output may stay open after the command has ended: a daemon that it started may hold it.
 	outputGrace = 100 * time.Millisecond
-	maxOutput   = 512
+	maxOutput   = 250 // fits into what a message shows of an error
 )
 
 // execSlot is held by the one exec check that runs.
@@ -47,10 +47,7 @@ func runExec(ctx context.Context, command []string) error {
 	var out tail
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
-	if errors.Is(err, exec.ErrWaitDelay) {
-		return nil
-	}
-	if err == nil {
+	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return nil
 	}
 	if ctx.Err() != nil {

@@ -93,11 +93,10 @@ type healthAnswer struct {
 func readAnswer(r io.Reader, w io.Writer) (*healthAnswer, error) {
 	answer := &healthAnswer{}
 	var (
-		head    [9]byte
-		payload [maxFrame]byte
-		fields  []byte
-		ends    bool // with these fields
-		first   = true
+		head   [9]byte
+		fields []byte
+		ends   bool // with these fields
+		first  = true
 	)
 	for {
 		if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -109,7 +108,7 @@ func readAnswer(r io.Reader, w io.Writer) (*healthAnswer, error) {
 			return nil, errNotHTTP2
 		}
 		first = false
-		p := payload[:n]
+		p := make([]byte, n)
 		if _, err := io.ReadFull(r, p); err != nil {
 			return nil, err
 		}

@@ -26,22 +26,21 @@ const (
 )
 
 func probeHTTP(ctx context.Context, scheme, host, port, path string, headers []header) error {
-	target := &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, port)}
-	code, err := get(ctx, withPath(target, path), headers, "kube-probe/sidecar-first")
+	code, err := get(ctx, urlOf(scheme, host, port, path), headers, "kube-probe/sidecar-first")
 	if err == nil && (code < 200 || code > 399) {
 		err = fmt.Errorf("answered %d", code)
 	}
 	return err
 }
 
-// withPath reads path, with its query, as the kubelet does: what can't be parsed is taken literally.
-func withPath(target *url.URL, path string) *url.URL {
-	parsed, err := url.ParseRequestURI(path)
+// urlOf reads path, with its query, as the kubelet does: what can't be parsed is taken literally.
+func urlOf(scheme, host, port, path string) *url.URL {
+	u, err := url.ParseRequestURI(path)
 	if err != nil {
-		parsed = &url.URL{Path: path}
+		u = &url.URL{Path: path}
 	}
-	parsed.Scheme, parsed.Host = target.Scheme, target.Host
-	return parsed
+	u.Scheme, u.Host = scheme, net.JoinHostPort(host, port)
+	return u
 }
 
 // get returns the code of the last answer, having followed redirects within the same hostname: one that leads elsewhere is

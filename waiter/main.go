@@ -33,26 +33,12 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) int {
-	cmd, err := parseCommand(args)
+	command, err := parseCommand(args)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "wait: %v\n", err)
 		return exitUsage
 	}
-	switch cmd := cmd.(type) {
-	case printText:
-		fmt.Print(string(cmd))
-		return exitReady
-	case installTo:
-		if err := install(string(cmd)); err != nil {
-			fmt.Fprintf(os.Stderr, "wait install: %v\n", err)
-			return exitNotReady
-		}
-		return exitReady
-	case *spec:
-		return cmd.run(ctx)
-	default:
-		panic("not a command")
-	}
+	return command(ctx)
 }
 
 // run runs the hook that was there before ours, then waits for all checks, and says why it failed.
@@ -74,7 +60,7 @@ func (s *spec) run(ctx context.Context) int {
 	return exitNotReady
 }
 
-// failures returns a line for each thing that failed; none if the hook may return well.
+// failures has a line for each thing that failed; none if the hook may return well.
 func (s *spec) failures(ctx context.Context) []string {
 	if s.before != nil {
 		if err := s.before.run(ctx); err != nil {

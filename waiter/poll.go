@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -35,27 +36,28 @@ func waitForAll(ctx context.Context, waits []wait) []string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer endExec()
 	defer cancel()
-	results := make(chan string, len(waits))
-	for _, w := range waits {
-		go func() { results <- w.poll(ctx) }()
+	type result struct {
+		i    int
+		line string
 	}
-	var failed []string
+	results := make(chan result, len(waits))
+	for i, w := range waits {
+		go func() { results <- result{i, w.poll(ctx)} }()
+	}
+	lines := make([]string, len(waits))
 	var over <-chan time.Time
 	for range waits {
 		select {
-		case line := <-results:
-			if line == "" {
-				continue
-			}
-			failed = append(failed, line)
-			if over == nil {
+		case r := <-results:
+			if lines[r.i] = r.line; r.line != "" && over == nil {
 				over = time.After(together)
 			}
+			continue
 		case <-over:
-			return failed
 		}
+		break
 	}
-	return failed
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
 // poll tries until the check holds, its time is up, or ctx ends; empty, or a line that says why not.
@@ -85,7 +87,8 @@ func (w wait) poll(ctx context.Context) string {
 		} else {
 			streak = 0
 			// An attempt cut short by the end says less than the one before it.
-			if last == nil || ctx.Err() == nil {
+			cut := ctx.Err() != nil || isTimeout(err) && deadline.Sub(began) < w.attemptTimeout
+			if last == nil || !cut {
 				last = err
 			}
 		}
@@ -113,11 +116,7 @@ func (w wait) try(ctx context.Context) (err error, done bool) {
 		if w.check.kind == kindExec {
 			defer giveExec()
 		}
-		err := w.attempt(ctx)
-		if isTimeout(err) {
-			err = fmt.Errorf("no answer within %v", min(w.attemptTimeout, w.timeout))
-		}
-		result <- err
+		result <- w.attempt(ctx)
 	}()
 	select {
 	case err := <-result:
@@ -137,8 +136,8 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 func (w wait) report(waited time.Duration, tries, streak int, last error) string {
-	why := "no answer"
-	if last != nil {
+	why := fmt.Sprintf("no answer within %v", min(w.attemptTimeout, w.timeout))
+	if last != nil && !isTimeout(last) {
 		why = plain(last)
 	}
 	if streak > 0 {
