@@ -1,4 +1,5 @@
 import { type Check, type CheckKind, checkKinds } from './check.ts'
+import { noRules, type RuleIndex } from './rules.ts'
 
 /** What a sidecar does when its check takes too long: the hook fails, or the start goes on. */
 export type OnTimeout = 'fail' | 'continue'
@@ -35,6 +36,7 @@ export interface Configuration {
   }
   /** The kinds of check that annotations may use. */
   readonly annotations: { readonly checks: ReadonlySet<CheckKind> }
+  readonly rules: RuleIndex
 }
 
 /** The configuration of an empty file. `version`: the program's. */
@@ -58,5 +60,6 @@ export function defaultConfiguration(version: string): Configuration {
       existingHook: 'chain',
     },
     annotations: { checks: new Set(checkKinds) },
+    rules: noRules,
   }
 }

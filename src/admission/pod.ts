@@ -26,6 +26,8 @@ export interface Spec {
   readonly restartPolicy: string
   readonly hostNetwork: boolean
   readonly windows: boolean
+  /** Seconds; a Job's pod may carry it. */
+  readonly activeDeadlineSeconds: number | undefined
 }
 
 export interface Volume {
@@ -39,8 +41,9 @@ export interface Container {
   readonly list: 'containers' | 'initContainers'
   readonly index: number
   readonly name: string
-  /** `command` as the manifest has it. */
+  readonly image: string
   readonly command: readonly string[]
+  readonly args: readonly string[]
   /** Values of variables that are written out, `$(NAME)` expanded as the kubelet does; null: the value comes from elsewhere. */
   readonly env: ReadonlyMap<string, string | null>
   readonly ports: readonly ContainerPort[]
@@ -207,6 +210,8 @@ export function readSpec(pod: unknown): Read<Spec> {
     hasVolumes: isPresent(own(spec, 'volumes')),
     restartPolicy: reader.text(own(spec, 'restartPolicy'), 'spec.restartPolicy') || 'Always',
     hostNetwork: own(spec, 'hostNetwork') === true,
+    activeDeadlineSeconds:
+      reader.number(own(spec, 'activeDeadlineSeconds'), 'spec.activeDeadlineSeconds', 0) || undefined,
     windows: own(os, 'name') === 'windows' || own(nodeSelector, 'kubernetes.io/os') === 'windows',
   }
   return reader.problems.length > 0 ? { ok: false, problems: reader.problems } : { ok: true, value }
@@ -233,7 +238,9 @@ function readContainer(reader: Reader, value: Json, place: Pick<Container, 'list
   return {
     ...place,
     name: reader.text(own(container, 'name'), at('name')),
+    image: reader.text(own(container, 'image'), at('image')),
     command: reader.words(own(container, 'command'), at('command')),
+    args: reader.words(own(container, 'args'), at('args')),
     env: readEnv(reader, container, path),
     ports: reader.list(own(container, 'ports'), at('ports')).map((item, i) => {
       const port = reader.fields(item, `${at('ports')}[${i}]`)

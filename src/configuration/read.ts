@@ -75,6 +75,7 @@ function configurationOf(contents: Node | null, version: string, report: Report)
       existingHook: defaults.choice('existingHook', ['chain', 'keep', 'refuse'], standard.defaults.existingHook),
     },
     annotations: { checks: annotations.choices<CheckKind>('checks', checkKinds, standard.annotations.checks) },
+    rules: standard.rules,
   }
 }
 
