@@ -136,11 +136,10 @@ function orderOf({ object, decision, patched }: Preview): string[] {
 
 /** The unified diff of each document that changes; `patch` takes them all together. */
 function diffs({ name, previewed }: PreviewedFile, color: boolean): Map<unknown, string> {
-  const { text } = previewed.manifests
   let shift = 0
   return new Map(
     rewrite(previewed).map(({ document, start, before, after }) => {
-      const first = text.slice(0, start).split('\n').length - 1
+      const first = (document.yaml?.lines.linePos(start).line ?? 1) - 1
       const { hunks } = structuredPatch(name, name, before, after, undefined, undefined, { context: 3 })
       const lines = [styled(color, 'bold', `--- ${name}`), styled(color, 'bold', `+++ ${name}`)]
       for (const hunk of hunks) {

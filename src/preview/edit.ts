@@ -59,9 +59,16 @@ function formOf(tree: Document.Parsed, text: string): Form {
     }
   }
   look(tree.contents, 0)
-  return { eol: text.includes('\r\n') ? '\r\n' : '\n', indent: indent ?? 2, indentSeq: indentSeq ?? true }
+  // a list at the level of its key can't be written with a wider indent
+  return {
+    eol: lineBreak(text.slice(tree.range[0], tree.range[2])),
+    indent: indentSeq === false ? 2 : (indent ?? 2),
+    indentSeq: indentSeq ?? true,
+  }
 }
 
+/** What a text's lines end with. */
+export const lineBreak = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n')
 const lineStart = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1
 const columnOf = (text: string, offset: number): number => offset - lineStart(text, offset)
 
@@ -176,7 +183,7 @@ class Editor {
       const previous = chunks.at(-1)
       const free = previous === undefined ? undefined : previous.end + previous.tail.length
       const head = free === undefined ? this.#commentsAbove(start) : this.#text.slice(free, start)
-      const blank = free === undefined ? '' : (/^(?:[ \t]*\r?\n)*/.exec(head)?.[0] ?? '')
+      const blank = free === undefined ? '' : blankLines(head)
       if (free !== undefined) gaps.push(blank)
       chunks.push({ value: now[index] ?? null, node, start, end, head: head.slice(blank.length), tail })
     }
@@ -195,9 +202,14 @@ class Editor {
 
   /** Comment lines deeper than the list's dashes: something in the item that is commented out. */
   #commentsBelow(offset: number, column: number): string {
-    const comments = new RegExp(`(?:[ \\t]{${column + 1},}#.*\\n)*`, 'y')
-    comments.lastIndex = offset
-    return comments.exec(this.#text)?.[0] ?? ''
+    let end = offset
+    for (let at = offset; at < this.#text.length; at = this.#lineEnd(at + 1)) {
+      const line = this.#text.slice(at, this.#lineEnd(at + 1))
+      const content = line.trimStart()
+      if (content.startsWith('#') && line.length - content.length > column) end = at + line.length
+      else if (content !== '') break
+    }
+    return this.#text.slice(offset, end)
   }
 
   /** Where the last character of a node's own text is, without what follows it. */
@@ -235,10 +247,15 @@ class Editor {
 
   #write(value: Json, column: number): string {
     const { eol, indent, indentSeq } = this.#form
-    return writeYaml(value, { indent, indentSeq }).replace(/^(.*)\n/gm, (_line, content: string) =>
-      content === '' ? eol : ' '.repeat(column) + content + eol,
-    )
+    const lines = writeYaml(value, { indent, indentSeq }).split('\n').slice(0, -1)
+    return lines.map((line) => (line === '' ? eol : ' '.repeat(column) + line + eol)).join('')
   }
+}
+
+/** The empty lines that a text begins with. */
+function blankLines(text: string): string {
+  const blank = text.slice(0, text.length - text.trimStart().length)
+  return blank.slice(0, blank.lastIndexOf('\n') + 1)
 }
 
 /** For each wanted item the one that becomes it: an equal one, or else one of its name. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Document } from 'yaml'
 import { writeYaml } from './dialect.ts'
-import { applyEdits, Exotic, editsFor } from './edit.ts'
+import { applyEdits, Exotic, editsFor, lineBreak } from './edit.ts'
 import { formatJson, type JsonObject } from './json.ts'
 import { type ManifestDocument, readManifests } from './manifests.ts'
 import { applyPatch, atPath } from './patch.ts'
@@ -68,7 +68,7 @@ function editedText(tree: Document.Parsed, text: string, now: JsonObject, target
   const [start, , end] = tree.range
   // a last line without its break gets one for the work
   const open = end === text.length && !text.endsWith('\n')
-  const lines = open ? `${text}\n` : text
+  const lines = open ? text + lineBreak(text) : text
   try {
     const edited = applyEdits(lines, editsFor(tree, lines, now, target), start, open ? lines.length : end)
     return open ? edited.replace(/\r?\n$/, '') : edited
