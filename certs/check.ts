@@ -15,6 +15,9 @@ export type Fault =
 /** A fault with its reason in words; never anything of the key. */
 export type Problem = { fault: Fault; message: string }
 
+/** How far `notBefore` lies before the time of issue, in ms: a clock an hour behind still accepts the certificate. */
+export const BACKDATE = 3_600_000
+
 const SERVER_AUTH = '1.3.6.1.5.5.7.3.1'
 const BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 

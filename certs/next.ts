@@ -123,7 +123,7 @@ export function phaseOf(shown: Shown): Phase {
   if (!secret.current || !secret.leaf || secret.leaf.expires <= now) return 'missing'
   if (lacking) return 'trusting'
   const { leaf } = secret
-  if (shown.served?.some((served) => served === 'unanswered' || served.id !== leaf.id)) return 'switching'
+  if (shown.served?.some((served) => served !== 'unanswered' && served.id !== leaf.id)) return 'switching'
   return secret.retired.length > 0 ? 'retiring' : 'steady'
 }
 

@@ -1,12 +1,10 @@
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import forge from 'node-forge'
+import { BACKDATE } from './check.ts'
 
 /** A certificate and its private key, both PEM. */
 export type Pair = { certificate: string; key: string }
-
-/** How far `notBefore` lies before the time of issue, in ms: a clock an hour behind still accepts the certificate. */
-export const BACKDATE = 3_600_000
 
 /**
  * A self-signed CA that may sign leaves and nothing below them.

@@ -1,0 +1,77 @@
+/** The tiny ports through which the certificates touch the cluster; `kubernetes.ts` has the real ones. */
+
+/** What a Secret holds, as text; `version` is its resourceVersion. */
+export interface StoredSecret {
+  readonly version: string
+  readonly data: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+/** What to write and, with null, to remove. */
+export interface Changes {
+  readonly data: Readonly<Record<string, string | null>>
+  readonly annotations?: Readonly<Record<string, string | null>>
+}
+
+/** A mutating or validating webhook configuration; `bundles` are its webhooks' caBundles in their order, as PEM. */
+export interface StoredConfiguration {
+  readonly kind: 'mutating' | 'validating'
+  readonly name: string
+  readonly version: string
+  readonly bundles: readonly string[]
+}
+
+/** A ready endpoint of the webhook's Service. */
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+  readonly pod: string | undefined
+}
+
+/** What a person reads in `kubectl get events`. */
+export interface Report {
+  readonly type: 'Normal' | 'Warning'
+  readonly reason: string
+  readonly message: string
+}
+
+/** Every call may throw a ClusterError; only a 404 is "not there". A write with an old version is refused as a 'conflict'. */
+export interface Cluster {
+  /** The API server's clock as of its last answer, in ms: it's the one that judges certificates. */
+  now(): number
+  readSecret(): Promise<StoredSecret | undefined>
+  createSecret(data: Readonly<Record<string, string>>): Promise<void>
+  updateSecret(version: string, changes: Changes): Promise<void>
+  /** Those of our configurations that exist. */
+  readConfigurations(): Promise<StoredConfiguration[]>
+  writeBundle(configuration: StoredConfiguration, bundle: string): Promise<void>
+  readEndpoints(): Promise<Endpoint[]>
+  report(report: Report): Promise<void>
+}
+
+/** Who leads, as the Lease says it; `version` is its resourceVersion. */
+export interface LeaseRecord {
+  readonly version: string
+  readonly holder: string
+  readonly transitions: number
+  /** How long its holder promises to be silent at most, in ms. */
+  readonly duration: number
+}
+
+export interface LeaseStore {
+  read(): Promise<LeaseRecord | undefined>
+  create(holder: string, duration: number): Promise<void>
+  update(record: LeaseRecord, next: { holder: string; duration: number }): Promise<void>
+}
+
+/** 'conflict': somebody else wrote first. */
+export type FailureKind = 'conflict' | 'forbidden' | 'timeout' | 'throttled' | 'server' | 'network' | 'other'
+
+/** A call to the API server that failed. */
+export class ClusterError extends Error {
+  readonly kind: FailureKind
+  constructor(kind: FailureKind, message: string) {
+    super(message)
+    this.kind = kind
+  }
+}

@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LeaseRecord, LeaseStore } from './cluster.ts'
+
+/** One of the candidates for a Lease. */
+export interface Candidate {
+  /** Whether this process leads now, and for long enough to finish a write. */
+  leads(): boolean
+  /** Ends when `signal` does, and then gives the Lease up. */
+  readonly ended: Promise<void>
+}
+
+/**
+ * Contends for the Lease until `signal` ends. Who leads is judged as client-go does: a Lease has expired when it hasn't changed
+ * for its duration by this process' own steady clock, so nobody's wall clock matters.
+ * @param duration in ms; a leader that couldn't renew for two thirds of it stops leading
+ * @param steady a clock that never jumps, in ms
+ */
+export function contend({
+  store,
+  identity,
+  duration,
+  steady,
+  signal,
+  failed,
+}: {
+  store: LeaseStore
+  identity: string
+  duration: number
+  steady: () => number
+  signal: AbortSignal
+  failed: (error: unknown) => void
+}): Candidate {
+  let renewed = Number.NEGATIVE_INFINITY
+  let seen: { record: LeaseRecord; since: number } | undefined
+
+  async function attempt() {
+    const asked = steady()
+    const record = await store.read()
+    if (!record) {
+      await store.create(identity, duration)
+      renewed = asked
+      return
+    }
+    if (record.version !== seen?.record.version) seen = { record, since: asked }
+    const free = record.holder === '' || steady() - seen.since > record.duration
+    if (record.holder !== identity && !free) {
+      renewed = Number.NEGATIVE_INFINITY
+      return
+    }
+    await store.update(record, { holder: identity, duration })
+    renewed = asked
+  }
+
+  async function release() {
+    if (renewed === Number.NEGATIVE_INFINITY) return
+    renewed = Number.NEGATIVE_INFINITY
+    const record = await store.read()
+    if (record?.holder === identity) await store.update(record, { holder: '', duration: 1000 })
+  }
+
+  async function contending() {
+    while (!signal.aborted) {
+      // A conflict or an outage: whether we lead is decided by the last renewal, which stays as it was.
+      await attempt().catch(failed)
+      await sleep(duration / 5, undefined, { signal }).catch(() => {})
+    }
+    await release().catch(failed)
+  }
+
+  return { leads: () => steady() - renewed < (duration * 2) / 3, ended: contending() }
+}

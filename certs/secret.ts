@@ -1,0 +1,196 @@
+import type { X509Certificate } from 'node:crypto'
+import { BACKDATE, checkAuthorityPair, checkServerPair, readCertificate, splitBundle } from './check.ts'
+import type { Changes, StoredConfiguration, StoredSecret } from './cluster.ts'
+import type { Asked, Authority, Dated, Leaf, Retired, SecretShown, Shown } from './next.ts'
+
+/** The keys of the Secret; servers get `tls.crt` and `tls.key` alone. */
+const LEAF = 'tls'
+const CURRENT = 'ca'
+const NEXT = 'next-ca'
+const RETIRED = 'old-ca.crt'
+/** Leaves that were replaced and have not expired: how long a retired CA must stay trusted. */
+const REPLACED = 'old-tls.crt'
+
+/** A person's wish, on the Secret: `leaf` or `ca`. */
+export const ROTATE = 'sidecar-first.dev/rotate'
+
+/** What the cluster shows, for the decision, with what is needed to carry it out. */
+export interface Look {
+  readonly shown: Omit<Shown, 'served' | 'nextTrustedFor'>
+  /** PEM by id. */
+  readonly certificates: ReadonlyMap<string, string>
+  /** What is wrong with what the Secret holds, in words. */
+  readonly problems: readonly string[]
+}
+
+/** Reads certificates and keys out of what is stored, trusting nothing that it can't verify. */
+export function look({
+  secret,
+  configurations,
+  names,
+  now,
+}: {
+  secret: StoredSecret | undefined
+  configurations: readonly StoredConfiguration[]
+  names: readonly string[]
+  now: number
+}): Look {
+  const certificates = new Map<string, string>()
+  const read = (pem: string) => {
+    const certificate = readCertificate(pem)
+    if (certificate) certificates.set(certificate.fingerprint256, certificate.toString())
+    return certificate
+  }
+  const readAll = (pem: string) => splitBundle(pem).flatMap((one) => read(one) ?? [])
+
+  const bundles = configurations.map(({ name, bundles: pems }) => ({ name, webhooks: pems.map(readAll) }))
+  const problems: string[] = []
+  const data = secret?.data ?? {}
+
+  const authority = (slot: string): Authority | undefined => {
+    const pem = data[`${slot}.crt`]
+    if (pem === undefined) return undefined
+    const faults = checkAuthorityPair({ certificate: pem, key: data[`${slot}.key`] ?? '', at: new Date(now) })
+    const undated = faults.filter(({ fault }) => fault !== 'expired' && fault !== 'not-yet-valid')
+    problems.push(...undated.map(({ message }) => `${slot}: ${message}`))
+    const certificate = read(pem)
+    return certificate && { ...dated(certificate), signs: undated.length === 0 }
+  }
+  const current = authority(CURRENT)
+  const next = authority(NEXT)
+  const retired = readAll(data[RETIRED] ?? '').filter(({ fingerprint256: id }) => id !== current?.id && id !== next?.id)
+  const ours = [current?.id, next?.id, ...retired.map(({ fingerprint256 }) => fingerprint256)]
+
+  const strangers = bundles
+    .flatMap(({ webhooks }) => webhooks.flat())
+    .filter(({ fingerprint256: id }) => !ours.includes(id))
+  const authorities = [...certificates.values()].flatMap((pem) => readCertificate(pem) ?? [])
+
+  const leafPem = data[`${LEAF}.crt`]
+  let leaf: Leaf | undefined
+  if (leafPem !== undefined) {
+    const pair = { certificate: leafPem, key: data[`${LEAF}.key`] ?? '' }
+    const faults = checkServerPair({ ...pair, names, at: new Date(now) })
+    const undated = faults.filter(({ fault }) => fault !== 'expired' && fault !== 'not-yet-valid')
+    problems.push(...undated.map(({ message }) => `${LEAF}: ${message}`))
+    const certificate = readCertificate(leafPem)
+    if (certificate && undated.length === 0) leaf = asLeaf(certificate, authorities)
+  }
+
+  const leaves = certificatesOf((data[REPLACED] ?? '') + (leafPem ?? ''))
+  const withLastLeaf = (certificate: X509Certificate): Retired => {
+    const last = lastLeaf(certificate, leaves)
+    return { ...dated(certificate), lastLeaf: last && dated(last) }
+  }
+
+  const asked = secret?.annotations[ROTATE]
+  const secretShown: SecretShown | undefined = secret && {
+    current,
+    next,
+    retired: retired.map(withLastLeaf),
+    leaf,
+    asked: isAsked(asked) ? asked : undefined,
+  }
+  const ids = (found: readonly X509Certificate[]) => found.map(({ fingerprint256 }) => fingerprint256)
+  return {
+    shown: {
+      now,
+      secret: secretShown,
+      configurations: bundles.map(({ name, webhooks }) => ({ name, webhooks: webhooks.map(ids) })),
+      strangers: strangers.map(dated),
+    },
+    certificates,
+    problems,
+  }
+}
+
+/** A certificate that an endpoint serves, as a leaf of one of these CAs (PEM). */
+export function leafOf(pem: string, authorities: Iterable<string>): Leaf | undefined {
+  const certificate = readCertificate(pem)
+  return (
+    certificate &&
+    asLeaf(
+      certificate,
+      [...authorities].flatMap((one) => readCertificate(one) ?? []),
+    )
+  )
+}
+
+/** What writing a new CA into the Secret changes. */
+export function minted(pair: { certificate: string; key: string }, shown: SecretShown | undefined): Changes {
+  const answered = shown?.asked === 'ca' ? { annotations: { [ROTATE]: null } } : {}
+  return { data: { [`${NEXT}.crt`]: pair.certificate, [`${NEXT}.key`]: pair.key }, ...answered }
+}
+
+/** What writing a new leaf into the Secret changes; one from the next CA makes that the current one and retires the old. */
+export function issued(
+  pair: { certificate: string; key: string },
+  { from, secret }: { from: 'current' | 'next'; secret: StoredSecret },
+): Changes {
+  const { data } = secret
+  const asked = secret.annotations[ROTATE]
+  const answered = asked === 'leaf' || from === 'next' ? { annotations: { [ROTATE]: null } } : {}
+  const retired = from === 'next' ? (data[RETIRED] ?? '') + (data[`${CURRENT}.crt`] ?? '') : (data[RETIRED] ?? '')
+  const promoted = {
+    [RETIRED]: bundle(certificatesOf(retired)),
+    // The old CA's key goes now: nothing may be signed with it any more.
+    [`${CURRENT}.crt`]: data[`${NEXT}.crt`] ?? null,
+    [`${CURRENT}.key`]: data[`${NEXT}.key`] ?? null,
+    [`${NEXT}.crt`]: null,
+    [`${NEXT}.key`]: null,
+  }
+  return {
+    data: {
+      [`${LEAF}.crt`]: pair.certificate,
+      [`${LEAF}.key`]: pair.key,
+      [REPLACED]: lastLeaves(secret, certificatesOf(retired + (data[`${CURRENT}.crt`] ?? ''))),
+      ...(from === 'next' && promoted),
+    },
+    ...answered,
+  }
+}
+
+/** What forgetting retired CAs changes in the Secret. */
+export function dropped(ids: readonly string[], secret: StoredSecret): Changes {
+  const kept = certificatesOf(secret.data[RETIRED] ?? '').filter(({ fingerprint256 }) => !ids.includes(fingerprint256))
+  const current = certificatesOf(secret.data[`${CURRENT}.crt`] ?? '')
+  return { data: { [RETIRED]: bundle(kept), [REPLACED]: lastLeaves(secret, [...kept, ...current]) } }
+}
+
+/** The signing pair in a slot of the Secret. */
+export function signer(slot: 'current' | 'next', { data }: StoredSecret): { certificate: string; key: string } {
+  const name = slot === 'current' ? CURRENT : NEXT
+  return { certificate: data[`${name}.crt`] ?? '', key: data[`${name}.key`] ?? '' }
+}
+
+const certificatesOf = (pem: string) => splitBundle(pem).flatMap((one) => readCertificate(one) ?? [])
+
+const bundle = (certificates: readonly X509Certificate[]): string | null =>
+  [...new Set(certificates.map((certificate) => certificate.toString()))].join('') || null
+
+/** Of all leaves that the Secret knows, the longest-lived one of each of these CAs. */
+function lastLeaves({ data }: StoredSecret, authorities: readonly X509Certificate[]): string | null {
+  const leaves = certificatesOf((data[REPLACED] ?? '') + (data[`${LEAF}.crt`] ?? ''))
+  return bundle(authorities.flatMap((authority) => lastLeaf(authority, leaves) ?? []))
+}
+
+const lastLeaf = (authority: X509Certificate, leaves: readonly X509Certificate[]) =>
+  leaves
+    .filter((leaf) => signedBy(leaf, authority))
+    .sort((a, b) => a.validToDate.getTime() - b.validToDate.getTime())
+    .at(-1)
+
+function asLeaf(certificate: X509Certificate, authorities: readonly X509Certificate[]): Leaf {
+  return { ...dated(certificate), issuer: authorities.find((one) => signedBy(certificate, one))?.fingerprint256 }
+}
+
+const signedBy = (leaf: X509Certificate, authority: X509Certificate) =>
+  leaf.checkIssued(authority) && leaf.verify(authority.publicKey)
+
+const dated = (certificate: X509Certificate): Dated => ({
+  id: certificate.fingerprint256,
+  issued: certificate.validFromDate.getTime() + BACKDATE,
+  expires: certificate.validToDate.getTime(),
+})
+
+const isAsked = (value: string | undefined): value is Asked => value === 'leaf' || value === 'ca'

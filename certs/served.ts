@@ -1,0 +1,26 @@
+import { once } from 'node:events'
+import { isIP } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { connect } from 'node:tls'
+
+const TIMEOUT = 3000
+
+/** The certificate (PEM) that a server shows in a handshake, or undefined when there is none within three seconds. */
+export async function servedCertificate(
+  to: { host: string; port: number } | { socket: Duplex },
+  servername: string,
+): Promise<string | undefined> {
+  // Whatever is served is wanted, trusted or not: it's looked at, and nothing is sent.
+  const options = { ...to, rejectUnauthorized: false, ...(isIP(servername) ? {} : { servername }) }
+  const socket = connect(options)
+  const signal = AbortSignal.timeout(TIMEOUT)
+  try {
+    await once(socket, 'secureConnect', { signal })
+    return socket.getPeerX509Certificate()?.toString()
+  } catch {
+    return undefined
+  } finally {
+    socket.on('error', () => {})
+    socket.destroy()
+  }
+}
