@@ -13,6 +13,14 @@ const commands: Readonly<Record<string, { readonly summary: string; readonly loa
     summary: 'answer admission requests and previews',
     load: () => import('./cli/serve.ts').then(({ serve }) => serve),
   },
+  preview: {
+    summary: 'show what the webhook would do to manifests, without a cluster',
+    load: () => import('./cli/preview.ts').then(({ preview }) => preview),
+  },
+  inject: {
+    summary: 'print the patched manifests',
+    load: () => import('./cli/inject.ts').then(({ inject }) => inject),
+  },
 }
 
 const help = `Has a pod's sidecars ready before its app starts.

@@ -8,6 +8,7 @@ import { createLog, type Level, levels } from '../server/log.ts'
 import { type Route, type RunningServer, routes, startServer } from '../server/server.ts'
 import { version } from '../version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
+import { FileError } from './files.ts'
 
 const help = `Answers admission requests and previews over HTTPS.
 
@@ -46,10 +47,11 @@ export const serve: Command = {
   help,
   async run(args, terminal) {
     const flags = readFlags(args)
-    const configuration = await readConfigurationFile(flags.config)
     const { log, flush } = createLog(flags.logLevel)
     let server: RunningServer
+    let configuration: Configuration
     try {
+      configuration = await configurationOf(flags.config)
       const sources: Sources = {
         pair: flags.pair ?? { made: await makeCertificate(flags.host) },
         clientCa: flags.clientCa,
@@ -64,7 +66,7 @@ export const serve: Command = {
     if (flags.pair) log.info({ address: url }, line)
     else terminal.stdout.write(`${line}\n${flags.routes.has('preview') ? tryIt(url) : ''}`)
     const code = await untilAsked(server, flags.drain, () => log.info('shutting down'))
-    flush()
+    await flush()
     return code
   },
 }
@@ -120,9 +122,10 @@ function drainTime(text: string): number {
   return duration.value
 }
 
-async function readConfigurationFile(path: string | undefined): Promise<Configuration> {
+async function configurationOf(path: string | undefined): Promise<Configuration> {
   if (path === undefined) return defaultConfiguration(version)
-  throw new UsageError('--config is not written yet')
+  const { readConfigurationFile } = await import('./configuration.ts')
+  return readConfigurationFile(path)
 }
 
 /** A certificate for a laptop, from a CA that is thrown away at once. */
@@ -138,7 +141,7 @@ async function makeCertificate(host: string) {
 
 /** One line for what kept the server from starting; anything unforeseen is thrown on. */
 function whyNot(error: unknown, { host, port }: Flags): string {
-  if (error instanceof CertificateError) return error.message
+  if (error instanceof CertificateError || error instanceof FileError) return error.message
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE')
     return `port ${port} of ${host} is in use; choose another with --port, or 0 for any free one`

@@ -4,7 +4,7 @@ import type { Configuration } from '../admission/configuration.ts'
 import { type Reviewed, type ReviewResponse, review } from '../admission/review.ts'
 import { checkHead, readBody } from './body.ts'
 import type { InFlight } from './in-flight.ts'
-import { sendJson, sendProblem } from './problem.ts'
+import { sendJson, sendProblem } from './send.ts'
 import { count, type Outcome, type Tally } from './tally.ts'
 
 /** What answering admissions needs beside the request. */
@@ -22,11 +22,11 @@ export function answerAdmission(request: IncomingMessage, response: ServerRespon
   receive(request, response, types, context.inFlight, (text) => answer(text, response, context))
 }
 
-/** Hands on the body of a POST that is what it should be; answers every other one. */
+/** Hands on the body of a POST that is what it should be; answers every other one. `types`: the media types taken, if not any. */
 export function receive(
   request: IncomingMessage,
   response: ServerResponse,
-  types: readonly string[],
+  types: readonly string[] | undefined,
   inFlight: InFlight,
   take: (text: string) => void,
 ): void {

@@ -17,13 +17,13 @@ const bad = (status: BadRequest['status'], error: string, headers?: BadRequest['
 
 const tooLarge = bad(413, `the body is larger than ${bodyLimit} bytes`)
 
-/** What the head of a POST already says against it. `types`: the media types taken. */
-export function checkHead(request: IncomingMessage, types: readonly string[]): BadRequest | undefined {
+/** What the head of a POST already says against it. `types`: the media types taken, if not any. */
+export function checkHead(request: IncomingMessage, types: readonly string[] | undefined): BadRequest | undefined {
   const { method, headers } = request
   if (method !== 'POST') return bad(405, `use POST, not ${method}`, { allow: 'POST' })
   const type = headers['content-type'] ?? ''
   const media = type.includes(';') ? type.slice(0, type.indexOf(';')).trim() : type
-  if (!types.includes(media) && !types.includes(media.toLowerCase())) {
+  if (types && !types.includes(media) && !types.includes(media.toLowerCase())) {
     return bad(415, `send the header Content-Type: ${types.join(' or ')}`)
   }
   // A few compressed kilobytes can unpack to gigabytes, and the API server compresses nothing.

@@ -1,3 +1,4 @@
+import { write } from 'node:fs'
 import { type Logger, pino } from 'pino'
 
 export const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -5,12 +6,10 @@ export type Level = (typeof levels)[number]
 
 /**
  * JSON lines on standard output. They are written in batches, at most a quarter second late: one system call for each
- * admission would cost as much as deciding it. `flush` writes what is left, before the process ends.
+ * admission would cost as much as deciding it. `flush` waits, for a second at most, until all is written.
  */
-export function createLog(level: Level): { log: Logger; flush(): void } {
-  const destination = pino.destination({ dest: 1, sync: false, minLength: 4096, periodicFlush: 250 })
-  // A reader that went away must not end the service.
-  destination.on('error', () => {})
+export function createLog(level: Level): { log: Logger; flush(): Promise<void> } {
+  const lines = createLines(1)
   const log = pino(
     {
       level,
@@ -18,16 +17,63 @@ export function createLog(level: Level): { log: Logger; flush(): void } {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    destination,
+    lines,
   )
-  return {
-    log,
-    flush() {
-      try {
-        destination.flushSync()
-      } catch {
-        // The reader is gone.
+  return { log, flush: lines.flush }
+}
+
+const batch = 4096
+const delay = 250
+/** What may wait for a reader that has stopped reading. */
+const room = 4 * 1024 * 1024
+
+// process.stdout blocks on a full pipe, and pino's own destination tries for ever once the reader is gone. Here a reader that is slow or gone costs
+// log lines and no admission.
+function createLines(fd: number) {
+  let waiting = ''
+  let writing = false
+  let timer: NodeJS.Timeout | undefined
+  let idle = Promise.withResolvers<void>()
+
+  function send(rest?: Buffer): void {
+    clearTimeout(timer)
+    timer = undefined
+    if (rest === undefined && (writing || waiting === '')) {
+      if (!writing) idle.resolve()
+      return
+    }
+    const chunk = rest ?? Buffer.from(waiting)
+    if (rest === undefined) waiting = ''
+    writing = true
+    write(fd, chunk, (error, written) => {
+      if (error?.code === 'EAGAIN') setTimeout(send, delay, chunk)
+      else if (!error && written < chunk.length) send(chunk.subarray(written))
+      else {
+        writing = false
+        if (waiting.length >= batch) send()
+        else schedule()
       }
+    })
+  }
+  function schedule(): void {
+    if (waiting === '') idle.resolve()
+    else timer ??= setTimeout(() => send(), delay)
+  }
+
+  return {
+    write(line: string): void {
+      if (waiting.length > room) return
+      waiting += line
+      if (writing) return
+      if (waiting.length >= batch) send()
+      else schedule()
+    },
+    async flush(): Promise<void> {
+      idle = Promise.withResolvers()
+      send()
+      const limit = setTimeout(idle.resolve, 1000)
+      await idle.promise
+      clearTimeout(limit)
     },
   }
 }

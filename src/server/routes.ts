@@ -1,13 +1,16 @@
 import express, { type ErrorRequestHandler, type Express } from 'express'
 import type { Logger } from 'pino'
+import { answerPreview } from '../preview/answer.ts'
+import { receive } from './admission.ts'
 import { createMetrics, type Measured } from './metrics.ts'
-import { sendJson, sendProblem } from './problem.ts'
 import type { Readiness } from './readiness.ts'
+import { sendJson, sendProblem, sendText } from './send.ts'
 
 /** What the routes behind express need. */
 export interface RoutesContext extends Measured {
   readonly readiness: () => Promise<Readiness>
   readonly log: Logger
+  readonly preview: boolean
 }
 
 /** Everything but admissions: those are answered before express sees them. */
@@ -24,6 +27,15 @@ export function createRoutes(context: RoutesContext): Express {
   get('/metrics', async (_request, response) => {
     response.set('content-type', metrics.contentType).end(await metrics.text())
   })
+  if (context.preview) {
+    app.all('/preview', (request, response) => {
+      receive(request, response, undefined, context.inFlight, (text) => {
+        const { 'content-type': contentType, accept } = request.headers
+        const answer = answerPreview(text, contentType, accept, context.configuration)
+        sendText(response, answer.status, answer.contentType, answer.body)
+      })
+    })
+  }
   app.use((request, response) => sendProblem(response, 404, `there is nothing at ${request.path.slice(0, 200)}`))
   const onError: ErrorRequestHandler = (error, _request, response, _next) => {
     // A broken URL is the client's fault; express says so with a status.

@@ -10,8 +10,8 @@ import type { Configuration } from '../admission/configuration.ts'
 import { answerAdmission } from './admission.ts'
 import { type Material, openCertificate, type Sources } from './certificate.ts'
 import { createInFlight } from './in-flight.ts'
-import { sendProblem } from './problem.ts'
 import { createReadiness } from './readiness.ts'
+import { sendProblem } from './send.ts'
 import { createTally } from './tally.ts'
 import { watchFiles } from './watch.ts'
 
@@ -83,7 +83,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     isDraining: () => state !== 'serving',
     now,
   })
-  const context = { configuration, inFlight, tally, log, certificate, readiness }
+  const preview = options.routes.has('preview')
+  const context = { configuration, inFlight, tally, log, certificate, readiness, preview }
 
   // Loaded with the first request that needs it: admissions don't.
   let express: Promise<RequestListener> | undefined

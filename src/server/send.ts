@@ -10,19 +10,24 @@ export function sendProblem(
   sendJson(response, status, { error, problems }, headers)
 }
 
-/** Answers with a JSON text of a known length. */
 export function sendJson(
   response: ServerResponse,
   status: number,
   value: unknown,
-  headers: Readonly<Record<string, string>> = {},
+  headers?: Readonly<Record<string, string>>,
+): void {
+  sendText(response, status, 'application/json', `${JSON.stringify(value)}\n`, headers)
+}
+
+/** Answers, unless that has happened already or nobody is left. */
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  contentType: string,
+  text: string,
+  headers?: Readonly<Record<string, string>>,
 ): void {
   if (response.headersSent || response.destroyed) return
-  const text = `${JSON.stringify(value)}\n`
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-    ...headers,
-  })
+  response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(text), ...headers })
   response.end(text)
 }
