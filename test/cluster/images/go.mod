@@ -1,0 +1,3 @@
+module sidecar-first.dev/test/cluster/images
+
+go 1.26.0

@@ -1,0 +1,138 @@
+// entrypoint is a sidecar for tests. It prints `started <unix ms>` and `ready <unix ms>`, and says in every way a probe
+// can ask whether it is ready yet.
+//
+//	entrypoint            serves, as the environment says:
+//	  READY_AFTER=3s        ready that long after its start (default: at once); NEVER_READY=1: never
+//	  EXIT_AFTER=5s         ends then, with code 1
+//	  HTTP, HTTPS           addresses; /ready, /slow, /redirect, /redirect-loop, /elsewhere, /header (X-Probe: yes), /host
+//	  TCP                   an address that listens once it is ready; UNIX the same for a socket's path
+//	  GRPC                  an address for grpc.health.v1 (h2c); knows the services "" and "sidecar"
+//	  FILE                  a path that exists once it is ready
+//	entrypoint wait       ends when the one that serves HTTP in this container is ready
+//	entrypoint check      exits 0 if it is ready now
+//	entrypoint mark TEXT  prints `TEXT <unix ms>` into the container's log; for hooks
+package main
+
+import (
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// ready is what every server here answers by.
+var ready atomic.Bool
+
+func main() {
+	log.SetFlags(0)
+	command := "serve"
+	if len(os.Args) > 1 {
+		command = os.Args[1]
+	}
+	switch command {
+	case "serve":
+		serve()
+	case "wait":
+		for deadline := time.Now().Add(time.Minute); !isReady(); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				log.Fatal("not ready within a minute")
+			}
+		}
+	case "check":
+		if !isReady() {
+			log.Fatal("not ready")
+		}
+	case "mark":
+		out, err := os.OpenFile("/proc/1/fd/1", os.O_WRONLY, 0)
+		must(err)
+		fmt.Fprintf(out, "%s %d\n", os.Args[2], time.Now().UnixMilli())
+	default:
+		log.Fatalf("there is no command %q", command)
+	}
+}
+
+func serve() {
+	// As a pod's first process it is asked to end, and would not by default.
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT)
+	mark("started")
+	for name, start := range map[string]func(address string){
+		"HTTP": serveHTTP, "HTTPS": serveHTTPS, "GRPC": serveGRPC,
+	} {
+		if address := os.Getenv(name); address != "" {
+			start(address)
+		}
+	}
+	if os.Getenv("NEVER_READY") == "" {
+		time.AfterFunc(duration("READY_AFTER", 0), becomeReady)
+	}
+	var end <-chan time.Time
+	if after := duration("EXIT_AFTER", 0); after > 0 {
+		end = time.After(after)
+	}
+	select {
+	case <-told:
+	case <-end:
+		os.Exit(1)
+	}
+}
+
+func becomeReady() {
+	// Printed before anybody can see it: what follows from it is always later.
+	mark("ready")
+	ready.Store(true)
+	if address := os.Getenv("TCP"); address != "" {
+		accept(net.Listen("tcp", address))
+	}
+	if path := os.Getenv("UNIX"); path != "" {
+		accept(net.Listen("unix", path))
+	}
+	if path := os.Getenv("FILE"); path != "" {
+		must(os.WriteFile(path, nil, 0o644))
+	}
+}
+
+func isReady() bool {
+	_, port, err := net.SplitHostPort(os.Getenv("HTTP"))
+	must(err)
+	response, err := (&http.Client{Timeout: time.Second}).Get("http://127.0.0.1:" + port + "/ready")
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode == http.StatusOK
+}
+
+func mark(what string) { fmt.Println(what, time.Now().UnixMilli()) }
+
+func duration(name string, otherwise time.Duration) time.Duration {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	value, err := time.ParseDuration(text)
+	must(err)
+	return value
+}
+
+func accept(listener net.Listener, err error) {
+	must(err)
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			must(err)
+			connection.Close()
+		}
+	}()
+}
+
+func must(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
