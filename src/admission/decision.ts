@@ -41,4 +41,10 @@ export type Decision =
 export interface Surroundings {
   /** A Job makes the pod; the pod's own ownerReferences say so too. */
   readonly job: boolean
+  /** The webhook that was called, by the hash of its namespaceSelector; absent: the one for all namespaces. */
+  readonly set?: string
+  /** Of a Deployment, seconds. */
+  readonly progressDeadlineSeconds?: number
+  /** Of a Job, seconds; a pod may carry its own. */
+  readonly activeDeadlineSeconds?: number
 }

@@ -10,18 +10,20 @@ export interface Unwrapped {
   readonly ours: boolean
   /** Absent where there was none. */
   readonly original: Hook | undefined
+  /** The containers that a hook of ours polls. */
+  readonly waitsFor: readonly string[]
 }
 
 /** Tells our hooks by their command, whatever version wrote them, and reads back the hook that they wrap. */
 export function unwrap(hook: Hook | undefined): Parsed<Unwrapped> {
-  if (hook?.kind !== 'exec') return parsed({ ours: false, original: hook })
+  if (hook?.kind !== 'exec') return parsed({ ours: false, original: hook, waitsFor: [] })
   const [program, flag, argument, name] = hook.command
   if (program === waiterPath) {
     const before = flag === '--spec' && argument !== undefined ? readSpecBefore(argument) : undefined
     return before ?? unreadable()
   }
   if (flag === '-c' && name === shellName) return readShellBefore(hook.command) ?? unreadable()
-  return parsed({ ours: false, original: hook })
+  return parsed({ ours: false, original: hook, waitsFor: [] })
 }
 
 export function waiterHook(spec: WaiterSpec): Hook {
@@ -73,10 +75,15 @@ function readSpecBefore(text: string): Parsed<Unwrapped> | undefined {
   }
   if (typeof spec !== 'object' || spec === null) return undefined
   const before = 'before' in spec ? spec.before : undefined
-  if (before === undefined) return parsed({ ours: true, original: undefined })
+  const checks: readonly unknown[] = 'checks' in spec && Array.isArray(spec.checks) ? spec.checks : []
+  const waitsFor = checks.flatMap((check) => {
+    const polls = typeof check === 'object' && check !== null && 'container' in check
+    return polls && typeof check.container === 'string' ? [check.container] : []
+  })
+  if (before === undefined) return parsed({ ours: true, original: undefined, waitsFor })
   const command = typeof before === 'object' && before !== null && 'exec' in before ? before.exec : undefined
   const original = isCommand(command) ? ({ kind: 'exec', command } as const) : readHookValue(before as Json)
-  return original === undefined ? undefined : parsed({ ours: true, original })
+  return original === undefined ? undefined : parsed({ ours: true, original, waitsFor })
 }
 
 function unreadable(): Parsed<Unwrapped> {

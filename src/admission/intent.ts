@@ -1,4 +1,5 @@
-import { type Check, parseCheck } from './check.ts'
+import type { ContainerWishes, Wishes } from './annotations.ts'
+import type { Check } from './check.ts'
 import type {
   Configuration,
   Delivery,
@@ -7,21 +8,17 @@ import type {
   NativePosition,
   OnTimeout,
 } from './configuration.ts'
-import { parseDuration } from './duration.ts'
-import { isOurs, keys, perContainer } from './keys.ts'
-import { type Parsed, parsed, problem } from './parsed.ts'
-import type { Metadata } from './pod.ts'
-import { quote } from './quote.ts'
-import { parseSidecars } from './sidecars.ts'
+import { keys, perContainer } from './keys.ts'
+import type { Rule } from './rules.ts'
 import type { Warning } from './warning.ts'
 
-/** What a pod asks for, read from its annotations. Whether the containers are there is the plan's question. */
+/** What is asked for a pod, by its annotations and the cluster's rules. Whether it can be had is the plan's question. */
 export interface Intent {
   readonly tiers: readonly (readonly Sidecar[])[]
   readonly gate: Gate
   readonly nativePosition: NativePosition
-  readonly existingHook: ExistingHookPolicy
   readonly delivery: Delivery
+  readonly warnings: readonly Warning[]
 }
 
 /** How the app is held back; `auto` has been decided. */
@@ -30,101 +27,96 @@ export type Gate = Exclude<GateChoice, 'auto'>
 export interface Sidecar {
   readonly name: string
   readonly check: Check
-  /** Where the check was written: an annotation's key, or the configuration. */
+  /** Where the check was written: an annotation's key, a rule, or the configuration. */
   readonly checkSource: string
-  /** Milliseconds, where the pod says how long. */
+  /** Milliseconds, where the pod or a rule says how long. */
   readonly timeout: number | undefined
   /** Milliseconds; the sidecar's startupProbe may be more patient. */
   readonly defaultTimeout: number
   readonly onTimeout: OnTimeout
+  readonly existingHook: ExistingHookPolicy
+  readonly rule: Rule | undefined
 }
 
-export type IntentResult =
-  | { readonly kind: 'none'; readonly reason: string; readonly warnings: readonly Warning[] }
-  | { readonly kind: 'invalid'; readonly problems: readonly string[]; readonly warnings: readonly Warning[] }
-  | { readonly kind: 'intent'; readonly intent: Intent; readonly warnings: readonly Warning[] }
+/** The rule of each container that one matches. */
+export type Ruled = ReadonlyMap<string, Rule>
 
-const settings: ReadonlySet<string> = new Set(Object.values(keys))
-const perContainerKeys = Object.values(perContainer)
+/** Merges what a pod says with the rules that match its containers: a pod's keys win one by one, unless a rule is enforced. */
+export function mergeIntent(wishes: Wishes, optedOut: boolean, ruled: Ruled, configuration: Configuration): Intent {
+  const { defaults } = configuration
+  const enforced = new Map([...ruled].filter(([, rule]) => rule.enforce))
+  const tierNames = optedOut ? byTier(enforced) : mergeTiers(wishes, ruled, enforced)
+  const names = tierNames.flat()
+  const rules = names.flatMap((name) => ruled.get(name) ?? [])
+  const binding = rules.filter(({ enforce }) => enforce)
 
-/** Reads every key under our domains; all problems at once, each naming its annotation. */
-export function readIntent(metadata: Metadata, configuration: Configuration): IntentResult {
-  const ours = [...metadata.annotations].filter(([key]) => isOurs(key) && key !== keys.status)
-  const text = metadata.annotations.get(keys.sidecars)
-  const optOut = [metadata.labels.get(keys.inject), metadata.annotations.get(keys.inject)]
-  if (optOut.includes('false')) return none(`${keys.inject} is "false"`)
-  if (text === undefined || text === null) {
-    const idle = ours.map(([key]) => key).filter((key) => key !== keys.inject)
-    const warnings = idle.map((key) => noEffect(`${key} has no effect without ${keys.sidecars}`))
-    return { kind: 'none', reason: `no ${keys.sidecars} annotation`, warnings }
-  }
-
-  const problems: string[] = []
-  const warnings: Warning[] = []
-  const values = new Map<string, string>()
-  for (const [key, value] of ours) {
-    if (typeof value !== 'string') problems.push(`${key}: expected text; put quotes around the value`)
-    else if (settings.has(key) || perContainerKeys.some((prefix) => key.startsWith(prefix))) values.set(key, value)
-    else
-      warnings.push(noEffect(`${key} is no key that this version (${configuration.version}) knows; it has no effect`))
-  }
-  for (const value of optOut) {
-    if (value !== undefined && value !== 'true') problems.push(`${keys.inject}: expected "true" or "false"`)
-  }
-  const read = <T>(key: string, parse: (text: string) => Parsed<T>): T | undefined => {
-    const value = values.get(key)
-    if (value === undefined) return undefined
-    const result = parse(value)
-    if (result.ok) return result.value
-    problems.push(`${key}: ${result.problem}`)
-    return undefined
-  }
-
-  const gate = read(keys.gate, oneOf('hook', 'native', 'auto')) ?? configuration.defaults.gate
-  const nativePosition = read(keys.nativePosition, oneOf('last', 'first')) ?? configuration.defaults.nativePosition
-  const existingHook = read(keys.existingHook, oneOf('chain', 'keep', 'refuse')) ?? configuration.defaults.existingHook
-  const delivery = read(keys.waiter, oneOf('init-container', 'image-volume', 'shell')) ?? configuration.waiter.delivery
-  const timeout = read(keys.timeout, parseDuration)
-  const onTimeout = read(keys.onTimeout, oneOf('fail', 'continue')) ?? configuration.defaults.onTimeout
-
-  const sidecarOf = (name: string): Sidecar => {
-    const checkKey = perContainer.check + name
-    const check = read(checkKey, (value) => parseAllowedCheck(value, configuration))
-    const ownTimeout = read(perContainer.timeout + name, parseDuration)
-    const ownOnTimeout = read(perContainer.onTimeout + name, oneOf('fail', 'continue'))
-    if (check?.kind === 'hook') {
-      for (const key of [perContainer.timeout + name, perContainer.onTimeout + name]) {
-        if (values.has(key)) problems.push(`${key}: the hook in ${checkKey} bounds itself; remove one of the two`)
-      }
-    }
+  const sidecar = (name: string): Sidecar => {
+    const rule = ruled.get(name)
+    const own = rule?.enforce ? silent : wishes
+    const container = own.containers.get(name)
     return {
       name,
-      check: check ?? configuration.defaults.check,
-      checkSource: check === undefined ? 'the configured default check' : checkKey,
-      timeout: ownTimeout ?? timeout,
-      defaultTimeout: configuration.defaults.timeout,
-      onTimeout: ownOnTimeout ?? onTimeout,
+      check: container?.check ?? rule?.check ?? defaults.check,
+      checkSource: checkSource(name, container, rule),
+      timeout: container?.timeout ?? own.timeout ?? rule?.timeout,
+      defaultTimeout: defaults.timeout,
+      onTimeout: container?.onTimeout ?? own.onTimeout ?? rule?.onTimeout ?? defaults.onTimeout,
+      existingHook: own.existingHook ?? rule?.existingHook ?? defaults.existingHook,
+      rule,
     }
   }
-  // No rules yet, so "*" adds nothing.
-  const names = (read(keys.sidecars, parseSidecars) ?? []).filter((tier) => tier !== '*')
-  const tiers = names.map((tier) => tier.map(sidecarOf))
-
-  const listed = new Set(names.flat())
-  for (const key of values.keys()) {
-    const prefix = perContainerKeys.find((candidate) => key.startsWith(candidate))
-    if (prefix !== undefined && !listed.has(key.slice(prefix.length)) && listed.size > 0) {
-      warnings.push(noEffect(`${key} has no effect: ${quote(key.slice(prefix.length))} is not in ${keys.sidecars}`))
-    }
-  }
-  if (problems.length > 0) return { kind: 'invalid', problems, warnings }
-  if (tiers.length === 0)
-    return { kind: 'none', reason: `${keys.sidecars} is "*" and no rule names a sidecar`, warnings }
+  const gate = strongest(binding, configuration) ?? wishes.gate ?? strongest(rules, configuration) ?? defaults.gate
+  const position = (candidates: readonly Rule[]) => candidates.find((rule) => rule.nativePosition)?.nativePosition
   return {
-    kind: 'intent',
-    intent: { tiers, gate: gateOf(gate, configuration), nativePosition, existingHook, delivery },
-    warnings,
+    tiers: tierNames.map((tier) => tier.map(sidecar)),
+    gate: gateOf(gate, configuration),
+    nativePosition: position(binding) ?? wishes.nativePosition ?? position(rules) ?? defaults.nativePosition,
+    // A delivery that the image can't run would open an enforced gate.
+    delivery: (binding.length > 0 ? undefined : wishes.delivery) ?? configuration.waiter.delivery,
+    warnings: overruled(wishes, optedOut, enforced),
   }
+}
+
+/** A pod as an enforced rule hears it. */
+const silent: Pick<Wishes, 'containers' | 'timeout' | 'onTimeout' | 'existingHook'> = {
+  containers: new Map(),
+  timeout: undefined,
+  onTimeout: undefined,
+  existingHook: undefined,
+}
+
+/**
+ * The annotation's tiers, `*` standing for the rules'. Sidecars of enforced rules come first, in the rules' order: nothing that a pod
+ * lists may start before them.
+ */
+function mergeTiers({ sidecars }: Wishes, ruled: Ruled, enforced: Ruled): readonly (readonly string[])[] {
+  if (sidecars === undefined) return byTier(ruled)
+  const named = new Set(sidecars.flatMap((tier) => (tier === '*' ? [] : tier)))
+  const added = new Map([...ruled].filter(([name, rule]) => rule.enforce || !named.has(name)))
+  if (sidecars[0] === '*') {
+    return [...byTier(added), ...listed(sidecars.slice(1), enforced)]
+  }
+  const free = new Map([...added].filter(([, rule]) => !rule.enforce))
+  const tiers = sidecars.flatMap((tier) => (tier === '*' ? byTier(free) : listed([tier], enforced)))
+  return [...byTier(enforced), ...tiers]
+}
+
+function listed(tiers: NonNullable<Wishes['sidecars']>, enforced: Ruled): readonly (readonly string[])[] {
+  return tiers
+    .map((tier) => (tier === '*' ? [] : tier.filter((name) => !enforced.has(name))))
+    .filter((tier) => tier.length > 0)
+}
+
+function byTier(ruled: Ruled): readonly (readonly string[])[] {
+  const tiers = new Map<number, string[]>()
+  for (const [name, { tier }] of ruled) tiers.set(tier, [...(tiers.get(tier) ?? []), name])
+  return [...tiers].sort(([a], [b]) => a - b).map(([, names]) => names)
+}
+
+/** `native` if any rule says so. */
+function strongest(rules: readonly Rule[], configuration: Configuration): GateChoice | undefined {
+  const gates = rules.flatMap(({ gate }) => (gate === undefined ? [] : gateOf(gate, configuration)))
+  return gates.includes('native') ? 'native' : gates[0]
 }
 
 /** Native sidecars are on by default from Kubernetes 1.29. */
@@ -135,24 +127,20 @@ function gateOf(choice: GateChoice, { kubernetesVersion }: Configuration): Gate 
   return major > 1 || minor >= 29 ? 'native' : 'hook'
 }
 
-function none(reason: string): IntentResult {
-  return { kind: 'none', reason, warnings: [] }
+function checkSource(name: string, container: ContainerWishes | undefined, rule: Rule | undefined): string {
+  if (container?.check !== undefined) return perContainer.check + name
+  return rule?.check === undefined ? 'the configured default check' : `the rule ${rule.name}`
 }
 
-function noEffect(text: string): Warning {
-  return { severity: 'has-no-effect', text }
-}
-
-function oneOf<T extends string>(...choices: readonly T[]): (text: string) => Parsed<T> {
-  return (text) => {
-    const choice = choices.find((candidate) => candidate === text)
-    return choice === undefined ? problem(`${quote(text)} is not one of ${choices.join(', ')}`) : parsed(choice)
+/** What an enforced rule keeps a pod from. */
+function overruled(wishes: Wishes, optedOut: boolean, enforced: Ruled): readonly Warning[] {
+  const warnings: Warning[] = []
+  const noEffect = (text: string) => warnings.push({ severity: 'has-no-effect', text })
+  for (const [name, rule] of enforced) {
+    const listsIt = wishes.sidecars?.some((tier) => tier !== '*' && tier.includes(name))
+    if (optedOut) noEffect(`${keys.inject}: "false" has no effect on ${name}: the rule ${rule.name} is enforced`)
+    if (listsIt) noEffect(`${keys.sidecars} has no effect on ${name}: the rule ${rule.name} is enforced`)
+    if (wishes.containers.has(name)) noEffect(`the keys of ${name} have no effect: the rule ${rule.name} is enforced`)
   }
-}
-
-function parseAllowedCheck(text: string, configuration: Configuration): Parsed<Check> {
-  const check = parseCheck(text)
-  const allowed = configuration.annotations.checks
-  if (!check.ok || allowed.has(check.value.kind)) return check
-  return problem(`this cluster's configuration allows annotations only ${[...allowed].join(', ')} checks`)
+  return warnings
 }

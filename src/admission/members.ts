@@ -2,7 +2,7 @@ import { sameHook, unwrap } from './hook.ts'
 import type { Intent, Sidecar } from './intent.ts'
 import { keys } from './keys.ts'
 import type { Container, Hook, Spec } from './pod.ts'
-import { type Resolved, resolve } from './resolve.ts'
+import { type Resolution, type Resolved, resolve } from './resolve.ts'
 import type { Warning } from './warning.ts'
 
 /** A sidecar that is there: what it asks for together with its container. */
@@ -38,38 +38,33 @@ export function findMembers(
   problems: string[],
   warnings: Warning[],
 ): readonly (readonly Member[])[] {
-  const tiers = intent.tiers.map((tier) =>
-    tier.flatMap((sidecar) => findMember(sidecar, intent, spec, originals, problems, warnings)),
+  const containers = new Map(
+    [...spec.initContainers, ...spec.containers].map((container) => [container.name, container]),
   )
-  checkAppRemains(tiers.flat(), intent, spec, problems)
-  return tiers.filter((members) => members.length > 0).map((members) => arrange(members, problems))
-}
-
-function checkAppRemains(members: readonly Member[], intent: Intent, spec: Spec, problems: string[]): void {
-  if (intent.gate !== 'native') return
-  const moving = members.filter(({ container }) => container.list === 'containers')
-  if (moving.length === spec.containers.length) {
+  const tiers = intent.tiers.map((tier) =>
+    tier.flatMap((sidecar) => {
+      const container = containers.get(sidecar.name)
+      return container === undefined ? [] : findMember(sidecar, container, intent, originals, problems, warnings)
+    }),
+  )
+  const moving = tiers.flat().filter(({ container }) => container.list === 'containers')
+  if (intent.gate === 'native' && moving.length === spec.containers.length) {
     problems.push(
       `${keys.gate}: native would leave no app container: ${keys.sidecars} names them all; leave the app out`,
     )
   }
+  return tiers.filter((members) => members.length > 0).map((members) => arrange(members, problems))
 }
 
 function findMember(
   sidecar: Sidecar,
-  { existingHook: policy, gate }: Intent,
-  spec: Spec,
+  container: Container,
+  { gate }: Intent,
   originals: Originals,
   problems: string[],
   warnings: Warning[],
 ): readonly Member[] {
   const { name } = sidecar
-  const container = [...spec.containers, ...spec.initContainers].find((candidate) => candidate.name === name)
-  if (container === undefined) {
-    const text = `${keys.sidecars} names ${name}, but no container is called that; nothing waits for it`
-    warnings.push({ severity: 'app-may-start-too-early', text })
-    return []
-  }
   if (container.list === 'initContainers' && container.restartPolicy !== 'Always') {
     problems.push(
       `${keys.sidecars}: ${name} is an init container that ends before the app starts; nothing has to wait for it`,
@@ -79,13 +74,15 @@ function findMember(
   if (gate === 'native' && container.list === 'containers' && container.restartPolicy !== '') {
     problems.push(`${keys.gate}: native sets a restartPolicy, and ${name} has one of its own; remove it or use hook`)
   }
-  const { resolved, ...resolution } = resolve(sidecar, container)
-  problems.push(...resolution.problems)
   const original = originals.get(container)
+  const resolution = original === undefined ? undefined : ownWait(sidecar, original)
+  const { resolved, ...found } = resolution ?? resolve(sidecar, container)
+  problems.push(...found.problems)
   // The hook that a `hook:` check asks for may be there already.
   const foreign =
     original !== undefined &&
     !(resolved.kind === 'hook' && sameHook(original, { kind: 'exec', command: resolved.command }))
+  const policy = sidecar.existingHook
   if (foreign && resolved.kind === 'hook') {
     problems.push(`${sidecar.checkSource}: ${name} already has a different PostStart hook; remove one of the two`)
   } else if (foreign && policy === 'refuse') {
@@ -94,12 +91,21 @@ function findMember(
     )
   }
   const kept = foreign && policy === 'keep'
-  if (!kept) warnings.push(...resolution.warnings)
+  if (!kept) warnings.push(...found.warnings)
   else if (resolved.kind !== 'none') {
     const text = `${name} keeps its own PostStart hook (${keys.existingHook}: keep), so it is not waited for`
     warnings.push({ severity: 'app-may-start-too-early', text })
   }
   return [{ sidecar, container, original, kept, resolved: kept ? { kind: 'none' } : resolved }]
+}
+
+/** A well-known sidecar whose own hook already waits is left as it is. */
+function ownWait({ rule }: Sidecar, original: Hook): Resolution | undefined {
+  const words = rule?.preset?.ownHook
+  if (words === undefined || original.kind !== 'exec') return undefined
+  const text = original.command.join(' ')
+  if (!words.every((word) => text.includes(word))) return undefined
+  return { resolved: { kind: 'hook', command: original.command }, problems: [], warnings: [] }
 }
 
 /** Whether a tier has to be waited for because of this one. */

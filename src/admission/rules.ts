@@ -1,8 +1,9 @@
 import type { Check } from './check.ts'
 import type { ExistingHookPolicy, GateChoice, NativePosition, OnTimeout } from './configuration.ts'
 import { matchesGlob, surestWord, wordsOf } from './glob.ts'
+import { unwrap } from './hook.ts'
 import type { Json } from './operation.ts'
-import type { Container } from './pod.ts'
+import type { Container, Spec } from './pod.ts'
 import type { Preset } from './presets.ts'
 import { type LabelSelector, selects } from './selector.ts'
 
@@ -87,6 +88,38 @@ export function findRule(
     }
   }
   return rules[best]
+}
+
+/**
+ * The rule of each container that can be a sidecar. `set` is the webhook that was called. Containers that another set has gated keep the
+ * rule that did it, so that two selectors which match one namespace agree.
+ */
+export function ruledContainers(
+  index: RuleIndex,
+  spec: Spec,
+  labels: ReadonlyMap<string, Json>,
+  set: string | undefined,
+): ReadonlyMap<string, Rule> {
+  const ruled = new Map<string, Rule>()
+  if (index.rules.length === 0) return ruled
+  const gated = index.sets.size === 0 ? new Set() : gatedContainers(spec)
+  const natives = spec.initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')
+  for (const container of [...natives, ...spec.containers]) {
+    const mine = findRule(index, container, labels, (rule) => rule.set === undefined || rule.set === set)
+    const rule = mine ?? (gated.has(container.name) ? findRule(index, container, labels, () => true) : undefined)
+    if (rule !== undefined) ruled.set(container.name, rule)
+  }
+  return ruled
+}
+
+/** Those whose hook is ours, and those that such a hook waits for. */
+function gatedContainers(spec: Spec): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const container of [...spec.containers, ...spec.initContainers]) {
+    const hook = unwrap(container.postStart)
+    if (hook.ok && hook.value.ours) for (const name of [container.name, ...hook.value.waitsFor]) names.add(name)
+  }
+  return names
 }
 
 function matches({ match }: Rule, { name, image }: Container, labels: ReadonlyMap<string, Json>): boolean {

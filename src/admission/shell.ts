@@ -127,16 +127,24 @@ export function readShellBefore(command: readonly string[]): Parsed<Unwrapped> |
   const count = Number(countText)
   if (!Number.isInteger(count) || count < 0 || count > rest.length) return undefined
   const words = rest.slice(0, count)
+  const waitsFor = readShellContainers(rest.slice(count))
   switch (kind) {
     case 'none':
-      return parsed({ ours: true, original: undefined })
+      return parsed({ ours: true, original: undefined, waitsFor })
     case 'exec':
-      return count === 0 ? undefined : parsed({ ours: true, original: { kind, command: words } })
+      return count === 0 ? undefined : parsed({ ours: true, original: { kind, command: words }, waitsFor })
     case 'sleep': {
       const seconds = Number(words[0])
-      return Number.isInteger(seconds) ? parsed({ ours: true, original: { kind, seconds } }) : undefined
+      return Number.isInteger(seconds) ? parsed({ ours: true, original: { kind, seconds }, waitsFor }) : undefined
     }
     default:
       return undefined
   }
+}
+
+/** The first word of each check; nine more follow, and the headers that the last of them counts. */
+function readShellContainers(groups: readonly string[]): readonly string[] {
+  const names: string[] = []
+  for (let at = 0; at < groups.length; at += 10 + (Number(groups[at + 9]) || 0)) names.push(groups[at] ?? '')
+  return names
 }
