@@ -1,6 +1,7 @@
 import type { Configuration } from './configuration.ts'
 import { decide } from './decide.ts'
-import type { Decision, Tiers } from './decision.ts'
+import type { Decision, Surroundings, Tiers } from './decision.ts'
+import { type Validity, validate } from './validate.ts'
 import { printable } from './warning.ts'
 
 /** The `response` of an AdmissionReview (admission.k8s.io/v1), but for the patch's encoding: `patch` is JSON, which the wire wants as base64. */
@@ -27,8 +28,57 @@ export type Reviewed =
   /** Not an AdmissionReview v1 with a request: a client's error, answered 400. */
   | { readonly ok: false; readonly error: string; readonly problems: readonly string[] }
 
-/** A parsed AdmissionReview (any value) to its answer. Never throws. */
-export function review(body: unknown, configuration: Configuration): Reviewed {
+export type Validated =
+  | { readonly ok: true; readonly response: ReviewResponse; readonly validity: Validity; readonly facts: ReviewFacts }
+  | Extract<Reviewed, { ok: false }>
+
+/**
+ * A parsed AdmissionReview (any value) to its answer at `/mutate`. `set`: of the path, for the webhook of a namespaceSelector. Never
+ * throws.
+ */
+export function review(body: unknown, configuration: Configuration, set?: string): Reviewed {
+  const opened = open(body)
+  if (!opened.ok) return opened
+  const { uid, facts, notOurs } = opened
+  const unknown = set !== undefined && !configuration.rules.sets.has(set)
+  const decision: Decision =
+    notOurs === undefined
+      ? decide(opened.pod, configuration, surroundingsOf(set, unknown))
+      : { verdict: 'skipped', reasons: [notOurs], warnings: [] }
+  const behind =
+    'the webhook configuration is behind the configuration of sidecar-first: print it again with "sidecar-first config"'
+  const told = unknown ? { ...decision, warnings: [behind, ...decision.warnings] } : decision
+  return { ok: true, response: respond(uid, told, configuration), decision: told, facts }
+}
+
+/** A parsed AdmissionReview (any value) of the final pod to its answer at `/validate`. Never throws. */
+export function reviewFinal(body: unknown, configuration: Configuration, set?: string): Validated {
+  const opened = open(body)
+  if (!opened.ok) return opened
+  const { uid, facts, notOurs } = opened
+  const unknown = set !== undefined && !configuration.rules.sets.has(set)
+  const validity: Validity =
+    notOurs === undefined ? validate(opened.pod, configuration, surroundingsOf(set, unknown)) : { valid: true }
+  const response = validity.valid ? { uid, allowed: true } : { uid, allowed: false, status: denial(validity.reasons) }
+  return { ok: true, response, validity, facts }
+}
+
+function surroundingsOf(set: string | undefined, unknown: boolean): Surroundings {
+  return set === undefined || unknown ? { job: false } : { job: false, set }
+}
+
+type Opened =
+  | {
+      readonly ok: true
+      readonly uid: string
+      readonly pod: unknown
+      readonly facts: ReviewFacts
+      /** Why this is no creation of a pod; absent where it is one. */
+      readonly notOurs: string | undefined
+    }
+  | Extract<Reviewed, { ok: false }>
+
+function open(body: unknown): Opened {
   const problems: string[] = []
   const root = fields(body)
   if (root.apiVersion !== 'admission.k8s.io/v1') problems.push('apiVersion: expected admission.k8s.io/v1')
@@ -39,24 +89,22 @@ export function review(body: unknown, configuration: Configuration): Reviewed {
   else if (uid === '') problems.push('request.uid: expected text')
   if (problems.length > 0) return { ok: false, error: 'not an AdmissionReview v1 with a request', problems }
 
-  const decision = decideRequest(request, configuration)
-  const metadata = fields(fields(request.object).metadata)
+  const pod = request.object
+  const metadata = fields(fields(pod).metadata)
   const facts: ReviewFacts = {
     namespace: text(request.namespace),
     name: text(request.name) || text(metadata.name) || `${text(metadata.generateName)}*`,
     operation: text(request.operation),
     dryRun: request.dryRun === true,
   }
-  return { ok: true, response: respond(uid, decision, configuration), decision, facts }
+  return { ok: true, uid, pod, facts, notOurs: whyNotOurs(request) }
 }
 
-function decideRequest(request: Fields, configuration: Configuration): Decision {
-  const skipped = (reason: string): Decision => ({ verdict: 'skipped', reasons: [reason], warnings: [] })
+function whyNotOurs(request: Fields): string | undefined {
   const { group, kind } = fields(request.kind)
-  if (kind !== 'Pod' || (group !== '' && group !== undefined)) return skipped('not a Pod')
-  if (text(request.subResource) !== '') return skipped('a subresource of a Pod')
-  if (request.operation !== 'CREATE') return skipped('not the creation of a Pod')
-  return decide(request.object, configuration)
+  if (kind !== 'Pod' || (group !== '' && group !== undefined)) return 'not a Pod'
+  if (text(request.subResource) !== '') return 'a subresource of a Pod'
+  return request.operation === 'CREATE' ? undefined : 'not the creation of a Pod'
 }
 
 function respond(uid: string, decision: Decision, { mode }: Configuration): ReviewResponse {
@@ -87,15 +135,17 @@ function respond(uid: string, decision: Decision, { mode }: Configuration): Revi
           ...warned([printable(`sidecar-first only observes; it would refuse this: ${reasons.join('; ')}`, 256)]),
         }
       }
-      const message =
-        reasons.length === 1
-          ? `${reasons[0]}`
-          : `${reasons.length} problems: ${reasons.map((reason, i) => `(${i + 1}) ${reason}`).join('; ')}`
-      return { ...base, allowed: false, status: { code: 400, reason: 'BadRequest', message }, ...warned() }
+      return { ...base, allowed: false, status: denial(reasons), ...warned() }
     }
     default:
       return decision satisfies never
   }
+}
+
+function denial(reasons: readonly string[]): NonNullable<ReviewResponse['status']> {
+  const listed = reasons.map((reason, index) => `(${index + 1}) ${reason}`).join('; ')
+  const message = reasons.length === 1 ? (reasons[0] ?? '') : `${reasons.length} problems: ${listed}`
+  return { code: 400, reason: 'BadRequest', message }
 }
 
 /** Keys are qualified names without a slash; the API server puts the webhook's name before them. */
