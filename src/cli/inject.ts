@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { writeManifests } from '../preview/write.ts'
 import type { Command } from './command.ts'
 import { FileError } from './files.ts'
-import { fileOptions, placeOf, previewFiles } from './preview-files.ts'
+import { fileOptions, placeOf, previewFiles, refuse } from './preview-files.ts'
 
 const help = `Prints manifests as the webhook would make them, for kubectl apply. Comments and formatting stay where nothing changes.
 
@@ -23,14 +23,7 @@ export const inject: Command = {
     const { values, positionals } = parseArgs({ args: [...args], options: fileOptions, allowPositionals: true })
     try {
       const files = await previewFiles([...values.filename, ...positionals], values.config, terminal)
-      const refusals = files.flatMap(({ name, previewed }) =>
-        previewed.previews
-          .filter(({ decision }) => decision.verdict === 'refused')
-          .flatMap((preview) =>
-            preview.decision.reasons.map((reason) => `${placeOf(name, preview)} is refused: ${reason}`),
-          ),
-      )
-      if (refusals.length > 0) throw new FileError(refusals)
+      refuse(files)
       for (const { name, previewed } of files) {
         for (const preview of previewed.previews) {
           for (const warning of preview.decision.warnings) {

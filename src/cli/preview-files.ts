@@ -40,6 +40,16 @@ export async function previewFiles(
   return files
 }
 
+/** Throws a `FileError` with all reasons where an object is refused. */
+export function refuse(files: readonly PreviewedFile[]): void {
+  const reasons = files.flatMap(({ name, previewed }) =>
+    previewed.previews
+      .filter(({ decision }) => decision.verdict === 'refused')
+      .flatMap((each) => each.decision.reasons.map((reason) => `${placeOf(name, each)} is refused: ${reason}`)),
+  )
+  if (reasons.length > 0) throw new FileError(reasons)
+}
+
 /** Where and what an object is, for the beginning of a message: `pods.yaml:12: Pod default/sample`. */
 export function placeOf(name: string, { object }: Preview): string {
   return `${name}:${object.line}: ${titleOf(object)}`

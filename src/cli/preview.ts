@@ -1,5 +1,4 @@
 import { parseArgs, styleText } from 'node:util'
-import { structuredPatch } from 'diff'
 import type { Decision } from '../admission/decision.ts'
 import { formatDuration } from '../admission/duration.ts'
 import { formatJson, isObject } from '../preview/json.ts'
@@ -7,9 +6,10 @@ import { podTemplate } from '../preview/objects.ts'
 import { type Preview, previewResult, tiersOf } from '../preview/preview.ts'
 import { rewrite, writeManifests } from '../preview/write.ts'
 import { type Command, UsageError } from './command.ts'
+import { changesOf, hunksOf } from './diff.ts'
 import { FileError } from './files.ts'
 import { joinDocuments } from './inject.ts'
-import { fileOptions, type PreviewedFile, previewFiles, titleOf } from './preview-files.ts'
+import { fileOptions, type PreviewedFile, previewFiles, refuse, titleOf } from './preview-files.ts'
 
 const help = `Shows what the webhook would do to manifests, without a cluster: why, the start order, and a diff.
 
@@ -69,12 +69,18 @@ type Files = readonly PreviewedFile[]
 
 const formats: Partial<Record<string, (files: Files, color: boolean) => string>> = {
   text: (files, color) => files.map((file) => describeFile(file, color)).join('\n'),
-  diff: (files, color) => files.map((file) => [...diffs(file, color).values()].join('')).join(''),
+  diff: (files, color) => {
+    return files.map((file) => withHeader(file, [...hunksByDocument(file, color).values()].join(''), color)).join('')
+  },
   json: (files) => `${formatJson({ results: previewsOf(files).map(previewResult) }, 2)}\n`,
-  yaml: (files) => joinDocuments(files.map(({ previewed }) => writeManifests(previewed))),
+  yaml(files) {
+    refuse(files)
+    return joinDocuments(files.map(({ previewed }) => writeManifests(previewed)))
+  },
   patch(files) {
     const [only, ...others] = previewsOf(files)
     if (only === undefined || others.length > 0) throw new UsageError('--output patch is for one object')
+    refuse(files)
     return `${formatJson(only.patch, 2)}\n`
   },
 }
@@ -97,14 +103,15 @@ const verdictStyles: Record<Decision['verdict'], Style> = {
 /** Each object, and after the last one of a document the document's diff. */
 function describeFile(file: PreviewedFile, color: boolean): string {
   const { name, previewed } = file
-  const documents = diffs(file, color)
+  const documents = hunksByDocument(file, color)
   const last = new Map(previewed.previews.map((each) => [each.object.document, each]))
   return previewed.previews
     .map((each) => {
       const { object, decision } = each
       const verdict = styled(color, verdictStyles[decision.verdict], decision.verdict)
       const head = `${styled(color, 'bold', titleOf(object))} (${name}:${object.line}): ${verdict}\n`
-      const diff = last.get(object.document) === each ? (documents.get(object.document) ?? '') : ''
+      const diff =
+        last.get(object.document) === each ? withHeader(file, documents.get(object.document) ?? '', color) : ''
       const body = [
         ...decision.reasons.map((reason) => `  ${reason}\n`),
         ...decision.warnings.map((warning) => `  ${styled(color, 'yellow', '!')} ${warning}\n`),
@@ -134,26 +141,30 @@ function orderOf({ object, decision, patched }: Preview): string[] {
   return rest.length === 0 ? lines : [...lines, `${tiers.length + 1}. ${rest.join(', ')}`]
 }
 
-/** The unified diff of each document that changes; `patch` takes them all together. */
-function diffs({ name, previewed }: PreviewedFile, color: boolean): Map<unknown, string> {
+/** What changes in each document that does, as parts of one unified diff of the file. */
+function hunksByDocument({ previewed }: PreviewedFile, color: boolean): Map<unknown, string> {
+  const { text } = previewed.manifests
   let shift = 0
   return new Map(
-    rewrite(previewed).map(({ document, start, before, after }) => {
-      const first = (document.yaml?.lines.linePos(start).line ?? 1) - 1
-      const { hunks } = structuredPatch(name, name, before, after, undefined, undefined, { context: 3 })
-      const lines = [styled(color, 'bold', `--- ${name}`), styled(color, 'bold', `+++ ${name}`)]
-      for (const hunk of hunks) {
-        const { oldStart, oldLines, newStart, newLines } = hunk
-        const place = `@@ -${oldStart + first},${oldLines} +${newStart + first + shift},${newLines} @@`
-        lines.push(styled(color, 'cyan', place), ...hunk.lines.map((line) => paint(line, color)))
-      }
-      shift += after.split('\n').length - before.split('\n').length
-      return [document, `${lines.join('\n')}\n`]
+    rewrite(previewed).map(({ document, start, end, edits }) => {
+      const line = document.yaml?.lines.linePos(start).line ?? 1
+      const changes = changesOf(text, start, end, edits)
+      const hunks = hunksOf(changes, line, line + shift)
+      shift += changes.reduce((sum, { mark }) => sum + shifts[mark], 0)
+      return [document, hunks.map((each) => paint(each, color)).join('')]
     }),
   )
 }
 
+function withHeader({ name }: PreviewedFile, hunks: string, color: boolean): string {
+  return hunks && `${styled(color, 'bold', `--- ${name}\n+++ ${name}`)}\n${hunks}`
+}
+
+const shifts = { ' ': 0, '+': 1, '-': -1 }
+
+const lineStyles: Partial<Record<string, Style>> = { '+': 'green', '-': 'red', '@': 'cyan' }
+
 function paint(line: string, color: boolean): string {
-  if (line.startsWith('+')) return styled(color, 'green', line)
-  return line.startsWith('-') ? styled(color, 'red', line) : line
+  const style = lineStyles[line.charAt(0)]
+  return style === undefined ? line : styled(color, style, line)
 }

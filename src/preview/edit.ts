@@ -148,20 +148,23 @@ class Editor {
     const last = chunks.at(-1)
     if (first === undefined || last === undefined) throw new Exotic('an empty list')
     const found = match(chunks, target)
+    if (target.length === chunks.length && found.every((chunk, index) => chunk === chunks[index])) {
+      return chunks.flatMap((chunk, index) => this.#item(chunk, target[index] ?? null, column))
+    }
     const text = target.map((wanted, index) => {
-      const chunk = found[index]
       const gap = index < target.length - 1 ? (gaps[index] ?? '') : ''
-      return (chunk === undefined ? this.#write([wanted], column) : this.#item(chunk, wanted, column)) + gap
+      const chunk = found[index]
+      if (chunk === undefined) return this.#write([wanted], column) + gap
+      const { head, start, end, tail } = chunk
+      return head + applyEdits(this.#text, this.#item(chunk, wanted, column), start, end) + tail + gap
     })
     return [{ start: first.start - first.head.length, end: last.end + last.tail.length, text: text.join('') }]
   }
 
-  #item({ node, value, start, end, head, tail }: Chunk, target: Json, column: number): string {
-    if (isDeepStrictEqual(value, target)) return head + this.#text.slice(start, end) + tail
-    if (!isMap(node) || node.flow || !isObject(value) || !isObject(target)) {
-      return head + this.#write([target], column) + tail
-    }
-    return head + applyEdits(this.#text, this.map(node, value, target), start, end) + tail
+  #item({ node, value, start, end }: Chunk, target: Json, column: number): Edit[] {
+    if (isDeepStrictEqual(value, target)) return []
+    if (isMap(node) && !node.flow && isObject(value) && isObject(target)) return this.map(node, value, target)
+    return [{ start, end, text: this.#write([target], column) }]
   }
 
   /** Splits a list into lines that move with an item, and blank lines that stay between two places. */

@@ -38,19 +38,41 @@ export function formatJson(value: unknown, indent?: string | number): string {
 
 /** What `JSON.parse` hides: nesting too deep to be worked with, and keys that an object has twice (by offset). */
 export function scanJson(text: string): { deep: boolean; duplicates: { key: string; offset: number }[] } {
-  const token = /[{}[\]]|("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g
   const open: Set<string>[] = []
   const duplicates = []
-  for (const match of text.matchAll(token)) {
-    const [found, string, colon] = match
-    if (found === '{' || found === '[') open.push(new Set())
-    else if (found === '}' || found === ']') open.pop()
-    else if (string !== undefined && colon !== undefined) {
+  const interesting = /["{}[\]]/g
+  for (let found = interesting.exec(text); found !== null; found = interesting.exec(text)) {
+    const [character] = found
+    if (character === '{' || character === '[') open.push(new Set())
+    else if (character === '"') {
+      const end = stringEnd(text, found.index)
+      interesting.lastIndex = end
       const keys = open.at(-1)
-      if (keys?.has(string)) duplicates.push({ key: string, offset: match.index })
-      keys?.add(string)
-    }
+      if (keys === undefined || !colonAt(text, end)) continue
+      const key = text.slice(found.index, end)
+      if (keys.has(key)) duplicates.push({ key, offset: found.index })
+      keys.add(key)
+    } else open.pop()
     if (open.length > deepest) return { deep: true, duplicates }
   }
   return { deep: false, duplicates }
+}
+
+// By hand, since a regular expression with a loop in a loop overflows on a string of megabytes.
+function stringEnd(text: string, start: number): number {
+  let end = start
+  let escapes = 0
+  do {
+    end = text.indexOf('"', end + 1)
+    if (end < 0) return text.length
+    escapes = 0
+    while (text[end - 1 - escapes] === '\\') escapes++
+  } while (escapes % 2 === 1)
+  return end + 1
+}
+
+function colonAt(text: string, offset: number): boolean {
+  let at = offset
+  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at++
+  return text[at] === ':'
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Document } from 'yaml'
 import { writeYaml } from './dialect.ts'
-import { applyEdits, Exotic, editsFor, lineBreak } from './edit.ts'
+import { applyEdits, type Edit, Exotic, editsFor, lineBreak } from './edit.ts'
 import { formatJson, type JsonObject } from './json.ts'
 import { type ManifestDocument, readManifests } from './manifests.ts'
 import { applyPatch, atPath } from './patch.ts'
@@ -9,13 +9,13 @@ import type { Preview, Previewed } from './preview.ts'
 
 type Source = Extract<Previewed, { ok: true }>
 
-/** A document's text before and after. */
+/** A document that doesn't come back as it was. All offsets are in the whole input. */
 export interface Rewritten {
   readonly document: ManifestDocument
-  /** Offset of `before` in the whole input. */
   readonly start: number
-  readonly before: string
-  readonly after: string
+  readonly end: number
+  /** Each begins or ends where lines do, but for what precedes a value in its line. */
+  readonly edits: readonly Edit[]
 }
 
 /**
@@ -23,8 +23,10 @@ export interface Rewritten {
  * the lines that must change do. An AdmissionReview gives way to its object. A refused object comes back as it was.
  */
 export function writeManifests(source: Source): string {
-  const edits = rewrite(source).map(({ start, before, after }) => ({ start, end: start + before.length, text: after }))
-  return applyEdits(source.manifests.text, edits)
+  return applyEdits(
+    source.manifests.text,
+    rewrite(source).flatMap(({ edits }) => edits),
+  )
 }
 
 /** The documents of an input that don't come back as they were. */
@@ -33,12 +35,11 @@ export function rewrite({ manifests: { text, documents }, previews }: Source): R
   return documents.flatMap((document) => {
     const target = targetOf(document, byDocument.get(document) ?? [])
     if (target === undefined) return []
-    const [start, , end] = document.yaml?.tree.range ?? [0, 0, text.length]
-    const after =
-      document.yaml === undefined
-        ? formatJson(target, jsonIndent(text)) + (text.endsWith('\n') ? '\n' : '')
-        : yamlText(document.yaml.tree, text, document.value, target)
-    return [{ document, start, before: text.slice(start, end), after }]
+    if (document.yaml !== undefined)
+      return [{ document, ...editYaml(document.yaml.tree, text, document.value, target) }]
+    const whole = { start: 0, end: text.length }
+    const fresh = formatJson(target, jsonIndent(text)) + (text.endsWith('\n') ? '\n' : '')
+    return [{ document, ...whole, edits: [{ ...whole, text: fresh }] }]
   })
 }
 
@@ -54,24 +55,36 @@ function jsonIndent(text: string): string | undefined {
   return /^\s*\{\s*\n([ \t]+)"/.exec(text)?.[1]
 }
 
-function yamlText(tree: Document.Parsed, text: string, now: JsonObject, target: JsonObject): string {
+function editYaml(
+  tree: Document.Parsed,
+  text: string,
+  now: JsonObject,
+  target: JsonObject,
+): Omit<Rewritten, 'document'> {
   const [start, , end] = tree.range
-  const edited = editedText(tree, text, now, target)
-  if (edited !== undefined && means(edited, target)) return edited
+  const edits = lineEdits(tree, text, now, target)
+  if (edits !== undefined && means(applyEdits(text, edits, start, end), target)) return { start, end, edits }
   // anchors within the patched part, or a form too rare for line edits: right values, formatted anew
   const marker = text.startsWith('---', start) ? '---\n' : ''
   const flow = /^(?:---)?\s*\{/.test(text.slice(start, end))
-  return marker + (flow ? `${formatJson(target, 2)}\n` : writeYaml(target))
+  const fresh = marker + (flow ? `${formatJson(target, 2)}\n` : writeYaml(target))
+  return { start, end, edits: [{ start, end, text: fresh }] }
 }
 
-function editedText(tree: Document.Parsed, text: string, now: JsonObject, target: JsonObject): string | undefined {
-  const [start, , end] = tree.range
+function lineEdits(tree: Document.Parsed, text: string, now: JsonObject, target: JsonObject): Edit[] | undefined {
   // a last line without its break gets one for the work
-  const open = end === text.length && !text.endsWith('\n')
-  const lines = open ? text + lineBreak(text) : text
+  const eol = text.endsWith('\n') ? '' : lineBreak(text)
+  const { length } = text
   try {
-    const edited = applyEdits(lines, editsFor(tree, lines, now, target), start, open ? lines.length : end)
-    return open ? edited.replace(/\r?\n$/, '') : edited
+    return editsFor(tree, text + eol, now, target).map((edit) =>
+      edit.end <= length
+        ? edit
+        : {
+            start: Math.min(edit.start, length),
+            end: length,
+            text: (edit.start > length ? eol : '') + edit.text.slice(0, -eol.length),
+          },
+    )
   } catch (error) {
     if (error instanceof Exotic) return undefined
     throw error
