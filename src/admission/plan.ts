@@ -120,11 +120,13 @@ function annotate(
   })
   const wanted: [string, string][] = []
   const first = spec.containers[0]
-  // kubectl logs and exec mean the first container, unless this says otherwise.
+  // kubectl logs and exec mean the first container, unless this says otherwise. After our first pass another injector may have put
+  // its own in front, and that is nobody's app.
   if (
     first !== undefined &&
     first !== order.containers[0] &&
     !metadata.annotations.has(defaultContainerKey) &&
+    !metadata.annotations.has(keys.status) &&
     !members.flat().some(({ container }) => container === first)
   ) {
     wanted.push([defaultContainerKey, first.name])
