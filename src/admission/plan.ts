@@ -7,6 +7,7 @@ import { gateHooks, timeoutOf } from './gate.ts'
 import { sameHook } from './hook.ts'
 import type { Gate, Intent } from './intent.ts'
 import { defaultContainerKey, keys } from './keys.ts'
+import { lint } from './lint.ts'
 import { findMembers, type Member, type Originals, readOriginals } from './members.ts'
 import { type Order, startOrder } from './order.ts'
 import type { Container, Hook, Metadata, Spec } from './pod.ts'
@@ -47,6 +48,7 @@ export function plan(
   const delivery = planDelivery(carriers, members[0]?.[0]?.container, intent, spec, configuration, problems)
   const order = startOrder(members, intent, spec, originals)
   warnings.push(...concerns(members, intent, order, delivery, spec, metadata, surroundings))
+  warnings.push(...lint(members, spec, surroundings))
   if (problems.length > 0) return { ok: false, problems, warnings }
 
   const tiers = members.map((tier) => tier.map(show))
