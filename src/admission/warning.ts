@@ -21,9 +21,8 @@ export function warningTexts(warnings: readonly Warning[]): readonly string[] {
   return [...texts.slice(0, most - 1), `and ${texts.length - most + 1} more warnings`]
 }
 
-/** Text on one line: control characters out, at most `limit` characters. */
+/** Text on one line, at most `limit` characters: control characters out, and invisible ones that could reorder what a terminal shows. */
 export function printable(text: string, limit: number): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-  const line = Array.from(text.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' '))
+  const line = Array.from(text.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' '))
   return line.length <= limit ? line.join('') : `${line.slice(0, limit - 1).join('')}…`
 }
