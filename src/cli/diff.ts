@@ -55,8 +55,8 @@ function compare(before: string[], after: string[]): Change[] {
 
 const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? []
 
-/** The changed places as the lines of a unified diff. `oldLine` and `newLine` are the numbers of the first line. */
-export function hunksOf(changes: readonly Change[], oldLine: number, newLine: number): string[] {
+/** The changed places as the lines of a unified diff. `first` is the number of the first line. */
+export function hunksOf(changes: readonly Change[], first: number): string[] {
   const shown = new Set<number>()
   for (const [index, { mark }] of changes.entries()) {
     if (mark === ' ') continue
@@ -64,7 +64,7 @@ export function hunksOf(changes: readonly Change[], oldLine: number, newLine: nu
   }
   const output: string[] = []
   let hunk: string[] = []
-  let [oldAt, newAt, oldCount, newCount] = [oldLine, newLine, 0, 0]
+  let [oldAt, newAt, oldCount, newCount] = [first, first, 0, 0]
   for (let index = 0; index <= changes.length; index++) {
     const change = shown.has(index) ? changes[index] : undefined
     if (change === undefined && hunk.length > 0) {

@@ -4,7 +4,7 @@ import { formatDuration } from '../admission/duration.ts'
 import { formatJson, isObject } from '../preview/json.ts'
 import { podTemplate } from '../preview/objects.ts'
 import { type Preview, previewResult, tiersOf } from '../preview/preview.ts'
-import { rewrite, writeManifests } from '../preview/write.ts'
+import { type Rewritten, rewrite, writeManifests } from '../preview/write.ts'
 import { type Command, UsageError } from './command.ts'
 import { changesOf, hunksOf } from './diff.ts'
 import { FileError } from './files.ts'
@@ -69,9 +69,7 @@ type Files = readonly PreviewedFile[]
 
 const formats: Partial<Record<string, (files: Files, color: boolean) => string>> = {
   text: (files, color) => files.map((file) => describeFile(file, color)).join('\n'),
-  diff: (files, color) => {
-    return files.map((file) => withHeader(file, [...hunksByDocument(file, color).values()].join(''), color)).join('')
-  },
+  diff: (files, color) => files.map((file) => fileDiff(file, color)).join(''),
   json: (files) => `${formatJson({ results: previewsOf(files).map(previewResult) }, 2)}\n`,
   yaml(files) {
     refuse(files)
@@ -103,15 +101,15 @@ const verdictStyles: Record<Decision['verdict'], Style> = {
 /** Each object, and after the last one of a document the document's diff. */
 function describeFile(file: PreviewedFile, color: boolean): string {
   const { name, previewed } = file
-  const documents = hunksByDocument(file, color)
+  const rewritten = new Map(rewrite(previewed).map((each) => [each.document, each]))
   const last = new Map(previewed.previews.map((each) => [each.object.document, each]))
   return previewed.previews
     .map((each) => {
       const { object, decision } = each
       const verdict = styled(color, verdictStyles[decision.verdict], decision.verdict)
       const head = `${styled(color, 'bold', titleOf(object))} (${name}:${object.line}): ${verdict}\n`
-      const diff =
-        last.get(object.document) === each ? withHeader(file, documents.get(object.document) ?? '', color) : ''
+      const changed = last.get(object.document) === each ? rewritten.get(object.document) : undefined
+      const diff = changed === undefined ? '' : diffOf(file, changed, color)
       const body = [
         ...decision.reasons.map((reason) => `  ${reason}\n`),
         ...decision.warnings.map((warning) => `  ${styled(color, 'yellow', '!')} ${warning}\n`),
@@ -141,26 +139,23 @@ function orderOf({ object, decision, patched }: Preview): string[] {
   return rest.length === 0 ? lines : [...lines, `${tiers.length + 1}. ${rest.join(', ')}`]
 }
 
-/** What changes in each document that does, as parts of one unified diff of the file. */
-function hunksByDocument({ previewed }: PreviewedFile, color: boolean): Map<unknown, string> {
-  const { text } = previewed.manifests
-  let shift = 0
-  return new Map(
-    rewrite(previewed).map(({ document, start, end, edits }) => {
-      const line = document.yaml?.lines.linePos(start).line ?? 1
-      const changes = changesOf(text, start, end, edits)
-      const hunks = hunksOf(changes, line, line + shift)
-      shift += changes.reduce((sum, { mark }) => sum + shifts[mark], 0)
-      return [document, hunks.map((each) => paint(each, color)).join('')]
-    }),
-  )
+/** A unified diff of the whole file: the context of a change goes beyond its document, or `patch` would not take it. */
+function fileDiff(file: PreviewedFile, color: boolean): string {
+  const edits = rewrite(file.previewed).flatMap((each) => each.edits)
+  const { length } = file.previewed.manifests.text
+  return edits.length === 0 ? '' : diffOf(file, { start: 0, end: length, edits }, color)
 }
 
-function withHeader({ name }: PreviewedFile, hunks: string, color: boolean): string {
-  return hunks && `${styled(color, 'bold', `--- ${name}\n+++ ${name}`)}\n${hunks}`
+function diffOf(
+  { name, previewed }: PreviewedFile,
+  { start, end, edits }: Pick<Rewritten, 'start' | 'end' | 'edits'>,
+  color: boolean,
+): string {
+  const { text, documents } = previewed.manifests
+  const line = documents[0]?.yaml?.lines.linePos(start).line ?? 1
+  const hunks = hunksOf(changesOf(text, start, end, edits), Math.max(line, 1))
+  return [`--- ${name}\n`, `+++ ${name}\n`, ...hunks].map((each) => paint(each, color)).join('')
 }
-
-const shifts = { ' ': 0, '+': 1, '-': -1 }
 
 const lineStyles: Partial<Record<string, Style>> = { '+': 'green', '-': 'red', '@': 'cyan' }
 
