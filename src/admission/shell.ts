@@ -145,11 +145,7 @@ export function readShellBefore(command: readonly string[]): Parsed<Unwrapped> |
 /** The first word of each check; nine more follow, and the headers that the last of them counts. */
 function readShellContainers(groups: readonly string[]): readonly string[] {
   const names: string[] = []
-  for (let at = 0; at < groups.length; ) {
-    names.push(groups[at] ?? '')
-    const headers = Number(groups[at + 9])
-    // Anybody may have written this: it must only ever go on.
-    at += 10 + (headers > 0 ? headers : 0)
-  }
+  // Anybody may have written this: it must only ever go on.
+  for (let at = 0; at < groups.length; at += 10 + Math.max(Number(groups[at + 9]) || 0, 0)) names.push(groups[at] ?? '')
   return names
 }
