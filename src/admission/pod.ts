@@ -44,8 +44,8 @@ export interface Container {
   readonly image: string
   readonly command: readonly string[]
   readonly args: readonly string[]
-  /** Values of variables that are written out, `$(NAME)` expanded as the kubelet does; null: the value comes from elsewhere. */
-  readonly env: ReadonlyMap<string, string | null>
+  /** What `$(NAME)` in an exec probe stands for. */
+  readonly env: ReadonlyMap<string, string>
   readonly ports: readonly ContainerPort[]
   readonly startupProbe: Probe | undefined
   readonly readinessProbe: Probe | undefined
@@ -276,34 +276,22 @@ function readContainer(reader: Reader, value: Json, place: Pick<Container, 'list
   }
 }
 
-function readEnv(reader: Reader, container: Fields | undefined, path: string): ReadonlyMap<string, string | null> {
-  const env = new Map<string, string | null>()
+/** As the kubelet has it for exec probes (ExpandContainerCommandOnlyStatic): values as written, empty where they come from elsewhere. */
+function readEnv(reader: Reader, container: Fields | undefined, path: string): ReadonlyMap<string, string> {
+  const env = new Map<string, string>()
   for (const [i, item] of reader.list(own(container, 'env'), `${path}.env`).entries()) {
     const variable = reader.fields(item, `${path}.env[${i}]`)
     const name = reader.text(own(variable, 'name'), `${path}.env[${i}].name`)
-    if (isPresent(own(variable, 'valueFrom'))) env.set(name, null)
-    else env.set(name, expand(reader.text(own(variable, 'value'), `${path}.env[${i}].value`), env).text)
+    env.set(name, reader.text(own(variable, 'value'), `${path}.env[${i}].value`))
   }
   return env
 }
 
-/**
- * `$(NAME)` replaced as Kubernetes does (third_party/forked/golang/expansion): `$$` is a dollar, an unknown name stays as written.
- * `unknown` lists the names that could not be replaced.
- */
-export function expand(
-  text: string,
-  env: ReadonlyMap<string, string | null>,
-): { text: string; unknown: readonly string[] } {
-  const unknown: string[] = []
-  const expanded = text.replaceAll(/\$\$|\$\(([^)]*)\)/g, (written, name: string | undefined) => {
-    if (name === undefined) return '$'
-    const value = env.get(name)
-    if (typeof value === 'string') return value
-    unknown.push(name)
-    return written
-  })
-  return { text: expanded, unknown }
+/** `$(NAME)` replaced as Kubernetes does (third_party/forked/golang/expansion): `$$` is a dollar, an unknown name stays as written. */
+export function expand(text: string, env: ReadonlyMap<string, string>): string {
+  return text.replaceAll(/\$\$|\$\(([^)]*)\)/g, (written, name: string | undefined) =>
+    name === undefined ? '$' : (env.get(name) ?? written),
+  )
 }
 
 function readProbe(reader: Reader, value: Json | undefined, path: string): Probe | undefined {

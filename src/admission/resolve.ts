@@ -93,7 +93,6 @@ function derive(name: string, which: Extract<Check, { kind: 'probe' }>['probe'],
   // What our grammar can't write, the waiter can't read: a host with an underscore, say.
   const written = formatCheck(derived.check)
   if (!parseCheck(written).ok) return unwaited(`its ${field} can't be written as a check (${quote(written)})`)
-  const unknown = derived.unknown.map((variable) => `$(${variable})`)
   return {
     resolved: {
       kind: 'polled',
@@ -103,23 +102,13 @@ function derive(name: string, which: Extract<Check, { kind: 'probe' }>['probe'],
       successes: probe.successThreshold,
     },
     problems: [],
-    warnings:
-      unknown.length === 0
-        ? []
-        : [
-            {
-              severity: 'bites-later',
-              text: `${name}: ${unknown.join(', ')} in its ${field} is not in the manifest, and hooks get no expansion; say how to check in check.sidecar-first.dev/${name}`,
-            },
-          ],
+    warnings: [],
   }
 }
 
 interface Derived {
   readonly check: PolledCheck
   readonly headers: readonly Header[]
-  /** Variables of an exec probe whose value the manifest doesn't have. */
-  readonly unknown: readonly string[]
 }
 
 /** The check that a probe makes, or why there is none. */
@@ -130,21 +119,20 @@ function fromProbe(handler: ProbeHandler, container: Container): Derived | strin
       if (port === undefined) return `wants a port it doesn't have: ${noPort(handler.port, container)}`
       const kind = handler.scheme === 'HTTPS' ? 'https' : 'http'
       const check = { kind, host: unbracketed(handler.host), port, path: requestPath(handler) } as const
-      return { check, headers: handler.httpHeaders, unknown: [] }
+      return { check, headers: handler.httpHeaders }
     }
     case 'tcpSocket': {
       const port = portNumber(handler.port, container)
       if (port === undefined) return `wants a port it doesn't have: ${noPort(handler.port, container)}`
-      return { check: { kind: 'tcp', host: unbracketed(handler.host), port }, headers: [], unknown: [] }
+      return { check: { kind: 'tcp', host: unbracketed(handler.host), port }, headers: [] }
     }
     case 'grpc': {
       const { port, service } = handler
-      return { check: { kind: 'grpc', host: '', port, service }, headers: [], unknown: [] }
+      return { check: { kind: 'grpc', host: '', port, service }, headers: [] }
     }
     case 'exec': {
-      const words = handler.command.map((word) => expand(word, container.env))
-      const unknown = words.flatMap((word) => word.unknown)
-      return { check: { kind: 'exec', command: words.map((word) => word.text) }, headers: [], unknown }
+      const command = handler.command.map((word) => expand(word, container.env))
+      return { check: { kind: 'exec', command }, headers: [] }
     }
     case 'none':
       return 'asks nothing'
