@@ -1,4 +1,4 @@
-import { formatCheck } from './check.ts'
+import { formatCheck, isCommand } from './check.ts'
 import { formatDuration, longest as longestTimeout } from './duration.ts'
 import { beforeJson, waiterHook } from './hook.ts'
 import type { Intent, Sidecar } from './intent.ts'
@@ -39,6 +39,12 @@ function tierHook(members: readonly Member[], carrier: Member, intent: Intent, p
   if (before?.kind === 'tcpSocket') {
     problems.push(
       `${keys.existingHook}: ${carrier.sidecar.name} has a tcpSocket PostStart hook, which the kubelet always fails; remove it`,
+    )
+    return undefined
+  }
+  if (before?.kind === 'exec' && !isCommand(before.command)) {
+    problems.push(
+      `${keys.existingHook}: ${carrier.sidecar.name} has a PostStart hook that can't run: its program is empty or a word has a NUL; remove it`,
     )
     return undefined
   }

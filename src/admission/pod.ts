@@ -1,4 +1,3 @@
-import { isCommand } from './check.ts'
 import type { Json } from './operation.ts'
 
 /**
@@ -143,10 +142,11 @@ class Reader {
     return 0
   }
 
+  /** Whether it can be run is for whom it concerns: of another container it mustn't refuse a pod that the API takes. */
   command(value: Json | undefined, path: string): readonly string[] {
-    if (isCommand(value)) return value
-    this.problems.push(`${path}: expected a list of strings, a program first`)
-    return []
+    const words = this.words(value, path)
+    if (words.length === 0) this.problems.push(`${path}: expected a list of strings, a program first`)
+    return words
   }
 
   words(value: Json | undefined, path: string): readonly string[] {
