@@ -75,3 +75,5 @@ export class ClusterError extends Error {
     this.kind = kind
   }
 }
+
+export const failureKind = (error: unknown): FailureKind => (error instanceof ClusterError ? error.kind : 'other')

@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Cluster, ClusterError, type FailureKind, type StoredConfiguration, type StoredSecret } from './cluster.ts'
+import {
+  type Cluster,
+  ClusterError,
+  type FailureKind,
+  failureKind,
+  type StoredConfiguration,
+  type StoredSecret,
+} from './cluster.ts'
 import { describe } from './describe.ts'
 import { type Lifetimes, next, type Phase, phaseOf, type Shown, type Step } from './next.ts'
 import { dropped, issued, leafOf, look, minted, signer } from './secret.ts'
@@ -7,6 +14,8 @@ import { servedCertificate } from './served.ts'
 
 /** What the loop tells those who watch it: metrics, the log. */
 export interface Observer {
+  /** Another turn of the loop begins. */
+  turned(leading: boolean): void
   looked(shown: Shown, phase: Phase, problems: readonly string[]): void
   took(step: Exclude<Step, { do: 'wait' }>): void
   failed(kind: FailureKind, error: unknown): void
@@ -25,7 +34,7 @@ export interface Keeping {
   readonly signal: AbortSignal
   /** Resolves when something may have changed; the loop looks every few seconds or minutes all the same. */
   readonly changed?: (signal: AbortSignal) => Promise<void>
-  /** Ends the loop after a look that found nothing left to do but wait. */
+  /** Ends the loop after a look that found nothing to do but wait; then it looks without leading, too. */
   readonly done?: (phase: Phase) => boolean
 }
 
@@ -46,8 +55,9 @@ export async function keepCertificates(keeping: Keeping): Promise<void> {
   let failures = 0
   while (!signal.aborted) {
     let pause = SECOND
-    if (!leads()) trusted = undefined
-    else {
+    const leading = leads()
+    observer.turned(leading)
+    if (leading || done) {
       try {
         const seen = await see(keeping, (id) => {
           if (trusted?.id !== id) trusted = id === undefined ? undefined : { id, since: steady() }
@@ -72,7 +82,7 @@ export async function keepCertificates(keeping: Keeping): Promise<void> {
         // Spread out, so that replicas and a struggling API server don't meet in step.
         pause = Math.min(30 * SECOND, 100 * 2 ** failures) * (0.5 + Math.random() / 2)
       }
-    }
+    } else trusted = undefined
     const woken = new AbortController()
     const either = AbortSignal.any([signal, woken.signal])
     // A failure is paused for in full: changes that come thick and fast must not undo the backing off.
@@ -168,5 +178,3 @@ async function tell(step: Exclude<Step, { do: 'wait' }>, { shown }: Seen, { clus
     observer.failed(failureKind(error), error)
   }
 }
-
-const failureKind = (error: unknown): FailureKind => (error instanceof ClusterError ? error.kind : 'other')

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LeaseRecord, LeaseStore } from './cluster.ts'
+import { type FailureKind, failureKind, type LeaseRecord, type LeaseStore } from './cluster.ts'
 
 /** One of the candidates for a Lease. */
 export interface Candidate {
@@ -28,10 +28,12 @@ export function contend({
   duration: number
   steady: () => number
   signal: AbortSignal
-  failed: (error: unknown) => void
+  failed: (kind: FailureKind, error: unknown) => void
 }): Candidate {
   let renewed = Number.NEGATIVE_INFINITY
   let seen: { record: LeaseRecord; since: number } | undefined
+
+  const report = (error: unknown) => failed(failureKind(error), error)
 
   async function attempt() {
     const asked = steady()
@@ -61,10 +63,10 @@ export function contend({
   async function contending() {
     while (!signal.aborted) {
       // A conflict or an outage: whether we lead is decided by the last renewal, which stays as it was.
-      await attempt().catch(failed)
+      await attempt().catch(report)
       await sleep(duration / 5, undefined, { signal }).catch(() => {})
     }
-    await release().catch(failed)
+    await release().catch(report)
   }
 
   return { leads: () => steady() - renewed < (duration * 2) / 3, ended: contending() }

@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { KubeConfig } from '@kubernetes/client-node'
+import type { FailureKind } from './cluster.ts'
+import { describe } from './describe.ts'
+import { keepCertificates, type Observer } from './keep.ts'
+import { kubernetes, type Names, watchChanges } from './kubernetes.ts'
+import { contend } from './lease.ts'
+import { createMetrics, serveMetrics } from './metrics.ts'
+import type { Lifetimes, Phase, Shown } from './next.ts'
+import { serviceNames } from './x509.ts'
+
+/** Where the lines for people go; never anything of a key. */
+export interface Log {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+export interface Settings {
+  readonly kubeconfig: KubeConfig
+  readonly names: Names
+  readonly lifetimes: Lifetimes
+  /** How long a leader may be silent before another takes over, in ms. */
+  readonly lease: number
+  /** More names for the leaf, for a webhook that is reached by URL. */
+  readonly extraNames: readonly string[]
+  readonly log: Log
+  readonly signal: AbortSignal
+  readonly wallClock?: () => number
+}
+
+/** `certs run`: keeps the certificates until `signal` ends. @param metricsPort 0 picks a free one; undefined: none */
+export async function run(settings: Settings, metricsPort: number | undefined): Promise<void> {
+  const steady = () => performance.now()
+  const metrics = createMetrics(steady)
+  if (metricsPort !== undefined) {
+    const port = await serveMetrics(metrics, { port: metricsPort, signal: settings.signal })
+    settings.log.info({ port }, 'serving metrics and health')
+  }
+  await keep(settings, [metrics.observer])
+}
+
+/** `certs once`: until certificates are there and trusted, or `signal` ends; answers which. */
+export async function bootstrap(settings: Settings): Promise<boolean> {
+  let finished = false
+  const stop = new AbortController()
+  const signal = AbortSignal.any([settings.signal, stop.signal])
+  await keep({ ...settings, signal }, [], (phase) => {
+    finished = phase === 'steady' || phase === 'retiring' || phase === 'switching'
+    if (finished) stop.abort()
+    return finished
+  })
+  return finished
+}
+
+async function keep(settings: Settings, observers: readonly Observer[], done?: (phase: Phase) => boolean) {
+  const { kubeconfig, names, lifetimes, extraNames, log, signal, wallClock } = settings
+  const steady = () => performance.now()
+  const all: readonly Observer[] = [...observers, logging(log)]
+  const observer: Observer = {
+    turned: (leading) => all.forEach((one) => void one.turned(leading)),
+    looked: (...look) => all.forEach((one) => void one.looked(...look)),
+    took: (step) => all.forEach((one) => void one.took(step)),
+    failed: (kind, error) => all.forEach((one) => void one.failed(kind, error)),
+  }
+  const { cluster, lease } = kubernetes({ kubeconfig, names, ...(wallClock && { wallClock }) })
+  const identity = `${hostname()}-${randomBytes(4).toString('hex')}`
+  const failed = (kind: FailureKind, error: unknown) => observer.failed(kind, error)
+  const candidate = contend({ store: lease, identity, duration: settings.lease, steady, signal, failed })
+  const bell = createBell()
+  const watching = watchChanges(kubeconfig, names, { signal, changed: bell.ring })
+  await keepCertificates({
+    cluster,
+    lifetimes,
+    names: [...serviceNames(names.service, names.namespace), ...extraNames],
+    leads: candidate.leads,
+    steady,
+    observer,
+    signal,
+    changed: bell.rung,
+    ...(done && { done }),
+  })
+  await Promise.all([candidate.ended, watching])
+}
+
+/** One who rings, one who waits; a ring while nobody waits isn't lost. */
+function createBell() {
+  let pending = false
+  let waiting: (() => void) | undefined
+  return {
+    ring() {
+      pending = true
+      waiting?.()
+    },
+    async rung(signal: AbortSignal) {
+      if (!pending) {
+        await new Promise<void>((resolve) => {
+          waiting = resolve
+          signal.addEventListener('abort', () => resolve(), { once: true })
+        })
+        waiting = undefined
+      }
+      pending = false
+    },
+  }
+}
+
+/** One line for each change, not for each look. */
+function logging(log: Log): Observer {
+  let was = ''
+  let led: boolean | undefined
+  let shown: Shown | undefined
+  return {
+    turned(leading) {
+      if (leading !== led) log.info({ leading }, leading ? 'leads' : 'follows')
+      led = leading
+    },
+    looked(seen, phase, problems) {
+      shown = seen
+      const now = JSON.stringify([phase, problems])
+      if (now === was) return
+      was = now
+      if (problems.length > 0) log.warn({ phase, problems }, 'the Secret is damaged')
+      else log.info({ phase }, `phase: ${phase}`)
+    },
+    took(step) {
+      if (!shown) return
+      const { type, reason, message } = describe(step, shown)
+      log[type === 'Normal' ? 'info' : 'warn']({ step: step.do, reason }, message)
+    },
+    failed(kind, error) {
+      // A conflict is how replicas take turns, and the loop looks again.
+      const message = error instanceof Error ? error.message : String(error)
+      log[kind === 'conflict' ? 'info' : 'warn']({ kind }, message)
+    },
+  }
+}

@@ -1,0 +1,287 @@
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { ClusterError } from '../../certs/cluster.ts'
+import type { Names } from '../../certs/kubernetes.ts'
+import type { Asked, Lifetimes } from '../../certs/next.ts'
+import type { Settings } from '../../certs/run.ts'
+import { quote } from '../admission/quote.ts'
+import { createLog, levels } from '../server/log.ts'
+import { type Command, type ExitCode, type Terminal, UsageError } from './command.ts'
+
+const help = `Keeps the webhook's certificate, and what the API server trusts, valid without losing a call.
+
+Usage: sidecar-first certs ACTION [flags]
+
+  run                   keep them, for ever; any number of replicas, one leads
+  once                  make what is missing, wait until it is trusted, end
+  status                what is trusted, what each endpoint serves, until when; 1 if something is wrong
+  rotate leaf | ca      have the running certs replace the leaf, or the CA, now
+  issue --dir DIR       write ca.crt, ca.key, tls.crt and tls.key; no cluster needed
+
+  --namespace NAME      where the Secret, the Lease and the Service are (sidecar-first)
+  --service NAME        the webhook's Service (sidecar-first)
+  --dns-name NAME       one more name for the leaf, for a webhook called by URL; may be repeated
+  --ca-life DURATION    how long a CA lives (365d)
+  --leaf-life DURATION  how long a leaf lives (30d)
+  --settle DURATION     how long until every API server has a changed caBundle, at most (5m)
+  --lease DURATION      run, once: how long a leader may be silent (15s)
+  --metrics-port PORT   run: metrics and health over HTTP (8080); 0 picks a free port
+  --timeout DURATION    once: how long to wait (15m)
+  --via WAY             status: direct or port-forward (direct in a pod, port-forward elsewhere)
+  --dir DIR             issue: the folder
+  --force               issue: replace a CA that is there
+  --log-level LEVEL     ${levels.join(', ')} (info)
+
+Example: sidecar-first certs issue --dir pki
+`
+
+const options = {
+  namespace: { type: 'string', default: 'sidecar-first' },
+  service: { type: 'string', default: 'sidecar-first' },
+  'dns-name': { type: 'string', multiple: true, default: [] as string[] },
+  'ca-life': { type: 'string', default: '365d' },
+  'leaf-life': { type: 'string', default: '30d' },
+  settle: { type: 'string', default: '5m' },
+  lease: { type: 'string', default: '15s' },
+  'metrics-port': { type: 'string', default: '8080' },
+  timeout: { type: 'string', default: '15m' },
+  via: { type: 'string' },
+  dir: { type: 'string' },
+  force: { type: 'boolean', default: false },
+  'log-level': { type: 'string', default: 'info' },
+} as const
+
+const parse = (args: readonly string[]) => parseArgs({ args: [...args], options, allowPositionals: true })
+type Flags = ReturnType<typeof parse>['values']
+
+export const certs: Command = {
+  help,
+  async run(args, terminal) {
+    const { values, positionals } = parse(args)
+    const [action, ...rest] = positionals
+    if (rest.length > (action === 'rotate' ? 1 : 0))
+      throw new UsageError(`${action} takes no ${quote(rest.at(-1) ?? '')}`)
+    switch (action) {
+      case 'run':
+        return await run(values)
+      case 'once':
+        return await once(values, terminal)
+      case 'status':
+        return await status(values, terminal)
+      case 'rotate':
+        return await rotate(rest[0], values, terminal)
+      case 'issue':
+        return await issue(values, terminal)
+      default:
+        throw new UsageError(
+          `what shall be done: run, once, status, rotate or issue${action ? `, not ${quote(action)}` : ''}?`,
+        )
+    }
+  },
+}
+
+async function run(flags: Flags): Promise<ExitCode> {
+  const port = Number(flags['metrics-port'])
+  if (!/^\d{1,5}$/.test(flags['metrics-port']) || port > 65_535) {
+    throw new UsageError(`--metrics-port takes a number up to 65535, not ${quote(flags['metrics-port'])}`)
+  }
+  const { settings, flush } = await settingsOf(flags, ending())
+  const certificates = await import('../../certs/run.ts')
+  await certificates.run(settings, port)
+  await flush()
+  return 0
+}
+
+async function once(flags: Flags, terminal: Terminal): Promise<ExitCode> {
+  const limit = AbortSignal.timeout(duration('--timeout', flags.timeout))
+  const { settings, flush } = await settingsOf(flags, AbortSignal.any([ending(), limit]))
+  const { bootstrap } = await import('../../certs/run.ts')
+  const finished = await bootstrap(settings)
+  await flush()
+  if (!finished)
+    terminal.stderr.write('sidecar-first: certificates are not there yet; the log says what is in the way\n')
+  return finished ? 0 : 1
+}
+
+async function status(flags: Flags, terminal: Terminal): Promise<ExitCode> {
+  const { kubernetes } = await import('../../certs/kubernetes.ts')
+  const { servedCertificate } = await import('../../certs/served.ts')
+  const { statusOf } = await import('../../certs/status.ts')
+  const { serviceNames } = await import('../../certs/x509.ts')
+  const { kubeconfig, inside } = await connect()
+  const via = flags.via ?? (inside ? 'direct' : 'port-forward')
+  if (via !== 'direct' && via !== 'port-forward') {
+    throw new UsageError(`--via takes direct or port-forward, not ${quote(via)}`)
+  }
+  const names = namesOf(flags)
+  const dnsNames = [...serviceNames(names.service, names.namespace), ...flags['dns-name']]
+  const servername = dnsNames[0] ?? names.service
+  const { cluster } = kubernetes({ kubeconfig, names })
+  try {
+    const found = await statusOf({
+      cluster,
+      names: dnsNames,
+      lifetimes: lifetimesOf(flags),
+      async ask({ host, port, pod }) {
+        if (via === 'direct') return await servedCertificate({ host, port }, servername)
+        if (pod === undefined) return undefined
+        const { forward } = await import('../../certs/port-forward.ts')
+        const socket = await forward(kubeconfig, { namespace: names.namespace, pod, port }).catch(() => undefined)
+        return socket && (await servedCertificate({ socket }, servername))
+      },
+    })
+    terminal.stdout.write(`${found.lines.join('\n')}\n`)
+    if (found.problems.length === 0) return 0
+    terminal.stdout.write(`\nWrong:\n${found.problems.map((problem) => `  ${problem}\n`).join('')}`)
+    return 1
+  } catch (error) {
+    return refused(error, terminal)
+  }
+}
+
+async function rotate(what: string | undefined, flags: Flags, terminal: Terminal): Promise<ExitCode> {
+  if (what !== 'leaf' && what !== 'ca') throw new UsageError('rotate takes leaf or ca')
+  const { kubernetes } = await import('../../certs/kubernetes.ts')
+  const { ROTATE } = await import('../../certs/secret.ts')
+  const { kubeconfig } = await connect()
+  const { cluster } = kubernetes({ kubeconfig, names: namesOf(flags) })
+  try {
+    const secret = await cluster.readSecret()
+    if (!secret) {
+      terminal.stderr.write(
+        `sidecar-first: there is no Secret in namespace ${flags.namespace}; see sidecar-first certs once\n`,
+      )
+      return 1
+    }
+    await cluster.updateSecret(secret.version, { data: {}, annotations: { [ROTATE]: what satisfies Asked } })
+    const which =
+      what === 'ca' ? `The CA is replaced in steps, which takes ${flags.settle} and more` : 'The leaf is replaced'
+    terminal.stdout.write(`${which}, by the sidecar-first certs that runs; see sidecar-first certs status\n`)
+    return 0
+  } catch (error) {
+    return refused(error, terminal)
+  }
+}
+
+async function issue(flags: Flags, terminal: Terminal): Promise<ExitCode> {
+  const { dir } = flags
+  if (dir === undefined) throw new UsageError('issue needs --dir, the folder to write to')
+  const { issueAuthority, issueLeaf, serviceNames } = await import('../../certs/x509.ts')
+  const { checkAuthorityPair } = await import('../../certs/check.ts')
+  const lifetimes = lifetimesOf(flags)
+  const at = new Date()
+  const path = (name: string) => join(dir, name)
+  const there = await Promise.all(
+    ['ca.crt', 'ca.key'].map((name) =>
+      stat(path(name)).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  )
+  let authority: { certificate: string; key: string }
+  if (there.some(Boolean) && !flags.force) {
+    const [certificate, key] = await Promise.all(
+      ['ca.crt', 'ca.key'].map((name) => readFile(path(name), 'utf8').catch(() => '')),
+    )
+    authority = { certificate: certificate ?? '', key: key ?? '' }
+    const [problem] = checkAuthorityPair({ ...authority, at })
+    if (problem) {
+      terminal.stderr.write(`sidecar-first: the CA in ${dir} can't sign: ${problem.message}; --force replaces it\n`)
+      return 1
+    }
+  } else {
+    authority = await issueAuthority({ commonName: 'sidecar-first CA', life: lifetimes.authority, at })
+  }
+  const names = [...serviceNames(flags.service, flags.namespace), ...flags['dns-name']]
+  const leaf = await issueLeaf({ authority, names, life: lifetimes.leaf, at })
+  await mkdir(dir, { recursive: true })
+  await write(path('ca.crt'), authority.certificate, 0o644)
+  await write(path('ca.key'), authority.key, 0o600)
+  await write(path('tls.crt'), leaf.certificate, 0o644)
+  await write(path('tls.key'), leaf.key, 0o600)
+  terminal.stdout.write(
+    `${there.some(Boolean) && !flags.force ? 'New leaf from the CA' : 'New CA and leaf'} in ${dir}: ${names.join(', ')}\n`,
+  )
+  return 0
+}
+
+/** Whole or not at all, and a key readable by its owner alone from the first byte on. */
+async function write(path: string, text: string, mode: number) {
+  const half = `${path}.new`
+  await rm(half, { force: true })
+  await writeFile(half, text, { mode, flag: 'wx' })
+  await rename(half, path)
+}
+
+async function settingsOf(flags: Flags, signal: AbortSignal) {
+  const level = levels.find((name) => name === flags['log-level'])
+  if (!level) throw new UsageError(`--log-level takes ${levels.join(', ')}, not ${quote(flags['log-level'])}`)
+  const lifetimes = lifetimesOf(flags)
+  const lease = duration('--lease', flags.lease)
+  const { kubeconfig } = await connect()
+  const { log, flush } = createLog(level)
+  const settings: Settings = {
+    kubeconfig,
+    names: namesOf(flags),
+    lifetimes,
+    lease,
+    extraNames: flags['dns-name'],
+    log,
+    signal,
+  }
+  return { settings, flush }
+}
+
+/** The kubeconfig as kubectl finds it, or the pod's service account. */
+async function connect() {
+  const { KubeConfig } = await import('@kubernetes/client-node')
+  const kubeconfig = new KubeConfig()
+  kubeconfig.loadFromDefault()
+  return { kubeconfig, inside: kubeconfig.getCurrentContext() === 'inClusterContext' }
+}
+
+const namesOf = ({ namespace, service }: Flags): Names => ({
+  namespace,
+  service,
+  secret: 'sidecar-first',
+  lease: 'sidecar-first',
+  mutating: 'zz-sidecar-first',
+  validating: 'sidecar-first',
+})
+
+function lifetimesOf(flags: Flags): Lifetimes {
+  const authority = duration('--ca-life', flags['ca-life'])
+  const leaf = duration('--leaf-life', flags['leaf-life'])
+  const settle = duration('--settle', flags.settle)
+  // Due under two leaf lives, a CA of less than four would be replaced from half of its life on.
+  if (authority < 4 * leaf) throw new UsageError('--ca-life must be at least four times --leaf-life')
+  if (settle > leaf / 3) throw new UsageError('--settle must be at most a third of --leaf-life')
+  return { authority, leaf, settle }
+}
+
+const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const
+
+/** Milliseconds of `365d`, `12h`, `5m`, `30s`; up to ten years. */
+function duration(flag: string, text: string): number {
+  const [, count, unit] = /^(\d{1,6})([dhms])$/.exec(text) ?? []
+  const ms = Number(count) * units[unit as keyof typeof units]
+  if (!(ms > 0 && ms <= 3650 * units.d)) {
+    throw new UsageError(`${flag} takes a duration such as 365d, 12h, 5m or 30s, not ${quote(text)}`)
+  }
+  return ms
+}
+
+/** Ends at SIGTERM or Ctrl-C. */
+function ending(): AbortSignal {
+  const controller = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => controller.abort())
+  return controller.signal
+}
+
+function refused(error: unknown, terminal: Terminal): ExitCode {
+  if (!(error instanceof ClusterError)) throw error
+  terminal.stderr.write(`sidecar-first: ${error.message}\n`)
+  return 1
+}
