@@ -1,0 +1,382 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { decide } from '../../src/admission/decide.ts'
+import type { Decision } from '../../src/admission/decision.ts'
+import type { Json } from '../../src/admission/operation.ts'
+import { review } from '../../src/admission/review.ts'
+import { applyPatch } from '../../src/preview/patch.ts'
+import { anyJson, container, forgedHook, oddPod, pod } from './arbitraries.ts'
+import { after, type Container, configuration, decided, type Fields, names, type Pod, patchOf } from './pods.ts'
+
+const runs = { numRuns: 500 }
+
+test('a patched pod is the pod with its containers permuted and our additions, and nothing else', () => {
+  fc.assert(
+    fc.property(oddPod, (before) => {
+      const copy = structuredClone(before)
+      const decision = decided(before)
+      assert.deepEqual(before, copy, 'the manifest itself is left alone')
+      if (decision.verdict === 'patched') assertOnlyOurs(before, after(before, decision))
+      return decision.verdict === 'patched' || patchOf(decision).length === 0
+    }),
+    runs,
+  )
+})
+
+test('the arbitrary pods are patched often enough to prove something', () => {
+  const counts: Record<string, number> = {}
+  for (const sample of fc.sample(pod, { numRuns: 500, seed: 1 })) {
+    const { verdict } = decided(sample)
+    counts[verdict] = (counts[verdict] ?? 0) + 1
+  }
+  assert.ok((counts.patched ?? 0) > 150, JSON.stringify(counts))
+  assert.ok((counts.refused ?? 0) > 50, JSON.stringify(counts))
+})
+
+test('a second run is unchanged', () => {
+  fc.assert(
+    fc.property(pod, (before) => {
+      const decision = decided(before)
+      fc.pre(decision.verdict === 'patched')
+      const again = decided(after(before, decision))
+      assert.equal(again.verdict, 'unchanged', explain(again))
+    }),
+    runs,
+  )
+})
+
+test('deciding is deterministic', () => {
+  fc.assert(
+    fc.property(oddPod, (value) => assert.deepEqual(decided(value), decided(structuredClone(value)))),
+    runs,
+  )
+})
+
+test('no JSON value makes it throw, as a pod or as a review', () => {
+  fc.assert(
+    fc.property(anyJson, (value) => {
+      decide(value, configuration)
+      decide({ metadata: { annotations: { 'sidecar-first.dev/sidecars': 'app' } }, spec: value }, configuration)
+      review(value, configuration)
+      review(createReview(value), configuration)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('any JSON value in place of any part of a pod throws nothing, and what is patched can be', () => {
+  const spoilt = fc
+    .tuple(pod, anyJson, fc.array(fc.nat(), { minLength: 1, maxLength: 7 }))
+    .map(([value, part, way]) => spoil(value, part, way))
+  fc.assert(
+    fc.property(spoilt, (value) => {
+      const decision = decide(value, configuration)
+      if (decision.verdict === 'patched') applyPatch(value, decision.patch)
+      assertSpeakable(decision)
+    }),
+    runs,
+  )
+})
+
+test('a forged hook of ours is read back or refused, and never hangs', () => {
+  fc.assert(
+    fc.property(pod, forgedHook, fc.nat(), (value, hook, place) => {
+      const containers = value.spec.containers.map((item, index) =>
+        index === place % value.spec.containers.length ? { ...item, lifecycle: { postStart: hook } } : item,
+      )
+      const forged = { ...value, spec: { ...value.spec, containers } }
+      const decision = decided(forged)
+      assertSpeakable(decision)
+      if (decision.verdict === 'patched') assert.equal(decided(after(forged, decision)).verdict, 'unchanged')
+    }),
+    runs,
+  )
+})
+
+test('100,000 levels of nesting throw nothing, wherever they are', () => {
+  const depth = 100_000
+  const deep: Json = JSON.parse('['.repeat(depth) + ']'.repeat(depth))
+  const map: Json = JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`)
+  const full: Container = {
+    name: 'envoy',
+    env: [{ name: 'A', value: 'x' }],
+    ports: [{ name: 'http', containerPort: 1 }],
+    readinessProbe: { httpGet: { port: 1, httpHeaders: [{ name: 'a', value: 'b' }] } },
+    lifecycle: { postStart: { exec: { command: ['x'] } } },
+    volumeMounts: [{ name: 'a', mountPath: '/a' }],
+    resources: { limits: { cpu: 1 } },
+  }
+  const value = {
+    metadata: { annotations: { 'sidecar-first.dev/sidecars': 'envoy' }, labels: {}, ownerReferences: [{}] },
+    spec: {
+      containers: [{ name: 'app' }, full],
+      initContainers: [full],
+      volumes: [{ name: 'v', emptyDir: {} }],
+      os: {},
+      nodeSelector: {},
+    },
+  }
+  for (const nested of [deep, map]) {
+    decide(nested, configuration)
+    review(nested, configuration)
+    for (const path of pathsOf(value)) {
+      const spoilt = put(value, path, nested)
+      assert.ok(decide(spoilt, configuration).verdict, path.join('.'))
+      assert.ok(review(createReview(spoilt), configuration).ok)
+    }
+  }
+})
+
+test('every warning is printable, at most 256 characters, and together they stay below 4,096', () => {
+  fc.assert(
+    fc.property(oddPod, (value) => assertSpeakable(decided(value, { job: true }))),
+    runs,
+  )
+})
+
+test('as few containers move as possible', () => {
+  fc.assert(
+    fc.property(pod, (before) => {
+      const decision = decided(before)
+      fc.pre(decision.verdict === 'patched')
+      const patched = after(before, decision)
+      const list = (value: Pod, which: string) => listed(value.spec[which]).map(({ name }) => name)
+      const moving = list(patched, 'initContainers').filter((name) => list(before, 'containers').includes(name))
+      const needed = ['containers', 'initContainers'].map((which) => {
+        const there = list(before, which)
+        const order = list(patched, which).flatMap((name) => (there.includes(name) ? [there.indexOf(name)] : []))
+        return order.length - longestRising(order)
+      })
+      const moves = decision.patch.filter(({ op }) => op === 'move')
+      assert.equal(
+        moves.length,
+        needed.reduce((sum, count) => sum + count, moving.length),
+      )
+    }),
+    runs,
+  )
+})
+
+test("after another injector's changes comes what would have come had it been there from the start", () => {
+  // An injected container has no hook: a mesh proxy's hook in front would rightly change the order.
+  const injected = container(fc.constant('foreign')).map((value): Container => ({ ...value, lifecycle: null }))
+  fc.assert(
+    fc.property(pod, injected, fc.nat(), fc.boolean(), (before, foreign, place, withVolume) => {
+      const decision = decided(before)
+      fc.pre(decision.verdict === 'patched')
+      const sidecars = new Set(decision.tiers.flat().map(({ name }) => name))
+      const others = names(before).filter((name) => !sidecars.has(name))
+      const behind = others[place % (others.length + 1)]
+      const inject = (value: Pod): Pod => {
+        const annotations = { ...(value.metadata.annotations as Fields), 'foreign/injected': 'true' }
+        const at = behind === undefined ? value.spec.containers.length : names(value).indexOf(behind)
+        const containers = value.spec.containers.toSpliced(at, 0, foreign)
+        const volumes = [...listed(value.spec.volumes), ...(withVolume ? [{ name: 'foreign', configMap: {} }] : [])]
+        return { ...value, metadata: { ...value.metadata, annotations }, spec: { ...value.spec, containers, volumes } }
+      }
+      const late = after(inject(after(before, decision)))
+      const fresh = after(inject(before))
+      assert.deepEqual(settled(late), settled(fresh))
+    }),
+    runs,
+  )
+})
+
+test("another injector's container put first gives only moves, and puts things right", () => {
+  fc.assert(
+    fc.property(pod, (before) => {
+      const decision = decided(before)
+      fc.pre(decision.verdict === 'patched')
+      const good = after(before, decision)
+      const first = good.spec.containers[0]
+      fc.pre(first !== undefined && decision.tiers.flat().some(({ name }) => name === first.name))
+      const containers = [{ name: 'foreign', image: 'foreign' }, ...good.spec.containers]
+      const again = decided({ ...good, spec: { ...good.spec, containers } })
+      assert.equal(again.verdict, 'patched', explain(again))
+      assert.ok(
+        patchOf(again).every(({ op }) => op === 'move'),
+        JSON.stringify(patchOf(again)),
+      )
+      const sidecars = decision.tiers.flat().map(({ name }) => name)
+      const order = names(after({ ...good, spec: { ...good.spec, containers } }, again))
+      assert.deepEqual(
+        order.filter((name) => name !== 'foreign'),
+        names(good),
+      )
+      assert.ok(order.indexOf('foreign') > Math.max(...sidecars.map((name) => order.indexOf(name))))
+    }),
+    runs,
+  )
+})
+
+test('a tier that changes gives back the hooks that were there', () => {
+  fc.assert(
+    fc.property(pod, fc.nat(), (whole, which) => {
+      fc.pre(whole.spec.containers.length > 1)
+      fc.pre(decided(whole).verdict === 'patched')
+      // First without one container, as if another injector hadn't added it yet.
+      const missing = whole.spec.containers[which % whole.spec.containers.length]
+      const part: Pod = {
+        ...whole,
+        spec: { ...whole.spec, containers: whole.spec.containers.filter((item) => item !== missing) },
+      }
+      const decision = decided(part)
+      fc.pre(decision.verdict === 'patched' && missing !== undefined)
+      const once = after(part, decision)
+      const again = after({ ...once, spec: { ...once.spec, containers: [missing, ...once.spec.containers] } })
+      const fresh = after(whole)
+      assert.deepEqual(hooksOf(again), hooksOf(fresh))
+    }),
+    runs,
+  )
+})
+
+function explain(decision: Decision): string {
+  return JSON.stringify([decision.reasons, patchOf(decision)])
+}
+
+function createReview(object: Json): Json {
+  const request = { uid: 'u', kind: { group: '', version: 'v1', kind: 'Pod' }, operation: 'CREATE', object }
+  return { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request }
+}
+
+/** Every field is compared with what it was; what is ours has to be where we put it, and nowhere else. */
+function assertOnlyOurs(before: Pod, patched: Pod): void {
+  const { metadata, spec, ...rest } = before
+  const { metadata: metadata2, spec: spec2, ...rest2 } = patched
+  assert.deepEqual(rest2, rest)
+
+  const { annotations, ...names1 } = metadata
+  const { annotations: annotations2, ...names2 } = metadata2
+  assert.deepEqual(names2, names1)
+  const mine = ['sidecar-first.dev/status', 'kubectl.kubernetes.io/default-container']
+  const others = Object.entries(annotations2 as Fields).filter(
+    ([key]) => !mine.includes(key) || Object.hasOwn(annotations as Fields, key),
+  )
+  assert.deepEqual(Object.fromEntries(others), annotations)
+
+  const { containers, initContainers, volumes, ...pod1 } = spec
+  const { containers: containers2, initContainers: initContainers2, volumes: volumes2, ...pod2 } = spec2
+  assert.deepEqual(pod2, pod1)
+  const inits = listed(initContainers2).filter(({ name }) => name !== 'sidecar-first-waiter')
+  const all = [...containers2, ...inits]
+  assert.equal(all.length, containers.length + listed(initContainers).length)
+  for (const container of containers) {
+    const moved = inits.find(({ name }) => name === container.name)
+    assertSameContainer(
+      moved ? movedIn(container) : container,
+      moved ?? containers2.find(({ name }) => name === container.name),
+    )
+  }
+  for (const container of listed(initContainers))
+    assertSameContainer(
+      container,
+      inits.find(({ name }) => name === container.name),
+    )
+  assert.deepEqual(
+    listed(volumes2).filter(({ name }) => name !== 'sidecar-first-waiter'),
+    listed(volumes),
+  )
+}
+
+/** A container as the native gate makes it: restarted by itself, its startupProbe asked every second for as long in all. */
+function movedIn(container: Container): Container {
+  const { periodSeconds, failureThreshold } = { ...(container.startupProbe as Record<string, number> | undefined) }
+  const probe = container.startupProbe as Fields | undefined
+  const moved = { ...container, restartPolicy: 'Always' }
+  if (probe === undefined || periodSeconds === 1) return moved
+  return {
+    ...moved,
+    startupProbe: { ...probe, periodSeconds: 1, failureThreshold: (periodSeconds || 10) * (failureThreshold || 3) },
+  }
+}
+
+function assertSameContainer(before: Container, patched: Container | undefined): void {
+  assert.ok(patched)
+  const { lifecycle, volumeMounts, ...rest } = before
+  const { lifecycle: lifecycle2, volumeMounts: mounts2, ...rest2 } = patched
+  assert.deepEqual(rest2, rest)
+  assert.deepEqual(
+    listed(mounts2).filter(({ name }) => name !== 'sidecar-first-waiter'),
+    listed(volumeMounts),
+  )
+  const { postStart, ...others } = (lifecycle ?? {}) as Fields
+  const { postStart: postStart2, ...others2 } = (lifecycle2 ?? {}) as Fields
+  assert.deepEqual(others2, others)
+  if (postStart !== undefined && postStart2 === undefined) assert.fail(`the hook of ${before.name} is lost`)
+}
+
+function listed(value: Json | undefined): readonly Container[] {
+  return (value ?? []) as readonly Container[]
+}
+
+function assertSpeakable(decision: Decision): void {
+  for (const text of [...decision.warnings, ...decision.reasons]) {
+    assert.ok(text.isWellFormed())
+    assert.doesNotMatch(text, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
+    assert.ok([...text].length <= 1024)
+  }
+  for (const text of decision.warnings) assert.ok([...text].length <= 256, text)
+  assert.ok([...decision.warnings.join('')].length < 4096)
+}
+
+/** Length of the longest rising subsequence, the slow and obvious way. */
+function longestRising(values: readonly number[]): number {
+  const best: number[] = []
+  for (const [i, value] of values.entries()) {
+    best[i] = 1 + Math.max(0, ...best.slice(0, i).filter((_, j) => (values[j] ?? 0) < value))
+  }
+  return Math.max(0, ...best)
+}
+
+/** A pod without what rightly depends on who came first: the default container, the order in lists, how a hook is spelled. */
+function settled(value: Pod): Json {
+  const { 'kubectl.kubernetes.io/default-container': _, ...annotations } = value.metadata.annotations as Fields
+  const byName = (list: Json | undefined) => listed(list).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  return {
+    annotations,
+    order: names(value),
+    containers: byName(value.spec.containers).map(({ lifecycle, ...rest }) => rest),
+    hooks: hooksOf(value),
+    initContainers: listed(value.spec.initContainers),
+    volumes: byName(value.spec.volumes),
+  }
+}
+
+/** The hooks by container, with defaults written out and port names looked up, as our own hooks have them. */
+function hooksOf(value: Pod): Json {
+  const all = [...value.spec.containers, ...listed(value.spec.initContainers)]
+  return Object.fromEntries(
+    all.map((item) => {
+      const hook = (item.lifecycle as Fields | null | undefined)?.postStart as Fields | undefined
+      const httpGet = hook?.httpGet as Fields | undefined
+      if (httpGet === undefined) return [item.name, hook ?? null]
+      const port = listed(item.ports).find(({ name }) => name === httpGet.port)?.containerPort ?? Number(httpGet.port)
+      const { path, host, httpHeaders, scheme } = httpGet
+      return [
+        item.name,
+        { port, path: path || '', host: host || '', scheme: scheme || 'HTTP', httpHeaders: listed(httpHeaders) },
+      ]
+    }),
+  ) as Json
+}
+
+/** Puts a value somewhere into another; the numbers choose the way. */
+function spoil(value: Json, part: Json, [choice, ...way]: readonly number[]): Json {
+  if (choice === undefined || typeof value !== 'object' || value === null) return part
+  const keys = Object.keys(value)
+  const key = keys[choice % keys.length]
+  return key === undefined ? part : put(value, [key], spoil((value as Fields)[key] as Json, part, way))
+}
+
+function pathsOf(value: Json, path: readonly string[] = []): readonly (readonly string[])[] {
+  if (typeof value !== 'object' || value === null) return [path]
+  return [path, ...Object.entries(value).flatMap(([key, item]) => pathsOf(item, [...path, key]))]
+}
+
+function put(value: Json, [key, ...path]: readonly string[], part: Json): Json {
+  if (key === undefined) return part
+  const inner = put((value as Fields)[key] as Json, path, part)
+  return Array.isArray(value) ? value.with(Number(key), inner) : { ...(value as Fields), [key]: inner }
+}
