@@ -116,17 +116,19 @@ function header(entry: Entry, size: number): Uint8Array {
 const GO_ARCHITECTURE: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
 
 function main([out, name, ...rest]: string[]): void {
-  if (!out || !name) throw new Error("usage: node scripts/image.ts OUT.tar NAME ['CONFIG JSON'] FILE:/path … TARGET@/link …")
+  if (!out || !name)
+    throw new Error("usage: node scripts/image.ts OUT.tar NAME ['CONFIG JSON'] FILE:/path … TARGET@/link …")
   const config: Config = rest[0]?.startsWith('{') ? JSON.parse(rest.shift() ?? '') : {}
   const entries = rest.map((word): Entry => {
     const [, from, kind, path] = /^(.+)([:@])(\/.+)$/.exec(word) ?? []
     if (!from || !path) throw new Error(`'${word}' is neither FILE:/path nor TARGET@/link`)
     return kind === '@' ? { path, link: from } : { path, data: readFileSync(from) }
   })
-  const architecture = process.env['GOARCH'] ?? GO_ARCHITECTURE[process.arch] ?? process.arch
+  const architecture = process.env.GOARCH ?? GO_ARCHITECTURE[process.arch] ?? process.arch
   // Renamed into place: a reader never sees half an image.
   writeFileSync(`${out}.partial`, buildImage({ name, architecture, config, entries }))
   renameSync(`${out}.partial`, out)
 }
 
-if (process.argv[1] && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) main(process.argv.slice(2))
+if (process.argv[1] && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href)
+  main(process.argv.slice(2))

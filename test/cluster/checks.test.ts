@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { create, createNamespace, deleteNamespaces } from './cluster.ts'
+import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, sidecar, statusOf } from './pod.ts'
+import { startWebhook, type Webhook } from './webhook.ts'
+
+/** A pod whose sidecar is ready after 2 s and whose app must start after that. */
+type Case = {
+  name: string
+  sidecar: Container
+  check?: string
+  annotations?: Record<string, string>
+  spec?: Record<string, unknown>
+}
+
+const late = { READY_AFTER: '2s' }
+const web = { ...late, HTTP: ':15021' }
+const probed = (readinessProbe: object, env: Record<string, string> = web) =>
+  sidecar('sidecar', env, { readinessProbe })
+const plain = (env: Record<string, string> = web, more: Record<string, unknown> = {}) => sidecar('sidecar', env, more)
+const ready = { httpGet: { path: '/ready', port: 15_021 } }
+
+const probes: Case[] = [
+  { name: 'probe-http', sidecar: probed(ready) },
+  {
+    name: 'probe-http-named-port',
+    sidecar: {
+      ...probed({ httpGet: { path: '/ready', port: 'status' } }),
+      ports: [{ name: 'status', containerPort: 15_021 }],
+    },
+  },
+  {
+    name: 'probe-http-header',
+    sidecar: probed({ httpGet: { path: '/header', port: 15_021, httpHeaders: [{ name: 'X-Probe', value: 'yes' }] } }),
+  },
+  {
+    name: 'probe-http-host-header',
+    sidecar: probed({
+      httpGet: { path: '/host', port: 15_021, httpHeaders: [{ name: 'Host', value: 'sidecar.example' }] },
+    }),
+  },
+  { name: 'probe-http-slow', sidecar: probed({ httpGet: { path: '/slow', port: 15_021 }, timeoutSeconds: 3 }) },
+  { name: 'probe-http-redirect', sidecar: probed({ httpGet: { path: '/redirect', port: 15_021 } }) },
+  { name: 'probe-http-redirect-elsewhere', sidecar: probed({ httpGet: { path: '/elsewhere', port: 15_021 } }) },
+  {
+    name: 'probe-http-successes',
+    sidecar: sidecar('sidecar', web, { readinessProbe: { ...ready, successThreshold: 3 } }),
+  },
+  {
+    name: 'probe-https',
+    sidecar: probed({ httpGet: { scheme: 'HTTPS', path: '/ready', port: 15_022 } }, { ...late, HTTPS: ':15022' }),
+  },
+  { name: 'probe-tcp', sidecar: probed({ tcpSocket: { port: 15_023 } }, { ...late, TCP: ':15023' }) },
+  { name: 'probe-grpc', sidecar: probed({ grpc: { port: 15_024, service: 'sidecar' } }, { ...late, GRPC: ':15024' }) },
+  {
+    name: 'probe-exec',
+    sidecar: probed({ exec: { command: ['/entrypoint', '$(COMMAND)'] } }, { ...web, COMMAND: 'check' }),
+  },
+  {
+    // The readiness probe would never pass.
+    name: 'probe-startup',
+    sidecar: plain(web, { startupProbe: ready, readinessProbe: { httpGet: { path: '/never', port: 15_021 } } }),
+  },
+]
+
+const checks: Case[] = [
+  { name: 'check-http', sidecar: plain(), check: 'http://:15021/ready' },
+  { name: 'check-https', sidecar: plain({ ...late, HTTPS: ':15022' }), check: 'https://127.0.0.1:15022/ready' },
+  { name: 'check-tcp', sidecar: plain({ ...late, TCP: ':15023' }), check: 'tcp://:15023' },
+  { name: 'check-grpc', sidecar: plain({ ...late, GRPC: ':15024' }), check: 'grpc://:15024/sidecar' },
+  { name: 'check-unix', sidecar: plain({ ...late, UNIX: '/ready.sock' }), check: 'unix:///ready.sock' },
+  { name: 'check-file', sidecar: plain({ ...late, FILE: '/ready' }), check: 'file:///ready' },
+  { name: 'check-exec', sidecar: plain(), check: 'exec:["/entrypoint","check"]' },
+  { name: 'check-hook', sidecar: plain(), check: 'hook:["/entrypoint","wait"]' },
+  {
+    name: 'check-readiness',
+    sidecar: plain(web, { readinessProbe: ready, startupProbe: { httpGet: { path: '/slow', port: 15_021 } } }),
+    check: 'probe:readiness',
+  },
+]
+
+const containers: Case[] = [
+  {
+    name: 'image-volume',
+    sidecar: probed(ready),
+    annotations: { 'sidecar-first.dev/waiter': 'image-volume' },
+  },
+  {
+    name: 'shell',
+    sidecar: { ...probed(ready), image: 'docker.io/sidecar-first/test-shell:1' },
+    annotations: { 'sidecar-first.dev/waiter': 'shell' },
+  },
+  {
+    name: 'shell-tcp',
+    sidecar: { ...plain({ ...late, TCP: ':15023' }), image: 'docker.io/sidecar-first/test-shell:1' },
+    check: 'tcp://:15023',
+    annotations: { 'sidecar-first.dev/waiter': 'shell' },
+  },
+  {
+    name: 'memory-limit',
+    sidecar: { ...probed(ready), resources: { limits: { memory: '16Mi' }, requests: { memory: '16Mi' } } },
+  },
+  {
+    name: 'non-root-read-only',
+    sidecar: {
+      ...probed(ready),
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: 12_345,
+        readOnlyRootFilesystem: true,
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ['ALL'] },
+      },
+    },
+  },
+]
+
+const hooked: Case[] = [
+  {
+    name: 'chained-exec',
+    sidecar: { ...probed(ready), lifecycle: { postStart: { exec: { command: ['/entrypoint', 'mark', 'hook'] } } } },
+  },
+  {
+    name: 'chained-http',
+    sidecar: { ...probed(ready), lifecycle: { postStart: { httpGet: { path: '/hook', port: 15_021 } } } },
+  },
+  { name: 'chained-sleep', sidecar: { ...probed(ready), lifecycle: { postStart: { sleep: { seconds: 1 } } } } },
+]
+
+describe('an app waits for its sidecar', () => {
+  const namespace = 'checks'
+  const cases = [...probes, ...checks, ...containers, ...hooked]
+  let webhook: Webhook | undefined
+  before(async () => {
+    webhook = await startWebhook('checks')
+    await createNamespace(namespace, { test: 'checks' })
+    await create(
+      ...cases.map(({ name, sidecar, check, annotations, spec = {} }) =>
+        pod(namespace, name, [app(), sidecar], {
+          annotations: {
+            'sidecar-first.dev/sidecars': 'sidecar',
+            ...(check && { 'check.sidecar-first.dev/sidecar': check }),
+            ...annotations,
+          },
+          spec,
+        }),
+      ),
+      pod(namespace, 'check-none', [app(), plain()], {
+        annotations: { 'sidecar-first.dev/sidecars': 'sidecar', 'check.sidecar-first.dev/sidecar': 'none' },
+      }),
+    )
+  })
+  after(async () => {
+    await deleteNamespaces(namespace)
+    await webhook?.remove()
+  })
+
+  for (const { name } of cases) {
+    it(name, async () => {
+      const log = await logOf(namespace, name)
+      assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
+      const status = statusOf(await getPod(namespace, name), 'sidecar')
+      assert.equal(status?.restartCount, 0)
+    })
+  }
+
+  for (const name of ['chained-exec', 'chained-http']) {
+    it(`${name} runs the sidecar's own hook first`, async () => {
+      const log = await logOf(namespace, name)
+      assert.ok(markOf(log, 'sidecar', 'hook') < markOf(log, 'sidecar', 'ready'))
+    })
+  }
+
+  it('check-none: it is ordered, not waited for', async () => {
+    const log = await logOf(namespace, 'check-none', 'sidecar', 2)
+    assert.ok(firstLineOf(log) < markOf(log, 'sidecar', 'ready'))
+    const { spec } = await getPod(namespace, 'check-none')
+    assert.equal(spec.containers[0]?.name, 'sidecar')
+  })
+})

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { create, createNamespace, deleteNamespaces, kubectl, until } from './cluster.ts'
+import { app, firstLineOf, getPod, getPods, logOf, markOf, pod, sidecar, statusOf } from './pod.ts'
+import { startWebhook, type Webhook } from './webhook.ts'
+
+describe('a sidecar that never gets ready', () => {
+  const namespace = 'failure'
+  const never = sidecar(
+    'sidecar',
+    { HTTP: ':15021', NEVER_READY: '1' },
+    { readinessProbe: { httpGet: { path: '/ready', port: 15_021 } } },
+  )
+  let webhook: Webhook | undefined
+  before(async () => {
+    webhook = await startWebhook('failure')
+    await createNamespace(namespace, { test: 'failure' })
+    await create(
+      pod(namespace, 'fail', [app(), never], {
+        annotations: { 'sidecar-first.dev/sidecars': 'sidecar', 'sidecar-first.dev/timeout': '2s' },
+      }),
+      // The kubelet kills the one with the hook, so the message must say which one it was.
+      pod(namespace, 'fail-in-tier', [app(), never, sidecar('innocent', { HTTP: ':15031' })], {
+        annotations: {
+          'sidecar-first.dev/sidecars': 'sidecar + innocent',
+          'check.sidecar-first.dev/innocent': 'http://:15031/ready',
+          'sidecar-first.dev/timeout': '2s',
+        },
+      }),
+      pod(namespace, 'continue', [app(), never], {
+        annotations: {
+          'sidecar-first.dev/sidecars': 'sidecar',
+          'sidecar-first.dev/timeout': '2s',
+          'on-timeout.sidecar-first.dev/sidecar': 'continue',
+        },
+      }),
+      pod(namespace, 'deleted', [app(), never], {
+        annotations: { 'sidecar-first.dev/sidecars': 'sidecar', 'timeout.sidecar-first.dev/sidecar': '15s' },
+        spec: { terminationGracePeriodSeconds: 2 },
+      }),
+    )
+  })
+  after(async () => {
+    await deleteNamespaces(namespace)
+    await webhook?.remove()
+  })
+
+  for (const [name, killed] of [
+    ['fail', 'sidecar'],
+    ['fail-in-tier', 'innocent'],
+  ] as const) {
+    it(`${name}: is killed, and its termination message names the sidecar that wasn't ready`, async () => {
+      const message = await until('the sidecar to be killed', async () => {
+        const status = statusOf(await getPod(namespace, name), killed)
+        return (status?.state.terminated ?? status?.lastState.terminated)?.message
+      })
+      assert.match(message, /\bsidecar\b.*503/s)
+      assert.doesNotMatch(message, /innocent/)
+    })
+  }
+
+  // What the hook gate promises, and no more.
+  it('fail: the kubelet starts the app after that', async () => {
+    const log = await logOf(namespace, 'fail')
+    assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'started') + 2000)
+  })
+
+  it('continue: the app starts after the timeout, and the sidecar lives on', async () => {
+    const log = await logOf(namespace, 'continue')
+    assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'started') + 2000)
+    const status = statusOf(await getPod(namespace, 'continue'), 'sidecar')
+    assert.ok(status?.state.running)
+    assert.equal(status.restartCount, 0)
+  })
+
+  it('deleted in mid-hook: is gone within the remaining time of the hook and twice the grace period', async () => {
+    const log = await logOf(namespace, 'deleted', 'sidecar')
+    await kubectl('delete', 'pod', 'deleted', '-n', namespace, '--wait=false')
+    const gone = await until('the pod to be gone', async () =>
+      (await getPods(namespace)).has('deleted') ? undefined : Date.now(),
+    )
+    // Hook 15 s, grace 2 s twice; the rest is room for a busy machine.
+    assert.ok(gone - markOf(log, 'sidecar', 'started') < 15_000 + 2 * 2000 + 15_000)
+  })
+})

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type Answer, create, createNamespace, deleteNamespaces } from './cluster.ts'
+import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, podSpec, sidecar } from './pod.ts'
+import { startWebhook, type Webhook } from './webhook.ts'
+
+describe('the start order', () => {
+  const namespace = 'order'
+  let webhook: Webhook | undefined
+  let answer: Answer
+  before(async () => {
+    webhook = await startWebhook('order')
+    await createNamespace(namespace, { test: 'order' })
+    const template = {
+      metadata: { labels: { app: 'order' }, annotations: { 'sidecar-first.dev/sidecars': 'first' } },
+      spec: podSpec([app(), late('first', 15_021)]),
+    }
+    answer = await create(
+      pod(namespace, 'tiers', [app(), late('second', 15_022), late('first', 15_021)], {
+        annotations: { 'sidecar-first.dev/sidecars': 'first, second' },
+      }),
+      pod(namespace, 'tier', [app(), late('one', 15_021), late('two', 15_022), late('three', 15_023)], {
+        annotations: { 'sidecar-first.dev/sidecars': 'one + two + three' },
+      }),
+      {
+        apiVersion: 'apps/v1',
+        kind: 'DaemonSet',
+        metadata: { name: 'daemonset', namespace },
+        spec: { selector: { matchLabels: { app: 'order' } }, template },
+      },
+      {
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        metadata: { name: 'job', namespace },
+        spec: { template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } },
+      },
+    )
+  })
+  after(async () => {
+    await deleteNamespaces(namespace)
+    await webhook?.remove()
+  })
+
+  it('goes tier by tier', async () => {
+    const log = await logOf(namespace, 'tiers')
+    assert.ok(markOf(log, 'second', 'started') >= markOf(log, 'first', 'ready'))
+    assert.ok(firstLineOf(log) >= markOf(log, 'second', 'ready'))
+  })
+
+  it('starts the sidecars of a tier side by side, and the app when all are ready', async () => {
+    const log = await logOf(namespace, 'tier')
+    const members = ['one', 'two', 'three']
+    const lastStart = Math.max(...members.map((name) => markOf(log, name, 'started')))
+    const ready = members.map((name) => markOf(log, name, 'ready'))
+    assert.ok(lastStart < Math.min(...ready), 'none waits for another')
+    assert.ok(firstLineOf(log) >= Math.max(...ready))
+  })
+
+  for (const kind of ['daemonset', 'job']) {
+    it(`holds in a ${kind}`, async () => {
+      const log = await logOf(namespace, kind)
+      assert.ok(firstLineOf(log) >= markOf(log, 'first', 'ready'))
+    })
+  }
+
+  it('leaves the containers that it was not told about in their order', async () => {
+    const { spec } = await getPod(namespace, 'tiers')
+    assert.deepEqual(
+      spec.containers.map(({ name }) => name),
+      ['first', 'second', 'app'],
+    )
+  })
+
+  it('says nothing at a Deployment, a Job or a DaemonSet, since pods are what it looks at', () => {
+    assert.equal(answer.stderr, '')
+  })
+})
+
+/** A sidecar that is ready 2 s after its start. */
+const late = (name: string, port: number): Container =>
+  sidecar(name, { HTTP: `:${port}`, READY_AFTER: '2s' }, { readinessProbe: { httpGet: { path: '/ready', port } } })
