@@ -22,7 +22,7 @@ export function createLog(level: Level): { log: Logger; flush(): Promise<void> }
   return { log, flush: lines.flush }
 }
 
-const batch = 4096
+const batch = 65_536
 const delay = 250
 /** What may wait for a reader that has stopped reading. */
 const room = 4 * 1024 * 1024

@@ -1,0 +1,212 @@
+// `/mutate` beside a bare node:https handler, in turns. Prints ratios; the raw runs go to bench/results/server.json.
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { stripTypeScriptTypes } from 'node:module'
+import { tmpdir } from 'node:os'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { issueAuthority, issueLeaf } from '../certs/x509.ts'
+import type { Load } from './server/client.ts'
+import { realisticReview } from './server/review.ts'
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const turns = Number(process.env.TURNS ?? 12)
+const connections = 4
+const requests = 4000
+
+const folder = await mkdtemp(`${tmpdir()}/sidecar-first-bench-`)
+const cert = `${folder}/tls.crt`
+const key = `${folder}/tls.key`
+const answer = `${folder}/answer.json`
+const children = new Set<ChildProcess>()
+
+const servers = {
+  bare: [`${folder}/bare.mjs`, cert, key, answer],
+  ours: [here('../dist/sidecar-first.mjs'), 'serve', '--port', '0', '--drain', '0', '--cert', cert, '--key', key],
+}
+type Name = keyof typeof servers
+const names = ['bare', 'ours'] as const
+
+interface Round {
+  readonly name: Name
+  /** Microseconds of CPU a request, of the server's process. */
+  readonly cpu: number
+  /** Milliseconds. */
+  readonly p50: number
+  readonly p99: number
+}
+interface Start {
+  readonly name: Name
+  readonly compileCache: boolean
+  /** Milliseconds from spawn to the first answer. */
+  readonly first: number
+  /** Resident MB, a second after it. */
+  readonly idle: number
+}
+
+const body = realisticReview()
+try {
+  await once(spawn(process.execPath, [here('../scripts/bundle.ts')], { stdio: 'inherit' }), 'exit')
+  await prepare()
+  const cpu = await measureLoad()
+  const start = await measureStarts()
+  report(cpu.rounds, cpu.loaded, start)
+  await mkdir(here('results'), { recursive: true })
+  await writeFile(here('results/server.json'), JSON.stringify({ node: process.version, ...cpu, start }, undefined, 1))
+} finally {
+  for (const child of children) child.kill('SIGKILL')
+  await rm(folder, { recursive: true })
+}
+
+/** A certificate for both, and for the bare one the answer that ours gives. */
+async function prepare(): Promise<void> {
+  // Plain JavaScript, as the bundle is: Node's type stripping would cost it time and memory.
+  await writeFile(`${folder}/bare.mjs`, stripTypeScriptTypes(await readFile(here('server/bare.ts'), 'utf8')))
+  const at = new Date()
+  const life = 24 * 3_600_000
+  const authority = await issueAuthority({ commonName: 'bench', life, at })
+  const leaf = await issueLeaf({ authority, names: ['localhost'], ips: ['127.0.0.1'], life, at })
+  await writeFile(cert, leaf.certificate)
+  await writeFile(key, leaf.key)
+  const { child, url } = await start('ours')
+  const reply = await post(url)
+  if (!reply.includes('JSONPatch')) throw new Error(`the review is not patched: ${reply}`)
+  await writeFile(answer, reply)
+  await stop(child)
+}
+
+async function measureLoad(): Promise<{ rounds: Round[]; loaded: Record<Name, number> }> {
+  const running = { bare: await start('bare'), ours: await start('ours') }
+  const client = fork(here('server/client.ts'))
+  children.add(client)
+  const rounds: Round[] = []
+  const load = async (name: Name) => {
+    const { child, url } = running[name]
+    const before = await cpuTime(child)
+    client.send({ url, body, connections, requests } satisfies Load)
+    const [milliseconds] = (await once(client, 'message')) as [number[]]
+    const cpu = ((await cpuTime(child)) - before) / 1000 / requests
+    return { name, cpu, p50: percentile(milliseconds, 50), p99: percentile(milliseconds, 99) }
+  }
+  // Warm: V8 compiles what is hot.
+  for (const name of names) await load(name)
+  for (let round = 0; round < turns; round++) {
+    // ABBA: what drifts meets both alike.
+    for (const name of round % 2 === 0 ? names : names.toReversed()) rounds.push(await load(name))
+  }
+  const loaded = { bare: await resident(running.bare.child), ours: await resident(running.ours.child) }
+  await Promise.all([stop(running.bare.child), stop(running.ours.child), stop(client)])
+  return { rounds, loaded }
+}
+
+async function measureStarts(): Promise<Start[]> {
+  const results: Start[] = []
+  for (let turn = 0; turn <= turns; turn++) {
+    for (const compileCache of [false, true]) {
+      for (const name of turn % 2 === 0 ? names : names.toReversed()) {
+        const at = performance.now()
+        const { child, url } = await start(name, compileCache)
+        await post(url)
+        const first = performance.now() - at
+        await sleep(1000)
+        // The first turn fills the compile cache and the page cache.
+        if (turn > 0) results.push({ name, compileCache, first, idle: await resident(child) })
+        await stop(child)
+      }
+    }
+  }
+  return results
+}
+
+async function start(name: Name, compileCache = false): Promise<{ child: ChildProcess; url: string }> {
+  const { NODE_COMPILE_CACHE: _, ...env } = process.env
+  const child = spawn(process.execPath, servers[name], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: compileCache ? { ...env, NODE_COMPILE_CACHE: `${folder}/cache` } : env,
+  })
+  children.add(child)
+  let output = ''
+  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
+    output += chunk
+    const url = /serves on (https:\/\/[\d.]+:\d+)/.exec(output)?.[1]
+    if (url === undefined) continue
+    // Its log goes nowhere, but somebody must read it.
+    child.stdout.resume()
+    return { child, url: `${url}/mutate?timeout=5s` }
+  }
+  throw new Error(`${name} did not start`)
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  await ended
+  children.delete(child)
+}
+
+async function post(url: string): Promise<string> {
+  const outgoing = request(url, {
+    method: 'POST',
+    agent: false,
+    rejectUnauthorized: false,
+    headers: { 'content-type': 'application/json' },
+  })
+  outgoing.end(body)
+  const [response] = await once(outgoing, 'response')
+  return text(response)
+}
+
+/** Nanoseconds that all threads of a process have run. */
+async function cpuTime({ pid }: ChildProcess): Promise<number> {
+  const tasks = await readdir(`/proc/${pid}/task`)
+  const times = await Promise.all(
+    tasks.map(async (task) => Number((await readFile(`/proc/${pid}/task/${task}/schedstat`, 'utf8')).split(' ')[0])),
+  )
+  return times.reduce((sum, time) => sum + time, 0)
+}
+
+/** Resident memory in MB. */
+async function resident({ pid }: ChildProcess): Promise<number> {
+  return Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+}
+
+function percentile(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
+}
+
+function report(rounds: readonly Round[], loaded: Record<Name, number>, starts: readonly Start[]): void {
+  const median = (values: readonly number[]) => percentile(values, 50)
+  const load = (name: Name, of: (round: Round) => number) => median(rounds.filter((each) => each.name === name).map(of))
+  const begin = (name: Name, compileCache: boolean, of: (start: Start) => number) =>
+    median(starts.filter((each) => each.name === name && each.compileCache === compileCache).map(of))
+  const rows: [string, number, number, string][] = [
+    ['CPU a request, µs', load('bare', (r) => r.cpu), load('ours', (r) => r.cpu), '1.10'],
+    ['p50, ms', load('bare', (r) => r.p50), load('ours', (r) => r.p50), ''],
+    ['p99, ms', load('bare', (r) => r.p99), load('ours', (r) => r.p99), ''],
+    ['first answer, ms', begin('bare', false, (s) => s.first), begin('ours', false, (s) => s.first), '1.5'],
+    ['… with compile cache', begin('bare', true, (s) => s.first), begin('ours', true, (s) => s.first), ''],
+    ['idle memory, MB', begin('bare', false, (s) => s.idle), begin('ours', false, (s) => s.idle), '1.4'],
+    ['… with compile cache', begin('bare', true, (s) => s.idle), begin('ours', true, (s) => s.idle), ''],
+    ['memory after load, MB', loaded.bare, loaded.ours, ''],
+  ]
+  const lines = [
+    ['', 'bare', 'ours', 'ratio', 'goal'],
+    ...rows.map(([label, bare, ours, goal]) => [
+      label,
+      bare.toFixed(1),
+      ours.toFixed(1),
+      (ours / bare).toFixed(2),
+      goal,
+    ]),
+  ]
+  for (const [label = '', ...cells] of lines) {
+    process.stdout.write(`${label.padEnd(24)}${cells.map((cell) => cell.padStart(9)).join('')}\n`)
+  }
+  process.stdout.write(
+    `medians of ${rounds.length / 2} rounds of ${requests} requests over ${connections} kept connections and of ${starts.length / 4} starts\n`,
+  )
+}
