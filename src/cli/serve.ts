@@ -65,6 +65,7 @@ export const serve: Command = {
     const line = `sidecar-first ${configuration.version} serves on ${url}`
     if (flags.pair) log.info({ address: url }, line)
     else terminal.stdout.write(`${line}\n${flags.routes.has('preview') ? tryIt(url) : ''}`)
+    await flush()
     const code = await untilAsked(server, flags.drain, () => log.info('shutting down'))
     await flush()
     return code
