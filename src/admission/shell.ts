@@ -16,7 +16,9 @@ export const shellName = 'sidecar-first'
 export const shellScript = `set -f
 message=$1 kind=$2 count=$3
 shift 3
-fail() { echo "$1"; echo "$1" >"$message"; exit 1; }
+fail() { printf '%s\\n' "$1"; printf '%s\\n' "$1" >"$message"; exit 1; }
+# bound COMMAND...: no longer than what is left of the attempt (wget's -T is missing in some busyboxes, and crashes there)
+bound() { if command -v timeout >/dev/null; then timeout "$left" "$@"; else "$@"; fi; }
 # run N WORD...: the first N words as a command
 run() {
   n=$1 i=0
@@ -34,34 +36,41 @@ fetch() {
   shift
   if command -v curl >/dev/null; then
     for word; do set -- "$@" -H "$word"; shift; done
-    code=$(curl -s -o /dev/null -m "$attempt" -w '%{http_code}' "$@" "http://$h:$port$path" 2>/dev/null)
+    code=$(curl -s -o /dev/null -m "$left" -w '%{http_code}' "$@" "http://$h:$port$path" 2>/dev/null)
   elif command -v wget >/dev/null; then
     for word; do set -- "$@" --header "$word"; shift; done
-    wget -q -T "$attempt" -O /dev/null "$@" "http://$h:$port$path" 2>/dev/null && code=200 || code=0
+    bound wget -q -O /dev/null "$@" "http://$h:$port$path" 2>/dev/null && code=200 || code=0
   else
     code=$({ printf 'GET %s HTTP/1.0\\r\\nHost: %s\\r\\n' "$path" "$h"; for word; do printf '%s\\r\\n' "$word"; done; printf '\\r\\n'; } |
-      nc -w "$attempt" "$(bare "$h")" "$port" 2>/dev/null | head -n 1 | cut -d ' ' -f 2)
+      bound nc -w "$left" "$(bare "$h")" "$port" 2>/dev/null | head -n 1 | cut -d ' ' -f 2)
   fi
   [ "\${code:-0}" -ge 200 ] 2>/dev/null && [ "$code" -le 399 ]
 }
-# dial HOST: whether the port accepts a connection there
+# dial HOST: whether the port accepts a connection there; a server may well say nothing and never hang up
 dial() {
-  if command -v nc >/dev/null; then nc -w "$attempt" "$(bare "$1")" "$port" </dev/null >/dev/null 2>&1
-  else [ "$(curl -s -m "$attempt" -o /dev/null -w '%{num_connects}' "telnet://$1:$port" </dev/null 2>/dev/null)" = 1 ]; fi
+  if command -v nc >/dev/null; then
+    a=$(bare "$1")
+    bound nc -z -w "$left" "$a" "$port" </dev/null >/dev/null 2>&1 || bound nc -w "$left" "$a" "$port" -e true </dev/null >/dev/null 2>&1
+  else [ "$(curl -s -m 1 -o /dev/null -w '%{num_connects}' "telnet://$1:$port" </dev/null 2>/dev/null)" = 1 ]; fi
 }
 bare() { h=\${1#[}; echo "\${h%]}"; }
 # try [HEADER...]: one attempt; no host is loopback, then the container's own addresses
 try() {
   for at in \${host:-127.0.0.1 [::1] $(hostname -i 2>/dev/null)}; do
+    case $at in \\[*) ;; *:*) at="[$at]" ;; esac
+    left=$((begin + limit - $(date +%s)))
+    [ $left -lt "$attempt" ] || left=$attempt
+    [ $left -ge 1 ] || left=1
     if [ "$scheme" = tcp ]; then dial "$at"; else fetch "$at" "$@"; fi && return 0
   done
   return 1
 }
 case $kind in
-  exec) run "$count" "$@" || fail "sidecar-first: the container's own PostStart hook failed with exit code $?" ;;
+  exec) (run $((count + 1)) exec "$@") || fail "sidecar-first: the container's own PostStart hook failed with exit code $?" ;;
   sleep) sleep "$1" ;;
 esac
 shift "$count"
+unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
 begin=$(date +%s)
 while [ $# -gt 0 ]; do
   name=$1 late=$2 limit=$3 attempt=$4 need=$5 scheme=$6 host=$7 port=$8 path=$9
@@ -76,7 +85,7 @@ while [ $# -gt 0 ]; do
     if [ $waited -ge "$limit" ]; then
       text="sidecar-first: $name was not ready after \${limit}s: $scheme://$host:$port$path did not pass in $tries attempts"
       [ "$late" = continue ] || fail "$text"
-      echo "$text; going on"
+      printf '%s; going on\\n' "$text"
       break
     fi
     if [ $waited -lt 5 ]; then sleep 0.05 2>/dev/null || sleep 1; else sleep 0.25 2>/dev/null || sleep 1; fi
