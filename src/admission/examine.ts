@@ -50,6 +50,10 @@ export function examine(pod: unknown, configuration: Configuration, surroundings
   if (!asks && ruled.size === 0) return nothingAsked(metadata.value, optedOut, configuration)
   if (spec.ok && spec.value.windows) return left('a Windows pod')
 
+  if (!asks && spec.ok && spec.value.containers.every(({ name }) => ruled.has(name))) {
+    return left('every container is a sidecar by the rules, so there is no app to hold back')
+  }
+
   const wishes = readWishes(metadata.value, configuration)
   const problems = [...(optedOut ? [] : wishes.problems), ...(spec.ok ? [] : spec.problems)]
   if (problems.length > 0 || !spec.ok) return invalid(problems, wishes.warnings, asks || enforced)

@@ -1,3 +1,4 @@
+import { formatCheck } from './check.ts'
 import type { Surroundings } from './decision.ts'
 import { timeoutOf } from './gate.ts'
 import { matchesGlob } from './glob.ts'
@@ -35,7 +36,7 @@ function deadlocks({ sidecar, container, resolved }: Member): readonly Warning[]
     .filter((deadlock) => deadlock.path === path)
     .map(({ instead }) => ({
       severity: 'app-may-start-too-early',
-      text: `the check of ${sidecar.name} waits for the app, which waits for it: ${path} never answers; use ${instead}`,
+      text: `the check of ${sidecar.name} waits for the app, which waits for it: ${path} never answers; use ${formatCheck(instead)}`,
     }))
 }
 

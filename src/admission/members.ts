@@ -101,10 +101,14 @@ function findMember(
 
 /** A well-known sidecar whose own hook already waits is left as it is. */
 function ownWait({ rule }: Sidecar, original: Hook): Resolution | undefined {
-  const words = rule?.preset?.ownHook
-  if (words === undefined || original.kind !== 'exec') return undefined
-  const text = original.command.join(' ')
-  if (!words.every((word) => text.includes(word))) return undefined
+  const own = rule?.preset?.ownHook
+  if (own === undefined || original.kind !== 'exec') return undefined
+  // The command may be a shell's, so it is taken apart into words, each without its folder.
+  const words = original.command
+    .flatMap((argument) => argument.split(/[\s;&|]+/))
+    .map((word) => word.replace(/^.*\//, ''))
+  const runs = words.some((_, at) => own.every((word, offset) => words[at + offset] === word))
+  if (!runs) return undefined
   return { resolved: { kind: 'hook', command: original.command }, problems: [], warnings: [] }
 }
 

@@ -1,6 +1,7 @@
 import type { Intent } from './intent.ts'
 import { type Member, type Originals, startsNative } from './members.ts'
 import type { Container, Spec } from './pod.ts'
+import { presets } from './presets.ts'
 import { waiterName } from './waiter.ts'
 
 /** The containers as they are to stand. */
@@ -10,7 +11,9 @@ export interface Order {
   readonly initContainers: readonly Container[]
 }
 
-const meshProxies: ReadonlySet<string> = new Set(['istio-proxy', 'linkerd-proxy', 'consul-dataplane', 'kuma-sidecar'])
+const meshProxies: ReadonlySet<string> = new Set(
+  presets.filter(({ meshProxy }) => meshProxy).flatMap(({ containers }) => containers),
+)
 
 export function startOrder(
   tiers: readonly (readonly Member[])[],

@@ -1,0 +1,179 @@
+/**
+ * The product's headline on a real node: from "sidecar ready" to the app's first line, and from `kubectl create` to that line, for
+ * ours and for what a user would pick instead, in turns within one run. Raw runs: bench/results/start.json
+ *
+ *   npm run bench:start -- [ROUNDS]
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { create, createNamespace, deleteNamespaces, kubectl } from '../test/cluster/cluster.ts'
+import { app, type Container, firstLineOf, logOf, markOf, type PodOptions, pod, sidecar } from '../test/cluster/pod.ts'
+import { startWebhook } from '../test/cluster/webhook.ts'
+
+const rounds = Number(process.argv[2] ?? 7)
+const readyAfter = 300
+
+/** One way to hold the app back. */
+interface Variant {
+  readonly containers: readonly Container[]
+  readonly options?: PodOptions
+  /** The sidecars' names, for when the last of them was ready. */
+  readonly sidecars?: readonly string[]
+}
+interface Run {
+  /** All in milliseconds. */
+  readonly gap: number
+  readonly total: number
+  /** From the first sidecar's process to the app's first line. */
+  readonly sinceFirst: number
+}
+
+const probe = { httpGet: { path: '/ready', port: 15021 } }
+const late = (more: Record<string, unknown> = {}, name = 'late', port = 15_021, ms = readyAfter): Container =>
+  sidecar(name, { READY_AFTER: `${ms}ms`, HTTP: `:${port}` }, more)
+const shellImage = { image: 'docker.io/sidecar-first/test-shell:1' }
+const ours = (more: Record<string, string> = {}): PodOptions => ({
+  annotations: {
+    'sidecar-first.dev/sidecars': 'late',
+    'check.sidecar-first.dev/late': 'http://:15021/ready',
+    ...more,
+  },
+})
+const native = (container: Container): PodOptions => ({
+  spec: { initContainers: [{ ...container, restartPolicy: 'Always' }] },
+})
+
+/** What Istio's own waiter does: sleep first, ask every 500 ms. */
+const sleepsFirst = {
+  ...shellImage,
+  lifecycle: {
+    postStart: {
+      exec: { command: ['sh', '-c', 'until sleep 0.5; wget -q -O /dev/null http://127.0.0.1:15021/ready; do :; done'] },
+    },
+  },
+}
+
+const rows: Record<string, Variant> = {
+  'not held back': { containers: [late(), app()] },
+  'ours, init container': { containers: [app(), late()], options: ours() },
+  'ours, image volume': { containers: [app(), late()], options: ours({ 'sidecar-first.dev/waiter': 'image-volume' }) },
+  'ours, shell': { containers: [app(), late(shellImage)], options: ours({ 'sidecar-first.dev/waiter': 'shell' }) },
+  '500 ms waiter that sleeps first': { containers: [late(sleepsFirst), app()] },
+  'native sidecar, startupProbe 1 s': {
+    containers: [app()],
+    options: native(late({ startupProbe: { ...probe, periodSeconds: 1, failureThreshold: 60 } })),
+  },
+  'ours, native, image volume': {
+    containers: [app(), late()],
+    options: ours({ 'sidecar-first.dev/gate': 'native', 'sidecar-first.dev/waiter': 'image-volume' }),
+  },
+  'ours, native, image volume, startupProbe': {
+    containers: [app(), late({ startupProbe: { ...probe, failureThreshold: 60 } })],
+    options: ours({ 'sidecar-first.dev/gate': 'native', 'sidecar-first.dev/waiter': 'image-volume' }),
+  },
+}
+
+for (const count of [1, 2, 4, 8]) {
+  for (const gate of ['hook', 'native']) rows[`tier of ${count}, 1 s each, ${gate}`] = tier(count, gate)
+}
+
+function tier(count: number, gate: string): Variant {
+  const names = Array.from({ length: count }, (_, index) => `late-${index}`)
+  const port = (index: number) => 15_021 + index
+  const checks = names.map((name, index) => [`check.sidecar-first.dev/${name}`, `http://:${port(index)}/ready`])
+  return {
+    sidecars: names,
+    containers: [app(), ...names.map((name, index) => late({}, name, port(index), 1000))],
+    options: {
+      annotations: {
+        'sidecar-first.dev/sidecars': names.join('+'),
+        'sidecar-first.dev/gate': gate,
+        'sidecar-first.dev/waiter': 'image-volume',
+        ...Object.fromEntries(checks),
+      },
+    },
+  }
+}
+
+const namespace = 'bench-start'
+
+async function measure(name: string, { containers, options, sidecars = ['late'] }: Variant): Promise<Run> {
+  const from = Date.now()
+  await create(pod(namespace, name, containers, options))
+  const log = await logOf(namespace, name)
+  const first = firstLineOf(log)
+  const marks = (mark: string) => sidecars.map((sidecarName) => markOf(log, sidecarName, mark))
+  await kubectl('delete', 'pod', name, '-n', namespace, '--wait=true')
+  return {
+    gap: first - Math.max(...marks('ready')),
+    total: first - from,
+    sinceFirst: first - Math.min(...marks('started')),
+  }
+}
+
+const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN
+
+const runs: Record<string, Run[]> = Object.fromEntries(Object.keys(rows).map((row) => [row, []]))
+const webhook = await startWebhook('bench-start')
+try {
+  await createNamespace(namespace, { test: 'bench-start' })
+  // The first round warms caches, and isn't counted.
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [index, [row, variant]] of Object.entries(rows).entries()) {
+      const run = await measure(`p-${round}-${index}`, variant)
+      if (round > 0) runs[row]?.push(run)
+    }
+    process.stderr.write(`round ${round} of ${rounds}\n`)
+  }
+} finally {
+  await deleteNamespaces(namespace)
+  await webhook.remove()
+}
+
+const of = (row: string, figure: keyof Run): number => median((runs[row] ?? []).map((run) => run[figure]))
+/** A container's own create and start: the app isn't held back, and starts that long after the sidecar's process. */
+const floor = of('not held back', 'sinceFirst')
+const istio = of('500 ms waiter that sleeps first', 'gap')
+const table = Object.keys(rows).filter((row) => !row.startsWith('tier'))
+console.log(
+  `\nmedians of ${rounds} pods a row; the sidecar is ready ${readyAfter} ms after its start; floor: ${floor} ms`,
+)
+console.table(
+  Object.fromEntries(
+    table.map((row) => {
+      const gap = of(row, 'gap')
+      const held = row !== 'not held back'
+      return [
+        row,
+        {
+          'gap, ms': gap,
+          'gap : floor': held ? ratio(gap, floor) : '',
+          '500 ms waiter : gap': held ? ratio(istio, gap) : '',
+          'total, ms': of(row, 'total'),
+        },
+      ]
+    }),
+  ),
+)
+console.log(
+  'tiers: from the first sidecar’s start to the app, beside the slowest sidecar (1 s) and the containers’ own starts',
+)
+console.table(
+  Object.fromEntries(
+    [1, 2, 4, 8].flatMap((count) =>
+      ['hook', 'native'].map((gate) => {
+        const row = `tier of ${count}, 1 s each, ${gate}`
+        const took = of(row, 'sinceFirst')
+        return [row, { ms: took, ratio: ratio(took, 1000 + count * floor) }]
+      }),
+    ),
+  ),
+)
+mkdirSync(join(import.meta.dirname, 'results'), { recursive: true })
+const file = join(import.meta.dirname, 'results/start.json')
+writeFileSync(file, JSON.stringify({ rounds, readyAfter, floor, runs }, null, 1))
+
+function ratio(a: number, b: number): number {
+  return Math.round((a / b) * 100) / 100
+}
