@@ -107,8 +107,14 @@ func listen6HTTP(t *testing.T) (port string) {
 // A request that got through once isn't sent again, to another address or at all.
 func TestBeforeHTTPGetAsksOnce(t *testing.T) {
 	var asked atomic.Int32
-	port := rawServer(t, func(c net.Conn) { asked.Add(1); readRequest(c) })
-	runBefore(t, httpGet(port, nil)).want(t, exitNotReady, "closed the connection")
+	port := rawServer(t, func(c net.Conn) { asked.Add(1); readRequest(c); c.(*net.TCPConn).SetLinger(0) })
+	l, err := net.Listen("tcp6", "[::1]:"+port)
+	if err != nil {
+		t.Skip("this machine has no ::1: ", err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go http.Serve(l, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
+	runBefore(t, httpGet(port, nil)).want(t, exitNotReady, "connection reset")
 	if n := asked.Load(); n != 1 {
 		t.Errorf("asked %d times", n)
 	}
