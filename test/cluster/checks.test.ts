@@ -73,8 +73,9 @@ const checks: Case[] = [
   { name: 'check-exec', sidecar: plain(), check: 'exec:["/entrypoint","check"]' },
   { name: 'check-hook', sidecar: plain(), check: 'hook:["/entrypoint","wait"]' },
   {
+    // The startup probe passes at once.
     name: 'check-readiness',
-    sidecar: plain(web, { readinessProbe: ready, startupProbe: { httpGet: { path: '/slow', port: 15_021 } } }),
+    sidecar: plain(web, { readinessProbe: ready, startupProbe: { tcpSocket: { port: 15_021 } } }),
     check: 'probe:readiness',
   },
 ]
@@ -145,7 +146,7 @@ describe('an app waits for its sidecar', () => {
           spec,
         }),
       ),
-      pod(namespace, 'check-none', [app(), plain()], {
+      pod(namespace, 'check-none', [app(), plain({ HTTP: ':15021', NEVER_READY: '1' })], {
         annotations: { 'sidecar-first.dev/sidecars': 'sidecar', 'check.sidecar-first.dev/sidecar': 'none' },
       }),
     )
@@ -172,9 +173,10 @@ describe('an app waits for its sidecar', () => {
   }
 
   it('check-none: it is ordered, not waited for', async () => {
-    const log = await logOf(namespace, 'check-none', 'sidecar', 2)
-    assert.ok(firstLineOf(log) < markOf(log, 'sidecar', 'ready'))
-    const { spec } = await getPod(namespace, 'check-none')
-    assert.equal(spec.containers[0]?.name, 'sidecar')
+    const log = await logOf(namespace, 'check-none')
+    assert.throws(() => markOf(log, 'sidecar', 'ready'))
+    const [first] = (await getPod(namespace, 'check-none')).spec.containers
+    assert.equal(first?.name, 'sidecar')
+    assert.equal(first.lifecycle, undefined)
   })
 })

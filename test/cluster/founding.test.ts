@@ -15,7 +15,7 @@ describe('a Deployment whose sidecar is ready 3 s after its start', () => {
     await createNamespace(without)
     await create(
       sample(withWebhook, 'sample', { 'sidecar-first.dev/sidecars': 'sidecar' }),
-      sample(withWebhook, 'sample-own-waiter', {
+      sample(withWebhook, 'own-waiter', {
         'sidecar-first.dev/sidecars': 'sidecar',
         'check.sidecar-first.dev/sidecar': 'hook:["/entrypoint","wait"]',
       }),
@@ -28,29 +28,29 @@ describe('a Deployment whose sidecar is ready 3 s after its start', () => {
   })
 
   it('has its first request answered, by an annotation alone', async () => {
-    const log = await appLog(withWebhook, 'app=sample')
+    const log = await logOf(withWebhook, 'sample', 'app', 2)
     assertFirstRequest(log, 'succeeded')
     assert.ok(dateOf(log) > markOf(log, 'sidecar', 'ready') - 1000, 'date prints whole seconds, cut off')
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
   })
 
   it('has its first request answered, by the waiter in the image', async () => {
-    const log = await appLog(withWebhook, 'app=sample-own-waiter')
+    const log = await logOf(withWebhook, 'own-waiter', 'app', 2)
     assertFirstRequest(log, 'succeeded')
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
-    const { spec } = await getPod(withWebhook, 'sample-own-waiter')
+    const { spec } = await getPod(withWebhook, 'own-waiter')
     assert.equal(spec.initContainers, undefined, 'nothing is injected')
   })
 
   it('has its first request fail without the webhook', async () => {
-    const log = await appLog(without, 'app=sample')
+    const log = await logOf(without, 'sample', 'app', 2)
     assertFirstRequest(log, 'failed')
     const ready = await logOf(without, 'sample', 'sidecar', 2)
     assert.ok(firstLineOf(ready) < markOf(ready, 'sidecar', 'ready'))
   })
 
   it('shows the app in `kubectl logs`, though it is no longer first', async () => {
-    await appLog(withWebhook, 'app=sample')
+    await logOf(withWebhook, 'sample', 'app', 2)
     const { metadata, spec } = await getPod(withWebhook, 'sample')
     assert.deepEqual(
       spec.containers.map(({ name }) => name),
@@ -74,8 +74,8 @@ describe('a Deployment whose sidecar is ready 3 s after its start', () => {
       '-o',
       'json',
     )
-    const [dry] = (JSON.parse(stdout || '{"items":[]}') as { items: KubernetesObject[] }).items
-    assert.ok(dry, stderr)
+    assert.ok(stdout, stderr)
+    const dry = JSON.parse(stdout) as KubernetesObject
     assert.ok('sidecar-first.dev/status' in (dry.metadata.annotations ?? {}))
     await assert.rejects(getPod(withWebhook, 'dry'))
   })
@@ -101,12 +101,6 @@ function sample(namespace: string, name: string, annotations: Record<string, str
       },
     },
   }
-}
-
-/** The log of the one pod with this label, once its app has made its request. */
-async function appLog(namespace: string, label: string): Promise<Line[]> {
-  const name = await kubectl('get', 'pods', '-n', namespace, '-l', label, '-o', 'jsonpath={.items[*].metadata.name}')
-  return logOf(namespace, name, 'app', 2)
 }
 
 /** What the app's own `date` printed, in ms. */
