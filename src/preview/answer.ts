@@ -54,7 +54,9 @@ export function answerPreview(
   }
   if (refused.length > 0) {
     const count =
-      previews.length === 1 ? 'the object is refused' : `${refused.length} of ${previews.length} objects are refused`
+      previews.length === 1
+        ? 'the object is refused'
+        : `${refused.length} of ${previews.length} objects ${refused.length === 1 ? 'is' : 'are'} refused`
     return failure(422, count, refused.flatMap(refusal))
   }
   if (wanted === jsonPatch) return { status: 200, contentType: jsonPatch, body: formatJson(only.patch) }

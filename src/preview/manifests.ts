@@ -78,6 +78,8 @@ function readYaml(text: string): Manifests {
     keepSourceTokens: true,
     logLevel: 'error',
     prettyErrors: false,
+    // the library compares each key with every other; faultsOf looks them up
+    uniqueKeys: false,
   })
   const documents: ManifestDocument[] = []
   const problems: Problem[] = []
@@ -96,7 +98,9 @@ function readYaml(text: string): Manifests {
       else problems.push(at(number, start, 'a manifest is an object with apiVersion and kind'))
     } catch (error) {
       if (!(error instanceof Error)) throw error
-      problems.push(at(number, start, error.message))
+      // the library counts aliases too, and reports them so
+      const message = error instanceof ReferenceError ? expanding : error.message
+      problems.push(at(number, start, message))
     }
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, text, documents }
@@ -130,27 +134,40 @@ interface Fault {
 
 /** What is said of a key that an object has twice. */
 const twice = (key: string): string => `the key ${quote(key)} is there twice`
+const expanding = 'its aliases expand to too much'
 const unrendered = 'this is a template that was not rendered; run `helm template` first'
 
 /** One syntax error a document, since the others follow from it, and all keys that can't be. */
 function faultsOf(tree: Document.Parsed, text: string): Fault[] {
-  const syntax = tree.errors.find(({ code }) => code !== 'DUPLICATE_KEY')
+  const [syntax] = tree.errors
   if (syntax !== undefined) {
     const template = text.slice(tree.range[0], tree.range[2]).indexOf('{{')
     if (template >= 0) return [{ offset: tree.range[0] + template, message: unrendered }]
     return [{ offset: syntax.pos[0], message: `no valid YAML: ${lowerFirst(syntax.message)}` }]
   }
-  const repeated = new Set(tree.errors.map(({ pos }) => pos[0]))
   const faults: Fault[] = []
+  const anchors = new Set<string>()
+  const keysOf = new Map<unknown, Set<string>>()
   visit(tree, {
-    Pair(_key, { key }) {
+    Value(_key, { anchor }) {
+      if (anchor !== undefined) anchors.add(anchor)
+    },
+    Alias(_key, { source, range }) {
+      if (anchors.has(source)) return
+      faults.push({ offset: range?.[0] ?? 0, message: `there is no anchor ${quote(source)} before this alias` })
+    },
+    Pair(_key, { key }, path) {
       if (!isNode(key) || !key.range) return
       const [offset] = key.range
       if (isMap(key) || isSeq(key)) {
-        const template = text.startsWith('{{', offset - 1)
-        faults.push({ offset, message: template ? unrendered : 'a key is text, not a list or an object' })
-      } else if (isScalar(key) && repeated.has(offset)) {
-        faults.push({ offset, message: twice(String(key.value)) })
+        if (text.startsWith('{{', offset - 1)) faults.push({ offset: offset - 1, message: unrendered })
+        else faults.push({ offset, message: 'a key is text, not a list or an object' })
+      } else if (isScalar(key) && typeof key.value !== 'symbol') {
+        const keys = keysOf.get(path.at(-1)) ?? new Set()
+        keysOf.set(path.at(-1), keys)
+        const name = String(key.value)
+        if (keys.has(name)) faults.push({ offset, message: twice(name) })
+        keys.add(name)
       }
     },
   })
@@ -162,7 +179,7 @@ const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text
 /** A copy without shared parts (aliases), with bigints only where a number can't hold the integer. */
 function plain(value: unknown, room: { left: number }, depth: number): Json {
   room.left -= 1 + (typeof value === 'string' ? value.length : 0)
-  if (room.left < 0 || depth > deepest) throw new Error('its aliases expand to too much')
+  if (room.left < 0 || depth > deepest) throw new Error(expanding)
   if (typeof value === 'bigint') {
     const number = Number(value)
     return Number.isSafeInteger(number) ? number : value

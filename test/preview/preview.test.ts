@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { defaultConfiguration } from '../../src/admission/configuration.ts'
+import { preview, previewResult } from '../../src/preview/preview.ts'
+
+const configuration = defaultConfiguration('0.0.0')
+
+const spec = {
+  containers: [
+    { name: 'app', image: 'app:1' },
+    { name: 'proxy', image: 'proxy:1', readinessProbe: { httpGet: { path: '/ready', port: 15021 } } },
+  ],
+}
+const template = { metadata: { annotations: { 'sidecar-first.dev/sidecars': 'proxy' } }, spec }
+const pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  ...template,
+  metadata: { ...template.metadata, name: 'p', namespace: 'n' },
+}
+
+function results(...objects: unknown[]) {
+  const previewed = preview(objects.map((object) => JSON.stringify(object)).join('\n---\n'), configuration)
+  assert(previewed.ok, JSON.stringify(previewed))
+  return previewed.previews.map(previewResult)
+}
+
+function problems(...objects: unknown[]): string[] {
+  const previewed = preview(objects.map((object) => JSON.stringify(object)).join('\n---\n'), configuration)
+  assert(!previewed.ok, 'it was previewed')
+  return previewed.problems.map(({ document, message }) => `${document} ${message}`)
+}
+
+test('a pod: what, why, the tiers with durations as text, the patch and what comes of it', () => {
+  const [result] = results(pod)
+  assert(result)
+  const { patch, patched, reasons, warnings, ...rest } = result
+  assert.deepEqual(rest, {
+    ...{ apiVersion: 'v1', kind: 'Pod', namespace: 'n', name: 'p', verdict: 'patched' },
+    tiers: [[{ name: 'proxy', check: 'http://:15021/ready', timeout: '1m', onTimeout: 'fail' }]],
+  })
+  assert(reasons.length > 0 && warnings.length > 0)
+  const move = patch.find(({ op }) => op === 'move')
+  assert.deepEqual(move, { op: 'move', from: '/spec/containers/1', path: '/spec/containers/0' })
+  assert.match(JSON.stringify(patched), /"containers":\[\{"name":"proxy".*"postStart"/)
+  const [again] = results(patched)
+  assert.equal(again?.verdict, 'unchanged')
+  assert.deepEqual(again?.patch, [])
+  assert.deepEqual(again?.patched, patched)
+})
+
+test('the pod template of every kind that has one, with paths from its root', () => {
+  const cases: [string, object, string][] = [
+    ...['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'Job', 'ReplicationController', 'Rollout'].map(
+      (kind): [string, object, string] => [kind, { spec: { template } }, '/spec/template'],
+    ),
+    ['CronJob', { spec: { jobTemplate: { spec: { template } } } }, '/spec/jobTemplate/spec/template'],
+    ['PodTemplate', { template }, '/template'],
+  ]
+  for (const [kind, body, path] of cases) {
+    const [result] = results({ apiVersion: 'x/v1', kind, metadata: { generateName: 'g-' }, ...body })
+    assert.equal(result?.verdict, 'patched', kind)
+    assert.equal(result?.name, 'g-*')
+    for (const operation of result?.patch ?? []) {
+      assert(operation.path.startsWith(`${path}/`), operation.path)
+      if (operation.op === 'move') assert(operation.from.startsWith(`${path}/`))
+    }
+    const isJob = kind === 'Job' || kind === 'CronJob'
+    assert.equal(
+      result?.warnings.some((warning) => /\bJob\b/.test(warning)),
+      isJob,
+      result?.warnings.join(),
+    )
+  }
+})
+
+test('kinds without a pod template are skipped and come back as they were', () => {
+  const others = [
+    { kind: 'ConfigMap', data: { template: 'x' } },
+    { kind: 'Deployment', spec: { template: { spec: {} } } },
+    { kind: 'Deployment' },
+    { kind: 'Service', spec: null },
+  ]
+  for (const [index, result] of results(...others).entries()) {
+    assert.equal(result.verdict, 'skipped')
+    assert.deepEqual(result.reasons, [`a ${others[index]?.kind} has no pod template`])
+    assert.deepEqual(result.patched, others[index])
+  }
+})
+
+test('lists are taken apart, one in the other, in order; typed lists say the kind of their items', () => {
+  const { apiVersion: _a, kind: _k, ...bare } = pod
+  const inner = { kind: 'PodList', apiVersion: 'v1', items: [bare, { ...bare, metadata: { name: 'q' } }] }
+  const list = { kind: 'List', apiVersion: 'v1', items: [{ kind: 'Secret' }, inner, pod] }
+  assert.deepEqual(
+    results(list).map(({ apiVersion, kind, name, verdict }) => [apiVersion, kind, name, verdict]),
+    [
+      ['v1', 'Secret', '', 'skipped'],
+      ['v1', 'Pod', 'p', 'patched'],
+      ['v1', 'Pod', 'q', 'skipped'],
+      ['v1', 'Pod', 'p', 'patched'],
+    ],
+  )
+  assert.deepEqual(results({ kind: 'List', items: [] }), [])
+})
+
+test('an AdmissionReview stands for its object', () => {
+  const request = { namespace: 'r', object: { ...pod, kind: undefined, metadata: template.metadata } }
+  const review = {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    request: { ...request, kind: { group: '', version: 'v1', kind: 'Pod' } },
+  }
+  const [result] = results(review)
+  assert.equal(result?.namespace, 'r')
+  assert.equal(result?.kind, 'Pod')
+  assert(result?.patch.some(({ path }) => path === '/spec/containers/0'))
+  assert.deepEqual(problems({ ...review, request: {} }), ['1 the AdmissionReview has no request.object'])
+})
+
+test('what has no kind is named; nothing else is previewed then', () => {
+  assert.deepEqual(problems(pod, { spec: {} }, { kind: 'List', items: [pod, { a: 1 }, 'x'] }), [
+    '2 the document has no kind',
+    '3 items.1 has no kind',
+    '3 items.2 is no object',
+  ])
+})
+
+test('annotations that make no sense refuse the object, and it has no patched form', () => {
+  const wrong = { ...pod, metadata: { annotations: { 'sidecar-first.dev/sidecars': 'a,,b' } } }
+  const [result, other] = results(wrong, pod)
+  assert.equal(result?.verdict, 'refused')
+  assert.deepEqual([result?.patch, result?.tiers, result && 'patched' in result], [[], [], false])
+  assert.equal(other?.verdict, 'patched')
+})
