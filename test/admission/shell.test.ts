@@ -73,17 +73,12 @@ function find(program: string): string | undefined {
     })
 }
 
-/** One test for each image that has the tools, several at a time: most of it is waiting. */
-function inEach(
-  name: string,
-  body: (t: TestContext, image: Image) => Promise<void>,
-  fits: (image: Image) => boolean = () => true,
-) {
-  suite(name, { concurrency: 4 }, () => {
-    for (const each of images.filter(fits)) {
-      test(each.name, { skip: each.missing ?? false, timeout: 30_000 }, (t) => body(t, each))
-    }
-  })
+const cases: { readonly name: string; readonly each: Image; readonly body: Body }[] = []
+type Body = (t: TestContext, image: Image) => Promise<void>
+
+/** One test for each image that has the tools. */
+function inEach(name: string, body: Body, fits: (image: Image) => boolean = () => true) {
+  for (const each of images.filter(fits)) cases.push({ name, each, body })
 }
 
 interface Ran {
@@ -332,3 +327,10 @@ inEach(
   },
   once,
 )
+
+// Several at a time: most of it is waiting.
+suite('the shell form', { concurrency: 6 }, () => {
+  for (const { name, each, body } of cases) {
+    test(`${name}: ${each.name}`, { skip: each.missing ?? false, timeout: 30_000 }, (t) => body(t, each))
+  }
+})
