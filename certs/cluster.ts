@@ -45,7 +45,8 @@ export interface Cluster {
   /** Those of our configurations that exist. */
   readConfigurations(): Promise<StoredConfiguration[]>
   writeBundle(configuration: StoredConfiguration, bundle: string): Promise<void>
-  readEndpoints(): Promise<Endpoint[]>
+  /** undefined when the Service has no EndpointSlice at all: a webhook that is called by URL, say. */
+  readEndpoints(): Promise<Endpoint[] | undefined>
   report(report: Report): Promise<void>
 }
 

@@ -69,7 +69,7 @@ export async function keepCertificates(keeping: Keeping): Promise<void> {
         failures = 0
         if (step.do === 'wait') {
           if (done?.(phase)) return
-          pause = Math.min(step.until - seen.shown.now, phase === 'steady' ? 60 * SECOND : 5 * SECOND)
+          pause = Math.min(step.until - seen.shown.now, phase === 'steady' ? 30 * SECOND : 5 * SECOND)
         } else if (leads()) {
           await take(step, seen, keeping)
           observer.took(step)
@@ -111,6 +111,7 @@ async function see(keeping: Keeping, trustedFor: (id: string | undefined) => num
 async function askServed({ cluster, names, observer }: Keeping, authorities: string[]): Promise<Shown['served']> {
   try {
     const endpoints = await cluster.readEndpoints()
+    if (!endpoints) return undefined
     const served = await Promise.all(
       endpoints.map(async ({ host, port }) => {
         const pem = await servedCertificate({ host, port }, names[0] ?? host)

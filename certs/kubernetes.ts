@@ -34,7 +34,7 @@ export interface Names {
   readonly validating: string
 }
 
-const CALL_TIMEOUT = 10_000
+const CALL_TIMEOUT = 10_000 // ms
 const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
 const json = setHeaderOptions('Content-Type', PatchStrategy.JsonPatch)
 
@@ -43,14 +43,17 @@ export function kubernetes({
   kubeconfig,
   names,
   wallClock = Date.now,
+  callTimeout = CALL_TIMEOUT,
 }: {
   kubeconfig: KubeConfig
   names: Names
   /** Used until the API server's own clock is known, and to measure how far it has run since. */
   wallClock?: () => number
+  /** In ms. */
+  callTimeout?: number
 }): { cluster: Cluster; lease: LeaseStore } {
   let ahead = 0
-  const configuration = connection(kubeconfig, (date) => {
+  const configuration = connection(kubeconfig, callTimeout, (date) => {
     ahead = date - wallClock()
   })
   const core = new CoreV1Api(configuration)
@@ -115,6 +118,7 @@ export function kubernetes({
     async readEndpoints() {
       const labelSelector = `kubernetes.io/service-name=${names.service}`
       const { items } = await call(() => discovery.listNamespacedEndpointSlice({ namespace, labelSelector }))
+      if (items.length === 0) return undefined
       return items.flatMap(({ endpoints, ports }): Endpoint[] => {
         const port = ports?.[0]?.port
         if (port === undefined) return []
@@ -205,7 +209,7 @@ export async function watchChanges(
 }
 
 /** One connection pool for all calls: KubeConfig by itself makes a new one, and a TLS handshake, for each. */
-function connection(kubeconfig: KubeConfig, heard: (date: number) => void) {
+function connection(kubeconfig: KubeConfig, timeout: number, heard: (date: number) => void) {
   const server = kubeconfig.getCurrentCluster()?.server
   if (server === undefined) throw new Error('the kubeconfig names no cluster')
   let dispatcher: ReturnType<Parameters<KubeConfig['applySecurityAuthentication']>[0]['getDispatcher']>
@@ -224,7 +228,7 @@ function connection(kubeconfig: KubeConfig, heard: (date: number) => void) {
     promiseMiddleware: [
       {
         async pre(context) {
-          context.setSignal(AbortSignal.timeout(CALL_TIMEOUT))
+          context.setSignal(AbortSignal.timeout(timeout))
           return context
         },
         async post(context) {
@@ -275,7 +279,7 @@ function clusterError(error: unknown): ClusterError {
   }
   const { name, message, cause } = error instanceof Error ? error : new Error(String(error))
   if (name === 'TimeoutError' || name === 'AbortError') {
-    return new ClusterError('timeout', `the API server did not answer within ${CALL_TIMEOUT / 1000} s`)
+    return new ClusterError('timeout', 'the API server did not answer in time')
   }
   const reason = cause instanceof Error ? cause.message : message
   return new ClusterError('network', `the API server can't be reached: ${reason}`)

@@ -27,6 +27,8 @@ export interface Settings {
   readonly log: Log
   readonly signal: AbortSignal
   readonly wallClock?: () => number
+  /** How long a call to the API server may take, in ms. */
+  readonly callTimeout?: number
 }
 
 /** `certs run`: keeps the certificates until `signal` ends. @param metricsPort 0 picks a free one; undefined: none */
@@ -54,7 +56,7 @@ export async function bootstrap(settings: Settings): Promise<boolean> {
 }
 
 async function keep(settings: Settings, observers: readonly Observer[], done?: (phase: Phase) => boolean) {
-  const { kubeconfig, names, lifetimes, extraNames, log, signal, wallClock } = settings
+  const { kubeconfig, names, lifetimes, extraNames, log, signal, wallClock, callTimeout } = settings
   const steady = () => performance.now()
   const all: readonly Observer[] = [...observers, logging(log)]
   const observer: Observer = {
@@ -63,7 +65,12 @@ async function keep(settings: Settings, observers: readonly Observer[], done?: (
     took: (step) => all.forEach((one) => void one.took(step)),
     failed: (kind, error) => all.forEach((one) => void one.failed(kind, error)),
   }
-  const { cluster, lease } = kubernetes({ kubeconfig, names, ...(wallClock && { wallClock }) })
+  const { cluster, lease } = kubernetes({
+    kubeconfig,
+    names,
+    ...(wallClock && { wallClock }),
+    ...(callTimeout && { callTimeout }),
+  })
   const identity = `${hostname()}-${randomBytes(4).toString('hex')}`
   const failed = (kind: FailureKind, error: unknown) => observer.failed(kind, error)
   const candidate = contend({ store: lease, identity, duration: settings.lease, steady, signal, failed })

@@ -29,7 +29,7 @@ export async function statusOf({
 }): Promise<Status> {
   const secret = await cluster.readSecret()
   const configurations = await cluster.readConfigurations()
-  const endpoints = await cluster.readEndpoints()
+  const endpoints = (await cluster.readEndpoints()) ?? []
   const now = cluster.now()
   const seen = look({ secret, configurations, names, now })
   const authorities = [...seen.certificates.values()]

@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { checkAuthorityPair, checkServerPair } from '../../certs/check.ts'
-import { BACKDATE, issueAuthority, issueLeaf, type Pair, serviceNames } from '../../certs/x509.ts'
+import { BACKDATE, checkAuthorityPair, checkServerPair } from '../../certs/check.ts'
+import { issueAuthority, issueLeaf, type Pair, serviceNames } from '../../certs/x509.ts'
 import { handshake } from './handshake.ts'
 
 const HOUR = 3_600_000

@@ -1,0 +1,174 @@
+import { X509Certificate } from 'node:crypto'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isCovered, splitBundle } from '../../certs/check.ts'
+import type { Cluster, LeaseStore, StoredConfiguration, StoredSecret } from '../../certs/cluster.ts'
+import { kubernetes, type Names } from '../../certs/kubernetes.ts'
+import { type Lifetimes, next, type Phase, phaseOf, type Step } from '../../certs/next.ts'
+import { run, type Settings } from '../../certs/run.ts'
+import { look } from '../../certs/secret.ts'
+import { serviceNames } from '../../certs/x509.ts'
+import type { ApiServer } from './apiserver.ts'
+
+export const names: Names = {
+  namespace: 'sidecar-first',
+  service: 'sidecar-first',
+  secret: 'sidecar-first',
+  lease: 'sidecar-first',
+  mutating: 'zz-sidecar-first',
+  validating: 'sidecar-first',
+}
+export const dnsNames = serviceNames(names.service, names.namespace)
+export const SECOND = 1000
+/** A rotation that a test can wait for: the CA is due after half of its life. */
+export const quick: Lifetimes = { authority: 60 * SECOND, leaf: 15 * SECOND, settle: 3 * SECOND }
+/** Nothing falls due while a test runs. */
+export const long: Lifetimes = { authority: 365 * 86_400_000, leaf: 30 * 86_400_000, settle: 2 * SECOND }
+/** Where the replicas of the webhook listen. */
+export const replicaHosts = ['10.99.0.2', '10.99.0.3'] as const
+export const PORT = 8443
+
+/** The namespace, the rights of `certs run`, and the Service with its endpoints. */
+export async function prepare(api: ApiServer, hosts?: readonly string[]) {
+  await api.kubectl(['create', 'namespace', names.namespace])
+  await api.kubectl(['apply', '-f', 'manifests/base/certs-rbac.yaml'])
+  const metadata = { namespace: names.namespace, name: names.service }
+  const labels = { 'kubernetes.io/service-name': names.service }
+  const service = { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports: [{ port: 443, targetPort: PORT }] } }
+  const slice = {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { ...metadata, labels },
+    addressType: 'IPv4',
+    ports: [{ port: PORT, protocol: 'TCP', name: '' }],
+    endpoints: (hosts ?? []).map((host) => ({ addresses: [host], conditions: { ready: true } })),
+  }
+  await apply(api, service, ...(hosts ? [slice] : []))
+}
+
+/** Our two webhook configurations, without a caBundle. The validating one selects nothing: `/validate` isn't what is tested here. */
+export async function createConfigurations(api: ApiServer, failurePolicy: 'Fail' | 'Ignore' = 'Ignore') {
+  const webhook = {
+    clientConfig: { service: { name: names.service, namespace: names.namespace, path: '/mutate' } },
+    rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    timeoutSeconds: 5,
+    failurePolicy,
+  }
+  const apiVersion = 'admissionregistration.k8s.io/v1'
+  await apply(
+    api,
+    {
+      apiVersion,
+      kind: 'MutatingWebhookConfiguration',
+      metadata: { name: names.mutating },
+      webhooks: [{ ...webhook, name: 'mutate.sidecar-first.dev' }],
+    },
+    {
+      apiVersion,
+      kind: 'ValidatingWebhookConfiguration',
+      metadata: { name: names.validating },
+      webhooks: ['one', 'two'].map((name) => ({
+        ...webhook,
+        name: `${name}.sidecar-first.dev`,
+        clientConfig: { service: { ...webhook.clientConfig.service, path: '/validate' } },
+        objectSelector: { matchLabels: { 'sidecar-first.dev/test': 'never' } },
+      })),
+    },
+  )
+}
+
+export const apply = (api: ApiServer, ...objects: object[]) =>
+  api.kubectl(
+    ['apply', '--server-side', '--force-conflicts', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }),
+  )
+
+/** Removes what certs made and what it writes to. */
+export async function clear(api: ApiServer) {
+  const in_ = ['--namespace', names.namespace, '--ignore-not-found']
+  await api.kubectl(['delete', ...in_, 'secret', names.secret])
+  await api.kubectl(['delete', ...in_, 'lease', names.lease])
+  await api.kubectl(['delete', '--ignore-not-found', 'mutatingwebhookconfiguration', names.mutating])
+  await api.kubectl(['delete', '--ignore-not-found', 'validatingwebhookconfiguration', names.validating])
+}
+
+export interface Now {
+  readonly secret: StoredSecret | undefined
+  readonly configurations: readonly StoredConfiguration[]
+  readonly phase: Phase
+  readonly step: Step
+  /** Whether the leaf is covered by the caBundle of every configuration, of which there is one at least. */
+  readonly covered: boolean
+}
+
+/** What an administrator sees. */
+export function observer(api: ApiServer): { cluster: Cluster; lease: LeaseStore; now(): Promise<Now> } {
+  const { cluster, lease } = kubernetes({ kubeconfig: api.kubeconfig('admin'), names })
+  return {
+    cluster,
+    lease,
+    async now() {
+      const secret = await cluster.readSecret()
+      const configurations = await cluster.readConfigurations()
+      const seen = look({ secret, configurations, names: dnsNames, now: cluster.now() })
+      const shown = { ...seen.shown, served: undefined, nextTrustedFor: 0 }
+      const leaf = secret?.data['tls.crt'] ?? ''
+      const at = new Date(cluster.now())
+      const bundles = configurations.flatMap((one) => one.bundles)
+      const covered = bundles.length > 0 && bundles.every((pem) => isCovered(leaf, { by: splitBundle(pem), at }))
+      return { secret, configurations, phase: phaseOf(shown), step: next(shown, long), covered }
+    },
+  }
+}
+
+/** Waits until it holds, looking often. @throws after `limit` ms, with what was seen last */
+export async function until<T>(what: string, limit: number, look: () => Promise<T | undefined | false>): Promise<T> {
+  const end = performance.now() + limit
+  while (true) {
+    const found = await look()
+    if (found) return found
+    if (performance.now() > end) throw new Error(`not within ${limit / SECOND} s: ${what}`)
+    await sleep(50)
+  }
+}
+
+export const healthy = (seen: Now) => seen.covered && seen.step.do === 'wait' && seen.step.reason === 'valid' && seen
+
+/** `certs run` in this process, with its own rights alone; it ends with the test. */
+export function start(
+  t: TestContext,
+  api: ApiServer,
+  {
+    server,
+    lifetimes = long,
+    ...rest
+  }: { server?: string; lifetimes?: Lifetimes } & Partial<Pick<Settings, 'wallClock' | 'callTimeout'>> = {},
+) {
+  const stop = new AbortController()
+  const lines: string[] = []
+  const write = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`)
+  const ended = run(
+    {
+      kubeconfig: api.kubeconfig('certs', server),
+      names,
+      lifetimes,
+      lease: 3 * SECOND,
+      extraNames: [],
+      log: { info: write, warn: write },
+      signal: stop.signal,
+      ...rest,
+    },
+    undefined,
+  )
+  const stopped = async () => {
+    stop.abort()
+    await ended
+  }
+  t.after(stopped)
+  return { lines, stop: stopped }
+}
+
+/** The distinguished names of the CAs in a bundle. */
+export const subjects = (pem: string) => splitBundle(pem).map((one) => new X509Certificate(one).subject)
