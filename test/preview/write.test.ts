@@ -393,3 +393,33 @@ kind: Secret
   assert(written.endsWith(text.slice(text.indexOf('...\n'))))
   assert.deepEqual(values(written)[1], previewed.previews[1]?.patched)
 })
+
+test('objects in a list are patched where they stand, and an AdmissionReview gives way to its object', () => {
+  const pod = (indent: string) =>
+    [
+      'kind: Pod',
+      'metadata: {annotations: {sidecar-first.dev/sidecars: b}}',
+      'spec:',
+      '  containers:',
+      '  - name: a',
+      '  - name: b',
+    ]
+      .map((line) => `${indent}${line}\n`)
+      .join('')
+  const list = `kind: List\nitems:\n# first\n- kind:   Secret\n# second\n- ${pod('  ').trimStart()}# third\n- kind: Role # c\n`
+  const listed = preview(list, defaultConfiguration('0.0.0'))
+  assert(listed.ok)
+  const written = writeManifests(listed)
+  assert.deepEqual(values(written), [{ kind: 'List', items: listed.previews.map(({ patched }) => patched) }])
+  assert(written.startsWith('kind: List\nitems:\n# first\n- kind:   Secret\n# second\n- kind: Pod\n'))
+  assert(written.endsWith('# third\n- kind: Role # c\n'))
+  assert.match(written, / {4}- name: b\n(?: {6}.*\n)* {4}- name: a\n/)
+
+  const review = `kind: AdmissionReview\nrequest:\n  object:\n${pod('    ')}`
+  for (const text of [review, `${formatJson(values(review)[0])}\n`]) {
+    const reviewed = preview(text, defaultConfiguration('0.0.0'))
+    assert(reviewed.ok)
+    assert.equal(reviewed.previews[0]?.decision.verdict, 'patched')
+    assert.deepEqual(values(writeManifests(reviewed)), [reviewed.previews[0]?.patched])
+  }
+})

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { defaultConfiguration } from '../../src/admission/configuration.ts'
+import { readConfiguration } from '../../src/configuration/read.ts'
+
+const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
+
+function problems(text: string): string[] {
+  const read = readConfiguration(text, '1.2.3')
+  assert(!read.ok, 'it was read')
+  return read.problems.map(({ line, column, message }) => `${line}:${column} ${message}`)
+}
+
+test('a file that says nothing gives the standard', () => {
+  for (const rest of ['', 'defaults:\nwaiter: {}\n']) {
+    assert.deepEqual(readConfiguration(head + rest, '1.2.3'), {
+      ok: true,
+      configuration: defaultConfiguration('1.2.3'),
+    })
+  }
+})
+
+test('everything it may say', () => {
+  const text = `# ours
+${head}mode: observe
+invalid: warn
+kubernetesVersion: 1.30
+waiter: {image: "registry:5000/waiter@sha256:0a", imagePullPolicy: Always, delivery: shell}
+defaults:
+  check: tcp://:80
+  timeout: 1m30s
+  onTimeout: continue
+  gate: auto
+  nativePosition: first
+  existingHook: keep
+annotations: {checks: [probe, http]}
+`
+  const standard = defaultConfiguration('1.2.3')
+  assert.deepEqual(readConfiguration(text, '1.2.3'), {
+    ok: true,
+    configuration: {
+      ...standard,
+      mode: 'observe',
+      invalid: 'warn',
+      kubernetesVersion: { major: 1, minor: 30 },
+      waiter: { image: 'registry:5000/waiter@sha256:0a', imagePullPolicy: 'Always', delivery: 'shell' },
+      defaults: {
+        check: { kind: 'tcp', host: '', port: 80 },
+        timeout: 90_000,
+        onTimeout: 'continue',
+        gate: 'auto',
+        nativePosition: 'first',
+        existingHook: 'keep',
+      },
+      annotations: { checks: new Set(['probe', 'http']) },
+    },
+  })
+  for (const version of ['"1.36"', 'v1.36.3', '1.36+', 'v1.36.3-gke.1']) {
+    const read = readConfiguration(`${head}kubernetesVersion: ${version}\n`, '1.2.3')
+    assert.deepEqual(read.ok && read.configuration.kubernetesVersion, { major: 1, minor: 36 })
+  }
+})
+
+test('all problems at once, each at its place', () => {
+  const text = `apiVersion: sidecar-first.dev/v2
+mod: observe
+invalid: [refuse]
+kubernetesVersion: latest
+waiter:
+  image: "a b"
+  delivery: shel
+defaults:
+  timeout: 5
+  onTimeOut: fail
+  check: "http://x"
+annotations:
+  checks: [probe, htp, 1]
+zebra: 1
+`
+  assert.deepEqual(
+    problems(text).map((line) => line.replace(/(defaults\.check: ).*/, '$1…')),
+    [
+      '1:1 kind is missing; write kind: Configuration',
+      '1:13 apiVersion: "sidecar-first.dev/v2" is unknown; use sidecar-first.dev/v1',
+      '2:1 there is no key "mod"; did you mean mode?',
+      '3:10 invalid: takes text, not a list',
+      '4:20 kubernetesVersion: "latest" is no version; write it like 1.36',
+      '6:10 waiter.image: "a b" is no image',
+      '7:13 waiter.delivery: "shel" is unknown; use init-container, image-volume, shell',
+      '9:12 defaults.timeout: "5" is no duration; write it like 1m30s or 500ms',
+      '10:3 there is no key "onTimeOut" in defaults; did you mean onTimeout?',
+      '11:10 defaults.check: …',
+      '13:19 annotations.checks: "htp" is unknown; use probe, none, http, https, tcp, grpc, unix, file, exec, hook',
+      '13:24 annotations.checks: "1" is unknown; use probe, none, http, https, tcp, grpc, unix, file, exec, hook',
+      '14:1 there is no key "zebra"; known are apiVersion, kind, defaults, mode, invalid, kubernetesVersion, waiter, annotations, rules',
+    ],
+  )
+})
+
+test('what is no configuration at all', () => {
+  const missing = [
+    '1:1 apiVersion is missing; write apiVersion: sidecar-first.dev/v1',
+    '1:1 kind is missing; write kind: Configuration',
+  ]
+  assert.deepEqual(problems(''), missing)
+  assert.deepEqual(
+    problems('# nothing\n').map((line) => line.slice(line.indexOf(' '))),
+    missing.map((line) => line.slice(3)),
+  )
+  assert.match(problems('text').join(), /^1:1 the configuration is an object, not "text"/)
+  assert.deepEqual(problems(`${head}---\n${head}`), ['3:1 a second document; the configuration is one'])
+  assert.deepEqual(problems(`${head}mode: observe\nmode: enforce\n`).length, 1)
+  assert.match(problems(`${head}mode: "x\n`).join(), /^4:1 .*quote/)
+  assert.match(problems(`${head}defaults: {a: [`).join(), /^3:\d+ /)
+  assert.deepEqual(problems(`${head}waiter: shell\n`), ['3:9 waiter is an object, not "shell"'])
+  assert.deepEqual(problems(`${head}mode:\ndefaults: {timeout: }\n`), [
+    '3:6 mode: takes text, not nothing',
+    '4:21 defaults.timeout: takes text, not nothing',
+  ])
+})
+
+test('no text throws', () => {
+  const piece = fc.constantFrom(
+    'mode',
+    'waiter',
+    'defaults',
+    'checks',
+    ': ',
+    '\n',
+    '  ',
+    '- ',
+    '{',
+    '}',
+    '[',
+    ']',
+    '&a',
+    '*a',
+    '!!js/function',
+    '1',
+    '"',
+    '---\n',
+    '? ',
+    '<<',
+  )
+  fc.assert(
+    fc.property(fc.array(fc.oneof(piece, fc.string({ maxLength: 2 })), { maxLength: 20 }), (parts) => {
+      readConfiguration(head + parts.join(''), '1.2.3')
+      readConfiguration(parts.join(''), '1.2.3')
+    }),
+  )
+})
