@@ -33,7 +33,7 @@ func TestBeforeRunsFirst(t *testing.T) {
 			early.Store(true)
 		}
 	})
-	runBefore(t, hookCommand(`sleep 0.5; : >"$1"`, path), check1("http://:"+port, m{"timeout": "300ms"})).want(t, exitReady)
+	runBefore(t, hookCommand(`sleep 1.5; : >"$1"`, path), check1("http://:"+port, m{"timeout": "1s"})).want(t, exitReady)
 	if early.Load() {
 		t.Error("it asked before the hook was over")
 	}

@@ -28,7 +28,7 @@ func TestExecFails(t *testing.T) {
 		`exec:["nope-x"]`:              "not found",
 		sh("yes | head -c 100000; printf '\\a\\nend'; exit 1"): "end\n",
 	} {
-		waitFor(t, check1(check, m{"timeout": "200ms"})).want(t, exitNotReady, why)
+		waitFor(t, check1(check, m{"timeout": "500ms"})).want(t, exitNotReady, why)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestExecOneAtATime(t *testing.T) {
 func TestExecThatIgnoresTermIsKilledWithItsChildren(t *testing.T) {
 	dir := t.TempDir()
 	script := `trap "" TERM; sleep 300 & echo $! >"$1/child"; echo $$ >"$1/shell"; wait; sleep 300`
-	waitFor(t, check1(sh(script, dir), m{"timeout": "400ms"})).want(t, exitNotReady, "no answer within 400ms")
+	waitFor(t, check1(sh(script, dir), m{"timeout": "1s"})).want(t, exitNotReady, "no answer within 1s")
 	for _, name := range []string{"child", "shell"} {
 		var pid int
 		text, err := os.ReadFile(filepath.Join(dir, name))

@@ -64,11 +64,10 @@ func TestHTTPCodes(t *testing.T) {
 				readRequest(c)
 				fmt.Fprintf(c, "HTTP/1.1 %d\r\n\r\n", code)
 			})
-			r := waitFor(t, check1("http://:"+port+"/", m{"timeout": "200ms"}))
 			if ready {
-				r.want(t, exitReady)
+				waitFor(t, check1("http://:"+port+"/", nil)).want(t, exitReady)
 			} else {
-				r.want(t, exitNotReady, fmt.Sprintf("answered %d", code))
+				waitFor(t, check1("http://:"+port+"/", m{"timeout": "500ms"})).want(t, exitNotReady, fmt.Sprintf("answered %d", code))
 			}
 		})
 	}
@@ -129,18 +128,17 @@ func TestHTTPRedirects(t *testing.T) {
 		"/to-ok": "", "/away": "", "/name": "", "/port": "",
 		"/to-no": "answered 500", "/loop": "redirects more than 10 times", "/scheme": "a scheme that is not http", "/bad": "no URL",
 	} {
-		r := waitFor(t, check1("http://:"+port+path, m{"timeout": "200ms"}))
 		if why == "" {
-			r.want(t, exitReady)
+			waitFor(t, check1("http://:"+port+path, nil)).want(t, exitReady)
 		} else {
-			r.want(t, exitNotReady, why)
+			waitFor(t, check1("http://:"+port+path, m{"timeout": "500ms"})).want(t, exitNotReady, why)
 		}
 	}
 	if n := elsewhere.Load(); n != 1 {
 		t.Errorf("the other port was asked %d times: once for /port, and never for /name", n)
 	}
 	host := []m{{"name": "Host", "value": "a.example"}}
-	waitFor(t, check1("http://:"+port+"/to-host", m{"headers": host, "timeout": "500ms"})).want(t, exitReady)
+	waitFor(t, check1("http://:"+port+"/to-host", m{"headers": host})).want(t, exitReady)
 }
 
 func TestHTTPRedirectToHTTPS(t *testing.T) {

@@ -76,7 +76,7 @@ func TestForPeople(t *testing.T) {
 	port, closed := portOf(listen(t, "tcp", "127.0.0.1:0")), freePort(t)
 	run1(t, "tcp://:"+port, "file:///", "--timeout", "5s").want(t, exitReady)
 	r := run1(t, "--timeout=200ms", "tcp://:"+port, "tcp://:"+closed)
-	if r.want(t, exitNotReady, "connection refused"); !strings.HasPrefix(r.stderr, "tcp://:"+closed+" was not ready after 20") {
+	if r.want(t, exitNotReady, "connection refused"); !strings.HasPrefix(r.stderr, "tcp://:"+closed+" was not ready after ") {
 		t.Errorf("%q", r.stderr)
 	}
 }
