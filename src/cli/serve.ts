@@ -61,12 +61,14 @@ export const serve: Command = {
       terminal.stderr.write(`sidecar-first: ${whyNot(error, flags)}\n`)
       return 1
     }
+    // Before anybody hears that it is ready, and may ask it to end.
+    const ended = untilAsked(server, flags.drain, () => log.info('shutting down'))
     const url = `https://${isIPv6(server.address.address) ? `[${server.address.address}]` : server.address.address}:${server.address.port}`
     const line = `sidecar-first ${configuration.version} serves on ${url}`
     if (flags.pair) log.info({ address: url }, line)
     else terminal.stdout.write(`${line}\n${flags.routes.has('preview') ? tryIt(url) : ''}`)
     await flush()
-    const code = await untilAsked(server, flags.drain, () => log.info('shutting down'))
+    const code = await ended
     await flush()
     return code
   },

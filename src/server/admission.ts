@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { Configuration } from '../admission/configuration.ts'
 import { type Reviewed, type ReviewResponse, review } from '../admission/review.ts'
-import { checkHead, readBody } from './body.ts'
+import { checkHead, dropBody, readBody } from './body.ts'
 import type { InFlight } from './in-flight.ts'
 import { sendJson, sendProblem } from './send.ts'
 import { count, type Outcome, type Tally } from './tally.ts'
@@ -31,9 +31,9 @@ export function receive(
   take: (text: string) => void,
 ): void {
   const bad = checkHead(request, types)
-  const place = bad ? undefined : inFlight.enter(() => evict(request, response))
-  if (bad) sendProblem(response, bad.status, bad.error, bad)
-  else if (!place) sendOverload(response)
+  const place = bad ? undefined : inFlight.enter(response, () => evict(request, response))
+  if (bad) dropBody(request, () => sendProblem(response, bad.status, bad.error, bad))
+  else if (!place) dropBody(request, () => sendOverload(response))
   else {
     response.once('close', place.leave)
     readBody(request, (body) => {

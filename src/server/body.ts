@@ -35,26 +35,41 @@ export function checkHead(request: IncomingMessage, types: readonly string[] | u
 
 /**
  * The whole body as text. Never rejects; of a request that ends early nothing comes, since nobody is left to answer.
- * What comes after a refused body is read and dropped by Node, so the client sees the answer and not a reset.
  */
 export function readBody(request: IncomingMessage, done: (body: Body) => void): void {
   const chunks: Buffer[] = []
   let size = 0
-  const refuse = (problem: BadRequest) => {
-    request.off('data', take).off('end', finish)
-    done({ ok: false, bad: problem })
-  }
   const take = (chunk: Buffer) => {
     size += chunk.length
     chunks.push(chunk)
-    if (size > bodyLimit) refuse(tooLarge)
+    if (size <= bodyLimit) return
+    chunks.length = 0
+    request.off('data', take).off('end', finish)
+    dropBody(request, () => done({ ok: false, bad: tooLarge }))
   }
   const finish = () => {
     // Joined before it is decoded: a character may lie across two chunks.
     const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
-    if (size === 0) refuse(bad(400, 'the body is empty'))
-    else if (!isUtf8(whole)) refuse(bad(400, 'the body is not UTF-8'))
+    if (size === 0) done({ ok: false, bad: bad(400, 'the body is empty') })
+    else if (!isUtf8(whole)) done({ ok: false, bad: bad(400, 'the body is not UTF-8') })
     else done({ ok: true, text: whole.toString('utf8') })
   }
   request.on('data', take).on('end', finish)
+}
+
+/**
+ * Calls `then` when the rest of a body has come and gone, or when too much of it has: most clients look for an answer only once all is sent,
+ * and a connection closed before that would take the answer with it.
+ */
+export function dropBody(request: IncomingMessage, then: () => void): void {
+  let size = 0
+  const drop = (chunk: Buffer) => {
+    size += chunk.length
+    if (size > bodyLimit) finish()
+  }
+  const finish = () => {
+    request.off('data', drop).off('end', finish)
+    then()
+  }
+  request.on('data', drop).on('end', finish)
 }

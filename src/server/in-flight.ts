@@ -1,7 +1,11 @@
+import type { ServerResponse } from 'node:http'
+
 /** Requests being received or answered: at most `limit`, so that bodies can't fill the memory. */
 export interface InFlight {
   /** A place, or undefined where there is none. `evict` is called when a slow sender's place goes to somebody else. */
-  enter(evict: () => void): Place | undefined
+  enter(response: ServerResponse, evict: () => void): Place | undefined
+  /** Has the answer of each that is in flight close its connection. */
+  closeAfter(): void
   readonly count: number
   /** How many were turned away so far. */
   readonly refused: number
@@ -15,10 +19,12 @@ export const patience = 1000
 
 export function createInFlight(limit: number, now: () => number): InFlight {
   // In the order of arrival, as a Set keeps it.
-  const places = new Set<{ readonly since: number; readonly evict: () => void; leave(): void }>()
+  const places = new Set<
+    Place & { readonly since: number; readonly response: ServerResponse; readonly evict: () => void }
+  >()
   let refused = 0
   return {
-    enter(evict) {
+    enter(response, evict) {
       if (places.size >= limit) {
         const [oldest] = places
         if (oldest && now() - oldest.since > patience) {
@@ -30,9 +36,12 @@ export function createInFlight(limit: number, now: () => number): InFlight {
         refused++
         return undefined
       }
-      const place = { since: now(), evict, leave: () => void places.delete(place) }
+      const place = { since: now(), response, evict, leave: () => void places.delete(place) }
       places.add(place)
       return place
+    },
+    closeAfter() {
+      for (const { response } of places) response.shouldKeepAlive = false
     },
     get count() {
       return places.size

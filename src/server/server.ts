@@ -140,6 +140,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         return false
       }
       state = 'draining'
+      inFlight.closeAfter()
       const closed = once(server, 'close')
       try {
         await sleep(wait, undefined, { signal: cut.signal })

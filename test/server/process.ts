@@ -11,6 +11,8 @@ export interface ServeProcess extends AsyncDisposable {
   readonly port: number
   /** Everything on standard output so far. */
   output(): string
+  /** Everything on standard error so far. */
+  errors(): string
   /** Resolves when standard output matches. */
   seen(pattern: RegExp): Promise<void>
   /** Exit code, or the signal's name. */
@@ -44,6 +46,7 @@ export async function startServe(flags: readonly string[] = [], node: readonly s
     url,
     port: Number(new URL(url).port),
     output: () => output,
+    errors: () => errors,
     seen,
     ended,
     async [Symbol.asyncDispose]() {
