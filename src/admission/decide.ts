@@ -1,7 +1,7 @@
 import type { Configuration } from './configuration.ts'
 import type { Decision, PlannedSidecar, Surroundings, Tiers } from './decision.ts'
 import { examine } from './examine.ts'
-import type { Spec } from './pod.ts'
+import type { Order } from './order.ts'
 import { printable, type Warning, warningTexts } from './warning.ts'
 
 /**
@@ -20,12 +20,12 @@ export function decide(
     case 'invalid':
       return refuse(examined.problems, examined.warnings, examined.binding && configuration.invalid === 'refuse')
     case 'planned': {
-      const { plan, operations, spec } = examined
+      const { plan, operations } = examined
       const { tiers } = plan
       const warnings = warningTexts(examined.warnings)
       if (tiers.length === 0)
         return { verdict: 'skipped', reasons: ['none of the named sidecars is in this pod'], warnings }
-      const starts = startsFirst(tiers, spec)
+      const starts = startsFirst(tiers, plan.order)
       if (operations.length === 0) return { verdict: 'unchanged', reasons: [`already ${starts}`], warnings, tiers }
       return { verdict: 'patched', reasons: [starts], warnings, tiers, patch: operations }
     }
@@ -45,11 +45,13 @@ function refuse(problems: readonly string[], warnings: readonly Warning[], owed:
 }
 
 /** `starts vault-agent, then envoy + otel (not waited for), before app` */
-function startsFirst(tiers: Tiers, spec: Spec): string {
+function startsFirst(tiers: Tiers, { containers }: Order): string {
   const name = (sidecar: PlannedSidecar) =>
     sidecar.check === 'none' ? `${sidecar.name} (not waited for)` : sidecar.name
   const first = tiers.map((tier) => tier.map(name).join(' + ')).join(', then ')
   const sidecars = new Set(tiers.flat().map((sidecar) => sidecar.name))
-  const rest = spec.containers.map((container) => container.name).filter((container) => !sidecars.has(container))
+  // What stands before all of them, a mesh proxy, starts earlier still.
+  const behind = containers.findLastIndex((container) => sidecars.has(container.name)) + 1
+  const rest = containers.slice(behind).map((container) => container.name)
   return printable(`starts ${first}${rest.length > 0 ? `, before ${rest.join(', ')}` : ''}`, 1024)
 }
