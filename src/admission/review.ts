@@ -93,7 +93,7 @@ function open(body: unknown): Opened {
   const metadata = fields(fields(pod).metadata)
   const facts: ReviewFacts = {
     namespace: text(request.namespace),
-    name: text(request.name) || text(metadata.name) || `${text(metadata.generateName)}*`,
+    name: text(request.name) || text(metadata.name) || text(metadata.generateName).replace(/.$/s, '$&*'),
     operation: text(request.operation),
     dryRun: request.dryRun === true,
   }
