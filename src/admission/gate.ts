@@ -5,7 +5,8 @@ import type { Intent, Sidecar } from './intent.ts'
 import { keys } from './keys.ts'
 import { type Member, startsNative, waits } from './members.ts'
 import type { Container, Hook } from './pod.ts'
-import { portNumber } from './resolve.ts'
+import { quote } from './quote.ts'
+import { portNumber, unsendableHeader } from './resolve.ts'
 import { type ShellBefore, shellHook, shellPolls } from './shell.ts'
 import type { SpecCheck, WaiterSpec } from './waiter.ts'
 
@@ -104,8 +105,10 @@ function shellTierHook(
 function resolveHookPort(hook: Hook, { container, sidecar }: Member, problems: string[]): Hook {
   if (hook.kind !== 'httpGet') return hook
   const port = portNumber(hook.port, container)
-  if (port === undefined)
-    problems.push(`${sidecar.name}: its PostStart hook names the port "${hook.port}", which it doesn't have`)
+  const header = unsendableHeader(hook.httpHeaders)
+  const its = `${sidecar.name}: its PostStart hook has`
+  if (port === undefined) problems.push(`${its} the port ${quote(String(hook.port))}, which it doesn't have`)
+  if (header !== undefined) problems.push(`${its} a header ${quote(header.name)} that HTTP can't carry`)
   return { ...hook, port: port ?? hook.port }
 }
 

@@ -93,6 +93,9 @@ function derive(name: string, which: Extract<Check, { kind: 'probe' }>['probe'],
   // What our grammar can't write, the waiter can't read: a host with an underscore, say.
   const written = formatCheck(derived.check)
   if (!parseCheck(written).ok) return unwaited(`its ${field} can't be written as a check (${quote(written)})`)
+  const unsendable = unsendableHeader(derived.headers)
+  if (unsendable !== undefined)
+    return unwaited(`its ${field} has a header ${quote(unsendable.name)} that HTTP can't carry`)
   return {
     resolved: {
       kind: 'polled',
@@ -163,6 +166,21 @@ export function portNumber(port: Port, container: Container): number | undefined
     return typeof parsed === 'number' ? parsed : undefined
   }
   return number >= 1 && number <= 65_535 ? number : undefined
+}
+
+/** The first header that HTTP can't carry, which the waiter wouldn't send. */
+export function unsendableHeader(headers: readonly Header[]): Header | undefined {
+  return headers.find(({ name, value }) => !isHeaderName(name) || !isHeaderValue(value))
+}
+
+/** RFC 9110: a token. */
+function isHeaderName(name: string): boolean {
+  return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)
+}
+
+function isHeaderValue(value: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+  return !/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value)
 }
 
 function noPort(port: Port, container: Container): string {
