@@ -11,6 +11,16 @@ describe('a sidecar that never gets ready', () => {
     { HTTP: ':15021', NEVER_READY: '1' },
     { readinessProbe: { httpGet: { path: '/ready', port: 15_021 } } },
   )
+  const eventsOf = (pod: string, reason: string) =>
+    kubectl(
+      'get',
+      'events',
+      '-n',
+      namespace,
+      '-o',
+      'json',
+      `--field-selector=involvedObject.name=${pod},reason=${reason}`,
+    )
   let webhook: Webhook | undefined
   before(async () => {
     webhook = await startWebhook('failure')
@@ -49,10 +59,9 @@ describe('a sidecar that never gets ready', () => {
   // First, while its hook runs.
   it('deleted in mid-hook: is gone within the remaining time of the hook and twice the grace period', async () => {
     // The kubelet reports neither status nor log of a container while the pod's first hook runs, but events.
-    await until('the sidecar to start', async () => {
-      const events = await kubectl('get', 'events', '-n', namespace, '-o', 'json', ...startsOf('deleted'))
-      return events.includes('spec.containers{sidecar}') ? true : undefined
-    })
+    await until('the sidecar to start', async () =>
+      (await eventsOf('deleted', 'Started')).includes('spec.containers{sidecar}') ? true : undefined,
+    )
     const seen = Date.now()
     await kubectl('delete', 'pod', 'deleted', '-n', namespace, '--wait=false')
     const gone = await until('the pod to be gone', async () =>
@@ -60,6 +69,7 @@ describe('a sidecar that never gets ready', () => {
     )
     // Hook 15 s, grace 2 s twice; the rest is room for a busy machine, and less than a second hook would take.
     assert.ok(gone - seen < 15_000 + 2 * 2000 + 10_000)
+    assert.match(await eventsOf('deleted', 'FailedPostStartHook'), /sidecar-first/, 'it was in mid-hook')
   })
 
   for (const [name, killed] of [
@@ -90,6 +100,3 @@ describe('a sidecar that never gets ready', () => {
     assert.equal(status.restartCount, 0)
   })
 })
-
-/** The events that say that a container has started, as kubectl selects them. */
-const startsOf = (pod: string) => ['--field-selector', `involvedObject.name=${pod},reason=Started`]
