@@ -14,10 +14,8 @@ export interface Place {
   leave(): void
 }
 
-/** Bodies come at once from an API server. Who still sends after this long (ms) gives way once all places are taken. */
-export const patience = 1000
-
-export function createInFlight(limit: number, now: () => number): InFlight {
+/** `patience` in ms: who still sends after that long gives way once all places are taken. */
+export function createInFlight(limit: number, patience: number, now: () => number): InFlight {
   // In the order of arrival, as a Set keeps it.
   const places = new Set<
     Place & { readonly since: number; readonly response: ServerResponse; readonly evict: () => void }

@@ -46,6 +46,8 @@ const times = {
   /** An API server sends a request in one go, and waits for its answer for 30 s at most. */
   headers: 10_000,
   request: 30_000,
+  /** A body comes at once from an API server; slower ones give way to others once all places are taken. */
+  patience: 1000,
   handshake: 10_000,
   /** How often slow senders are looked for. */
   checks: 2000,
@@ -64,7 +66,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const time = { ...times, ...options.times }
   const now = () => new Date()
   const tally = createTally()
-  const inFlight = createInFlight(options.maxInFlight, () => performance.now())
+  const inFlight = createInFlight(options.maxInFlight, time.patience, () => performance.now())
   const certificate = await openCertificate(sources, {
     now,
     swapped(material) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Agent } from 'node:https'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type TLSSocket } from 'node:tls'
 import { pino } from 'pino'
@@ -36,7 +36,7 @@ async function everything(socket: TLSSocket): Promise<string> {
 }
 
 /** The server in this process, with shorter times than a real one's. */
-async function startImpatient(maxInFlight = 100) {
+async function startImpatient(maxInFlight = 100, times = {}) {
   const server = await startServer({
     host: '127.0.0.1',
     port: 0,
@@ -45,7 +45,7 @@ async function startImpatient(maxInFlight = 100) {
     configuration: defaultConfiguration('0.0.0'),
     maxInFlight,
     log: pino({ enabled: false }),
-    times: { headers: 500, request: 1500, handshake: 500, checks: 100 },
+    times: { headers: 500, request: 1500, checks: 100, ...times },
   })
   const { port } = server.address
   return { port, url: `https://127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => void (await server.drain(0)) }
@@ -73,16 +73,16 @@ test('an idle kept connection outlives the time for headers', async () => {
 })
 
 test('as many slow senders as there are places do not keep others out', async () => {
-  await using server = await startImpatient(3)
+  await using server = await startImpatient(3, { patience: 4000, request: 60_000 })
   const slow = await Promise.all([1, 2, 3].map(() => open(server.port)))
   for (const socket of slow) socket.write(head(100))
   await sleep(100)
-  // At once there is no place; a second later the slow ones have had their chance.
+  // At once there is no place; later the slow ones have had their chance.
   const refused = await call(`${server.url}/mutate`, { body })
   assert.equal(refused.status, 429)
   assert.equal(refused.headers['retry-after'], '1')
   assert.equal((await call(`${server.url}/readyz`, { method: 'GET' })).status, 200)
-  await sleep(1100)
+  await sleep(4500)
   assert.equal((await call(`${server.url}/mutate`, { body })).status, 200)
   const { text } = await call(`${server.url}/metrics`, { method: 'GET' })
   assert.match(text, /sidecar_first_overload_refusals_total 1\n/)
@@ -90,7 +90,7 @@ test('as many slow senders as there are places do not keep others out', async ()
 })
 
 test('a refused request leaves its connection usable', async () => {
-  await using server = await startImpatient(1)
+  await using server = await startImpatient(1, { patience: 60_000, request: 60_000 })
   const slow = await open(server.port)
   slow.write(head(100))
   await sleep(100)
@@ -222,17 +222,12 @@ test('SIGKILL in mid-request: the client sees a closed connection, and the port 
   assert.equal((await call(`${second.url}/mutate`, { body })).status, 200)
 })
 
-let quiet: Awaited<ReturnType<typeof startServe>>
-before(async () => {
-  quiet = await startServe()
-})
-after(() => quiet[Symbol.asyncDispose]())
-
 test('a reader of its output that goes away changes nothing', async () => {
-  quiet.child.stdout?.destroy()
-  for (let turn = 0; turn < 300; turn++) assert.equal((await call(`${quiet.url}/mutate`, { body })).status, 200)
-  quiet.child.kill('SIGINT')
+  await using server = await startServe()
+  server.child.stdout?.destroy()
+  for (let turn = 0; turn < 300; turn++) assert.equal((await call(`${server.url}/mutate`, { body })).status, 200)
+  server.child.kill('SIGINT')
   await sleep(400)
-  quiet.child.kill('SIGINT')
-  assert.equal(await quiet.ended, 0)
+  server.child.kill('SIGINT')
+  assert.equal(await server.ended, 0)
 })
