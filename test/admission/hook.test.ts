@@ -86,6 +86,16 @@ test('when the last of a tier changes, the hook moves and the one before gets it
   )
 })
 
+test('where our hook goes, a preStop beside it stays', () => {
+  const preStop = { sleep: { seconds: 1 } }
+  const once = after(
+    pod({ sidecars: 'envoy' }, [app, { name: 'envoy', readinessProbe: ready, lifecycle: { preStop } }]),
+  )
+  const annotations = { ...(once.metadata.annotations as Fields), 'check.sidecar-first.dev/envoy': 'none' }
+  const again = after({ ...once, metadata: { annotations } })
+  assert.deepEqual(again.spec.containers[0]?.lifecycle, { preStop })
+})
+
 test('a hook of ours by its form alone, whatever version wrote it', () => {
   const future = JSON.stringify({ v: 9, checks: [{ container: 'a', more: {} }], before: { exec: ['x'] }, news: true })
   assert.deepEqual(unwrap({ kind: 'exec', command: ['/.sidecar-first/wait', '--spec', future] }), {

@@ -27,6 +27,7 @@ test('a text is one printable line of at most so many characters, not code units
 
 const loopback = { name: 'envoy', readinessProbe: ready }
 const cases: readonly [string, Parameters<typeof pod>, RegExp, RegExp | undefined][] = [
+  ['a loopback check in a network of its own', [{ sidecars: 'envoy' }, [app, loopback]], /emptyDir/, /hostNetwork/],
   [
     'hostNetwork with a loopback check',
     [{ sidecars: 'envoy' }, [app, loopback], { hostNetwork: true }],
