@@ -261,21 +261,24 @@ function blankLines(text: string): string {
   return blank.slice(0, blank.lastIndexOf('\n') + 1)
 }
 
-/** For each wanted item the one that becomes it: an equal one, or else one of its name. */
+/** For each wanted item the one that becomes it: an equal one, or else one of its name, or else the nameless in its place. */
 function match(chunks: readonly Chunk[], target: readonly Json[]): (Chunk | undefined)[] {
   const free = new Set(chunks)
-  const take = (fits: (value: Json) => boolean): Chunk | undefined => {
-    for (const chunk of free) {
-      if (!fits(chunk.value)) continue
+  const take = (candidates: Iterable<Chunk | undefined>, fits: (value: Json) => boolean): Chunk | undefined => {
+    for (const chunk of candidates) {
+      if (chunk === undefined || !free.has(chunk) || !fits(chunk.value)) continue
       free.delete(chunk)
       return chunk
     }
     return undefined
   }
-  const equal = target.map((wanted) => take((value) => isDeepStrictEqual(value, wanted)))
-  return target.map(
-    (wanted, index) =>
-      equal[index] ??
-      take((value) => isObject(value) && isObject(wanted) && 'name' in wanted && value.name === wanted.name),
-  )
+  const equal = target.map((wanted, index) => {
+    const same = (value: Json) => isDeepStrictEqual(value, wanted)
+    return take([chunks[index]], same) ?? take(free, same)
+  })
+  return target.map((wanted, index) => {
+    if (equal[index] !== undefined || !isObject(wanted)) return equal[index]
+    if (!('name' in wanted)) return take([chunks[index]], (value) => isObject(value) && !('name' in value))
+    return take(free, (value) => isObject(value) && value.name === wanted.name)
+  })
 }

@@ -27,6 +27,9 @@ export type Manifests =
 /** What aliases may add to an input, in characters: ten thousand containers, but no billion laughs. */
 const aliasRoom = 1_000_000
 
+/** Anchors and aliases in a document: the library looks each alias up among all of them. */
+const mostAnchors = 10_000
+
 /** Text with manifests, JSON or YAML, to its documents that aren't empty; or all that is wrong with it. Never throws. */
 export function readManifests(text: string): Manifests {
   return readJson(text) ?? readYaml(text)
@@ -93,7 +96,7 @@ function readYaml(text: string): Manifests {
     if (faults.length > 0 || contents === null || (isScalar(contents) && contents.value === null)) continue
     const start = contents.range[0]
     try {
-      const value = plain(tree.toJS(), room, 0)
+      const value = plain(tree.toJS({ maxAliasCount: mostAnchors }), room, 0)
       if (isObject(value)) documents.push({ number, value, yaml: { tree, lines } })
       else problems.push(at(number, start, 'a manifest is an object with apiVersion and kind'))
     } catch (error) {
@@ -147,12 +150,16 @@ function faultsOf(tree: Document.Parsed, text: string): Fault[] {
   }
   const faults: Fault[] = []
   const anchors = new Set<string>()
+  let count = 0
   const keysOf = new Map<unknown, Set<string>>()
   visit(tree, {
     Value(_key, { anchor }) {
-      if (anchor !== undefined) anchors.add(anchor)
+      if (anchor === undefined) return
+      anchors.add(anchor)
+      count++
     },
     Alias(_key, { source, range }) {
+      count++
       if (anchors.has(source)) return
       faults.push({ offset: range?.[0] ?? 0, message: `there is no anchor ${quote(source)} before this alias` })
     },
@@ -171,6 +178,8 @@ function faultsOf(tree: Document.Parsed, text: string): Fault[] {
       }
     },
   })
+  if (count > mostAnchors)
+    faults.push({ offset: tree.range[0], message: `more than ${mostAnchors} anchors and aliases` })
   return faults
 }
 
