@@ -58,7 +58,7 @@ test('a chained httpGet hook has its port looked up', () => {
   assert.deepEqual(specOf(patched, 'envoy').before, { httpGet: { port: 9901, scheme: 'HTTP' } })
   const lost = decided(pod({ sidecars: 'envoy' }, [app, { ...envoy, ports: [] }]))
   assert.equal(lost.verdict, 'refused')
-  assert.match(lost.reasons[0] ?? '', /names the port "admin", which it doesn't have/)
+  assert.match(lost.reasons[0] ?? '', /the port "admin", which it doesn't have/)
 })
 
 test('when the last of a tier changes, the hook moves and the one before gets its own back', () => {
