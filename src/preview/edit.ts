@@ -46,8 +46,8 @@ function formOf(tree: Document.Parsed, text: string): Form {
   let indentSeq: boolean | undefined
   const look = (node: unknown, column: number): void => {
     if (!isMap(node) || node.flow) return
-    for (const { key, value } of node.items as Pair<Node, Node | null>[]) {
-      if (!value?.range || !key.range || (indent !== undefined && indentSeq !== undefined)) return
+    for (const { value } of node.items as Pair<Node, Node | null>[]) {
+      if (!value?.range) continue
       const inner = columnOf(text, value.range[0])
       if (isMap(value) && !value.flow && inner > column) {
         indent ??= inner - column
