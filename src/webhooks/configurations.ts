@@ -60,10 +60,11 @@ export function webhookConfigurations(
   text: string,
   options: WebhookOptions,
 ): WebhookConfigurations {
+  const bySet = Map.groupBy(rules, ({ set }) => set)
   const notices: string[] = []
   let room = mostCharactersOfExpressions
   const entry = (set: string | undefined): Entry => {
-    const own = rules.filter((rule) => rule.set === set)
+    const own = bySet.get(set) ?? []
     const selector = (set === undefined ? undefined : own[0]?.match.namespaceSelector) ?? {}
     const { expression, fits } = condition(own, set === undefined, room)
     room -= expression.length

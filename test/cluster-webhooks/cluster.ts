@@ -46,8 +46,10 @@ export async function startCluster() {
     const call = request(api.url + path, {
       method,
       agent,
+      timeout: 30_000,
       headers: { authorization: `Bearer ${token}`, 'content-type': type },
     })
+    call.on('timeout', () => call.destroy(new Error(`no answer within 30 s: ${method} ${path}`)))
     call.end(JSON.stringify(body))
     const [response] = await once(call, 'response')
     return { status: Number(response.statusCode), body: JSON.parse(await text(response)) }
@@ -125,23 +127,4 @@ export type Cluster = Awaited<ReturnType<typeof startCluster>>
 /** A pod with an app, and these containers beside it. */
 export function podOf(containers: readonly object[], more: object = {}) {
   return { spec: { containers: [{ name: 'app', image: 'app:1' }, ...containers], ...more } }
-}
-
-/** A rule that says nothing but whom it matches. */
-export function rule(match: Partial<Rule['match']>, more: Partial<Rule> = {}): Rule {
-  return {
-    name: 'test',
-    match: { containers: undefined, images: undefined, podSelector: undefined, namespaceSelector: undefined, ...match },
-    set: undefined,
-    tier: 10,
-    check: undefined,
-    timeout: undefined,
-    onTimeout: undefined,
-    gate: undefined,
-    nativePosition: undefined,
-    existingHook: undefined,
-    enforce: false,
-    preset: undefined,
-    ...more,
-  }
 }
