@@ -66,7 +66,7 @@ export function readWishes(metadata: Metadata, configuration: Configuration): Wi
     }
   }
   for (const value of [metadata.labels.get(keys.inject), metadata.annotations.get(keys.inject)]) {
-    if (value !== undefined && value !== 'true' && value !== 'false')
+    if (value !== undefined && value !== null && value !== 'true' && value !== 'false')
       problems.push(`${keys.inject}: expected "true" or "false"`)
   }
   const read = <T>(key: string, parse: (text: string) => Parsed<T>): T | undefined => {
@@ -89,6 +89,8 @@ export function readWishes(metadata: Metadata, configuration: Configuration): Wi
     if (prefix === undefined || containers.has(name)) continue
     named.push({ key, name })
     const check = read(perContainer.check + name, (text) => parseAllowedCheck(text, configuration))
+    // One that can't be read is reported; in its place nothing is asked, so that only its own problem shows.
+    const unread = check === undefined && values.has(perContainer.check + name)
     const timeout = read(perContainer.timeout + name, parseDuration)
     const onTimeout = read(perContainer.onTimeout + name, oneOf('fail', 'continue'))
     if (check?.kind === 'hook') {
@@ -97,7 +99,7 @@ export function readWishes(metadata: Metadata, configuration: Configuration): Wi
           problems.push(`${bound}: the hook in ${perContainer.check}${name} bounds itself; remove one of the two`)
       }
     }
-    containers.set(name, { check, timeout, onTimeout })
+    containers.set(name, { check: unread ? { kind: 'none' } : check, timeout, onTimeout })
   }
   return {
     sidecars,

@@ -26,6 +26,13 @@ export function concerns(
   if ((surroundings.job || metadata.ownedByJob) && regular.length > 0) {
     bites(`${names(regular)} runs on, so the Job never completes; set ${keys.gate}: native`)
   }
+  for (const [turn, { sidecar }] of members.entries()) {
+    const earlier = members.slice(turn).find((member) => startsNative(member, intent))
+    if (regular.some((member) => member.sidecar === sidecar) && earlier !== undefined) {
+      const text = `${earlier.sidecar.name} is an init container and starts before ${sidecar.name}, whatever the order says; set ${keys.gate}: native`
+      warnings.push({ severity: 'bites-later', text })
+    }
+  }
   const gated = regular.filter(waits)
   if (spec.restartPolicy === 'Never' && gated.length > 0) {
     bites(`restartPolicy is Never: if ${names(gated)} isn't ready in time it stays down, and the app starts without it`)

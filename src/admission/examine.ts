@@ -49,25 +49,25 @@ export function examine(pod: unknown, configuration: Configuration, surroundings
   if (optedOut && !enforced) return left(optOutReason)
   if (!asks && ruled.size === 0) return nothingAsked(metadata.value, optedOut, configuration)
   if (spec.ok && spec.value.windows) return left('a Windows pod')
-
   if (!asks && spec.ok && spec.value.containers.every(({ name }) => ruled.has(name))) {
     return left('every container is a sidecar by the rules, so there is no app to hold back')
   }
 
   const wishes = readWishes(metadata.value, configuration)
-  const problems = [...(optedOut ? [] : wishes.problems), ...(spec.ok ? [] : spec.problems)]
-  if (problems.length > 0 || !spec.ok) return invalid(problems, wishes.warnings, asks || enforced)
+  const problems = optedOut ? [] : wishes.problems
+  if (!spec.ok) return invalid([...problems, ...spec.problems], wishes.warnings, asks || enforced)
   const intent = mergeIntent(wishes, optedOut, ruled, configuration)
   const absent = absentContainers(wishes, spec.value)
   const warnings: Warning[] = [
     ...absent.map((text) => ({ severity: 'app-may-start-too-early', text }) as const),
     ...wishes.warnings,
     ...intent.warnings,
-    ...withoutEffect(wishes, intent, spec.value),
+    ...(problems.length > 0 ? [] : withoutEffect(wishes, intent, spec.value)),
   ]
   const planned = plan(intent, metadata.value, spec.value, configuration, surroundings)
   warnings.push(...planned.warnings)
-  if (!planned.ok) return invalid(planned.problems, warnings, asks || enforced)
+  if (!planned.ok) return invalid([...problems, ...planned.problems], warnings, asks || enforced)
+  if (problems.length > 0) return invalid(problems, warnings, asks || enforced)
   const operations = patch(planned.plan, metadata.value, spec.value)
   return {
     kind: 'planned',

@@ -142,8 +142,13 @@ function respond(uid: string, decision: Decision, { mode }: Configuration): Revi
   }
 }
 
+/** What a person still reads in a terminal. */
+const mostReasons = 20
+
 function denial(reasons: readonly string[]): NonNullable<ReviewResponse['status']> {
-  const listed = reasons.map((reason, index) => `(${index + 1}) ${reason}`).join('; ')
+  const shown = reasons.slice(0, mostReasons)
+  const more = reasons.length > shown.length ? `; and ${reasons.length - shown.length} more` : ''
+  const listed = shown.map((reason, index) => `(${index + 1}) ${reason}`).join('; ') + more
   const message = reasons.length === 1 ? (reasons[0] ?? '') : `${reasons.length} problems: ${listed}`
   return { code: 400, reason: 'BadRequest', message }
 }
