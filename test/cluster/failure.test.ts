@@ -69,7 +69,7 @@ describe('a sidecar that never gets ready', () => {
     )
     // Hook 15 s, grace 2 s twice; the rest is room for a busy machine, and less than a second hook would take.
     assert.ok(gone - seen < 15_000 + 2 * 2000 + 10_000)
-    assert.match(await eventsOf('deleted', 'FailedPostStartHook'), /sidecar-first/, 'it was in mid-hook')
+    assert.match(await eventsOf('deleted', 'FailedPostStartHook'), /PostStartHook failed/, 'it was in mid-hook')
   })
 
   for (const [name, killed] of [
