@@ -86,7 +86,7 @@ export async function keepCertificates(keeping: Keeping): Promise<void> {
     const woken = new AbortController()
     const either = AbortSignal.any([signal, woken.signal])
     // A failure is paused for in full: changes that come thick and fast must not undo the backing off.
-    const change = failures === 0 && leads() ? changed?.(either).then(() => woken.abort()) : undefined
+    const change = failures === 0 ? changed?.(either).then(() => woken.abort()) : undefined
     await sleep(Math.max(pause, 50), undefined, { signal: either }).catch(() => {})
     woken.abort()
     await change?.catch(() => {})

@@ -47,21 +47,19 @@ export function kubernetes({
 }: {
   kubeconfig: KubeConfig
   names: Names
-  /** Used until the API server's own clock is known, and to measure how far it has run since. */
+  /** Used until the API server's own clock is known. */
   wallClock?: () => number
   /** In ms. */
   callTimeout?: number
 }): { cluster: Cluster; lease: LeaseStore } {
-  let ahead = 0
-  const configuration = connection(kubeconfig, callTimeout, (date) => {
-    ahead = date - wallClock()
-  })
+  const clock = createClock(wallClock)
+  const configuration = connection(kubeconfig, callTimeout, clock.heard)
   const core = new CoreV1Api(configuration)
   const admission = new AdmissionregistrationV1Api(configuration)
   const coordination = new CoordinationV1Api(configuration)
   const discovery = new DiscoveryV1Api(configuration)
   const { namespace } = names
-  const now = () => wallClock() + ahead
+  const { now } = clock
 
   const cluster: Cluster = {
     now,
@@ -206,6 +204,21 @@ export async function watchChanges(
       }
     }),
   )
+}
+
+/** The API server's clock, by the Date of its answers and a steady clock of ours. */
+function createClock(wallClock: () => number) {
+  let ahead = wallClock() - performance.now()
+  let known = false
+  return {
+    now: () => performance.now() + ahead,
+    heard(date: number) {
+      const sample = date - performance.now()
+      // A Date is cut to the second and a while under way, so the greatest is the best; one far below means that a clock was set.
+      if (!known || sample > ahead || sample < ahead - 5000) ahead = sample
+      known = true
+    },
+  }
 }
 
 /** One connection pool for all calls: KubeConfig by itself makes a new one, and a TLS handshake, for each. */

@@ -22,6 +22,7 @@ export function contend({
   steady,
   signal,
   failed,
+  elected,
 }: {
   store: LeaseStore
   identity: string
@@ -29,19 +30,28 @@ export function contend({
   steady: () => number
   signal: AbortSignal
   failed: (kind: FailureKind, error: unknown) => void
+  /** Called when this process begins to lead. */
+  elected: () => void
 }): Candidate {
   let renewed = Number.NEGATIVE_INFINITY
   let seen: { record: LeaseRecord; since: number } | undefined
 
   const report = (error: unknown) => failed(failureKind(error), error)
 
+  const leads = () => steady() - renewed < (duration * 2) / 3
+
+  function held(since: number) {
+    const led = leads()
+    renewed = since
+    if (!led && leads()) elected()
+  }
+
   async function attempt() {
     const asked = steady()
     const record = await store.read()
     if (!record) {
       await store.create(identity, duration)
-      renewed = asked
-      return
+      return held(asked)
     }
     if (record.version !== seen?.record.version) seen = { record, since: asked }
     const free = record.holder === '' || steady() - seen.since > record.duration
@@ -50,7 +60,7 @@ export function contend({
       return
     }
     await store.update(record, { holder: identity, duration })
-    renewed = asked
+    held(asked)
   }
 
   async function release() {
@@ -69,5 +79,5 @@ export function contend({
     await release().catch(report)
   }
 
-  return { leads: () => steady() - renewed < (duration * 2) / 3, ended: contending() }
+  return { leads, ended: contending() }
 }

@@ -73,8 +73,9 @@ async function keep(settings: Settings, observers: readonly Observer[], done?: (
   })
   const identity = `${hostname()}-${randomBytes(4).toString('hex')}`
   const failed = (kind: FailureKind, error: unknown) => observer.failed(kind, error)
-  const candidate = contend({ store: lease, identity, duration: settings.lease, steady, signal, failed })
   const bell = createBell()
+  const contest = { store: lease, identity, duration: settings.lease, steady, signal, failed, elected: bell.ring }
+  const candidate = contend(contest)
   const watching = watchChanges(kubeconfig, names, { signal, changed: bell.ring })
   await keepCertificates({
     cluster,
@@ -100,7 +101,7 @@ function createBell() {
       waiting?.()
     },
     async rung(signal: AbortSignal) {
-      if (!pending) {
+      if (!pending && !signal.aborted) {
         await new Promise<void>((resolve) => {
           waiting = resolve
           signal.addEventListener('abort', () => resolve(), { once: true })

@@ -1,6 +1,14 @@
 import { X509Certificate } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  AdmissionregistrationV1Api,
+  CoordinationV1Api,
+  CoreV1Api,
+  type KubernetesObject,
+  KubernetesObjectApi,
+  PatchStrategy,
+} from '@kubernetes/client-node'
 import { isCovered, splitBundle } from '../../certs/check.ts'
 import type { Cluster, LeaseStore, StoredConfiguration, StoredSecret } from '../../certs/cluster.ts'
 import { kubernetes, type Names } from '../../certs/kubernetes.ts'
@@ -79,19 +87,25 @@ export async function createConfigurations(api: ApiServer, failurePolicy: 'Fail'
   )
 }
 
-export const apply = (api: ApiServer, ...objects: object[]) =>
-  api.kubectl(
-    ['apply', '--server-side', '--force-conflicts', '-f', '-'],
-    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }),
-  )
+/** Creates objects, or makes those that are there so. */
+export async function apply(api: ApiServer, ...objects: (KubernetesObject & Record<string, unknown>)[]) {
+  const client = KubernetesObjectApi.makeApiClient(api.kubeconfig('admin'))
+  const strategy = PatchStrategy.ServerSideApply
+  for (const one of objects) await client.patch(one, undefined, undefined, 'test', true, strategy)
+}
 
 /** Removes what certs made and what it writes to. */
 export async function clear(api: ApiServer) {
-  const in_ = ['--namespace', names.namespace, '--ignore-not-found']
-  await api.kubectl(['delete', ...in_, 'secret', names.secret])
-  await api.kubectl(['delete', ...in_, 'lease', names.lease])
-  await api.kubectl(['delete', '--ignore-not-found', 'mutatingwebhookconfiguration', names.mutating])
-  await api.kubectl(['delete', '--ignore-not-found', 'validatingwebhookconfiguration', names.validating])
+  const config = api.kubeconfig('admin')
+  const admission = config.makeApiClient(AdmissionregistrationV1Api)
+  const { namespace } = names
+  const gone = await Promise.allSettled([
+    config.makeApiClient(CoreV1Api).deleteNamespacedSecret({ namespace, name: names.secret }),
+    config.makeApiClient(CoordinationV1Api).deleteNamespacedLease({ namespace, name: names.lease }),
+    admission.deleteMutatingWebhookConfiguration({ name: names.mutating }),
+    admission.deleteValidatingWebhookConfiguration({ name: names.validating }),
+  ])
+  for (const one of gone) if (one.status === 'rejected' && one.reason.code !== 404) throw one.reason
 }
 
 export interface Now {
