@@ -27,18 +27,22 @@ export function lint(
 function deadlocks({ sidecar, container, resolved }: Member): readonly Warning[] {
   if (resolved.kind !== 'polled' || !('path' in resolved.check)) return []
   const path = resolved.check.path.replace(/\?.*$/s, '')
-  const known = presets.filter(
-    ({ containers, images }) =>
-      containers.includes(container.name) || images.some((glob) => matchesGlob(glob, container.image)),
-  )
-  return known
-    .flatMap((preset) => preset.deadlocks)
-    .filter((deadlock) => deadlock.path === path)
+  return (presetsByDeadlock.get(path) ?? [])
+    .map(({ preset }) => preset)
+    .filter(({ containers, images }) => {
+      return containers.includes(container.name) || images.some((glob) => matchesGlob(glob, container.image))
+    })
+    .flatMap(({ deadlocks }) => deadlocks.filter((deadlock) => deadlock.path === path))
     .map(({ instead }) => ({
       severity: 'app-may-start-too-early',
       text: `the check of ${sidecar.name} waits for the app, which waits for it: ${path} never answers; use ${formatCheck(instead)}`,
     }))
 }
+
+const presetsByDeadlock = Map.groupBy(
+  presets.flatMap((preset) => preset.deadlocks.map(({ path }) => ({ path, preset }))),
+  ({ path }) => path,
+)
 
 function deadlines(
   tiers: readonly (readonly Member[])[],
@@ -72,8 +76,8 @@ function waitsItself({ sidecar, resolved }: Member, app: Container): readonly Wa
   if (resolved.kind !== 'polled' || !('port' in resolved.check)) return []
   const { port } = resolved.check
   const command = [...app.command, ...app.args].join(' ')
-  const asks = new RegExp(String.raw`(localhost|127\.0\.0\.1|\[::1\])[: ]${port}\b`)
-  if (!loop.test(command) || !asks.test(command)) return []
+  if (!loop.test(command)) return []
+  if (!new RegExp(String.raw`(localhost|127\.0\.0\.1|\[::1\])[: ]${port}\b`).test(command)) return []
   const text = `${app.name} waits for port ${port} of ${sidecar.name} in its own command; that is no longer needed`
   return [{ severity: 'has-no-effect', text }]
 }

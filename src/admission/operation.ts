@@ -9,5 +9,10 @@ export type Operation =
 
 /** A JSON Pointer (RFC 6901) to a path of keys and indices. */
 export function pointer(...path: readonly (string | number)[]): string {
-  return path.map((token) => `/${String(token).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  let text = ''
+  for (const token of path) {
+    const plain = typeof token === 'number' || !/[~/]/.test(token)
+    text += `/${plain ? token : token.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  }
+  return text
 }

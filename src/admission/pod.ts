@@ -44,7 +44,7 @@ export interface Container {
   readonly command: readonly string[]
   readonly args: readonly string[]
   /** What `$(NAME)` in an exec probe stands for. */
-  readonly env: ReadonlyMap<string, string>
+  readonly env: () => ReadonlyMap<string, string>
   readonly ports: readonly ContainerPort[]
   readonly startupProbe: Probe | undefined
   readonly readinessProbe: Probe | undefined
@@ -241,7 +241,7 @@ function readContainer(reader: Reader, value: Json, place: Pick<Container, 'list
     image: reader.text(own(container, 'image'), at('image')),
     command: reader.words(own(container, 'command'), at('command')),
     args: reader.words(own(container, 'args'), at('args')),
-    env: readEnv(reader, container, path),
+    env: () => readEnv(own(container, 'env')),
     ports: reader.list(own(container, 'ports'), at('ports')).map((item, i) => {
       const port = reader.fields(item, `${at('ports')}[${i}]`)
       return {
@@ -277,12 +277,13 @@ function readContainer(reader: Reader, value: Json, place: Pick<Container, 'list
 }
 
 /** As the kubelet has it for exec probes (ExpandContainerCommandOnlyStatic): values as written, empty where they come from elsewhere. */
-function readEnv(reader: Reader, container: Fields | undefined, path: string): ReadonlyMap<string, string> {
+function readEnv(value: Json | undefined): ReadonlyMap<string, string> {
   const env = new Map<string, string>()
-  for (const [i, item] of reader.list(own(container, 'env'), `${path}.env`).entries()) {
-    const variable = reader.fields(item, `${path}.env[${i}]`)
-    const name = reader.text(own(variable, 'name'), `${path}.env[${i}].name`)
-    env.set(name, reader.text(own(variable, 'value'), `${path}.env[${i}].value`))
+  for (const item of Array.isArray(value) ? value : []) {
+    const variable: Json = item
+    if (!isMap(variable)) continue
+    const [name, text] = [own(variable, 'name'), own(variable, 'value')]
+    if (typeof name === 'string') env.set(name, typeof text === 'string' ? text : '')
   }
   return env
 }
@@ -379,7 +380,7 @@ function isPresent(value: Json | undefined): boolean {
   return value !== undefined && value !== null
 }
 
-/** Own properties alone, so that a key called `__proto__` or `constructor` is only a key. */
+/** A field. None of those read here is a property that all objects inherit, so a key like `constructor` in a manifest is only a key. */
 function own(fields: Fields | undefined, key: string): Json | undefined {
-  return fields !== undefined && Object.hasOwn(fields, key) ? fields[key] : undefined
+  return fields?.[key]
 }

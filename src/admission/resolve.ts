@@ -134,7 +134,8 @@ function fromProbe(handler: ProbeHandler, container: Container): Derived | strin
       return { check: { kind: 'grpc', host: '', port, service }, headers: [] }
     }
     case 'exec': {
-      const command = handler.command.map((word) => expand(word, container.env))
+      const env = container.env()
+      const command = handler.command.map((word) => expand(word, env))
       return { check: { kind: 'exec', command }, headers: [] }
     }
     case 'none':
