@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { checkServerPair } from '../../certs/check.ts'
+import { certs } from '../../src/cli/certs.ts'
+
+async function run(...args: string[]) {
+  const out = new PassThrough()
+  const terminal = { stdin: new PassThrough(), stdout: out, stderr: out, color: false }
+  return { code: await certs.run(args, terminal), out: String(out.read() ?? '') }
+}
+
+function folder(t: TestContext) {
+  const dir = mkdtempSync(join(tmpdir(), 'sidecar-first-issue-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  return { dir, text: (name: string) => readFileSync(join(dir, name), 'utf8'), path: (name: string) => join(dir, name) }
+}
+
+test('issue writes a CA and a leaf that it covers; keys are for their owner alone', async (t) => {
+  const { dir, text, path } = folder(t)
+  const { code, out } = await run(
+    'issue',
+    '--dir',
+    dir,
+    '--service',
+    'hook',
+    '--namespace',
+    'here',
+    '--dns-name',
+    'localhost',
+  )
+  assert.equal(code, 0, out)
+  for (const name of ['ca.key', 'tls.key']) assert.equal(statSync(path(name)).mode & 0o777, 0o600)
+  const names = ['hook.here.svc', 'localhost']
+  const pair = {
+    certificate: text('tls.crt'),
+    key: text('tls.key'),
+    names,
+    authorities: text('ca.crt'),
+    at: new Date(),
+  }
+  assert.deepEqual(checkServerPair(pair), [])
+})
+
+test('a second issue keeps the CA, a damaged CA is replaced only when told to', async (t) => {
+  const { dir, text, path } = folder(t)
+  await run('issue', '--dir', dir)
+  const [ca, leaf] = [text('ca.crt'), text('tls.crt')]
+  assert.equal((await run('issue', '--dir', dir)).code, 0)
+  assert.equal(text('ca.crt'), ca)
+  assert.notEqual(text('tls.crt'), leaf)
+  truncateSync(path('ca.key'), 100)
+  const refused = await run('issue', '--dir', dir)
+  assert.equal(refused.code, 1)
+  assert.match(refused.out, /can't sign: .*--force replaces it/)
+  assert.equal(text('ca.crt'), ca)
+  assert.equal((await run('issue', '--dir', dir, '--force')).code, 0)
+  assert.notEqual(text('ca.crt'), ca)
+})
+
+test('lifetimes that would never settle are refused', async () => {
+  for (const flags of [
+    ['--leaf-life', '100d'],
+    ['--settle', '11d'],
+    ['--ca-life', '1y'],
+    ['--leaf-life', '0d'],
+  ]) {
+    await assert.rejects(
+      run('issue', '--dir', '/nowhere', ...flags),
+      (error: Error) => error.constructor.name === 'UsageError',
+    )
+  }
+  await assert.rejects(run('renew'), /run, once, status, rotate or issue, not "renew"/)
+})
