@@ -59,11 +59,11 @@ export async function statusOf({
     }
   }
 
-  const lines = [`Phase: ${phase}`, '', ...timeline(lives, now), '', 'Trusted by']
+  const lines = [`Phase: ${phase}`, '', ...timeline(lives, now), '', '│ now  ▒ due to be replaced', '', 'Trusted by']
   const lacking = lackingTrust(shown)
   for (const { name, webhooks } of shown.configurations) {
     const counts = webhooks.map((ids) => ids.length)
-    lines.push(`  ${name}: ${Math.min(...counts)} CAs${lacking.includes(name) ? ', not those that it should' : ''}`)
+    lines.push(`  ${name}: ${count(Math.min(...counts))}${lacking.includes(name) ? ', not those that it should' : ''}`)
     if (lacking.includes(name)) problems.push(`the caBundle of ${name} differs from what it should be`)
   }
   if (configurations.length === 0) problems.push('there is no webhook configuration')
@@ -85,6 +85,8 @@ export async function statusOf({
   if (endpoints.length === 0) problems.push('the Service has no ready endpoint')
   return { phase, lines, problems }
 }
+
+const count = (authorities: number) => `${authorities} CA${authorities === 1 ? '' : 's'}`
 
 /** A renewal is a matter of minutes; an hour later somebody should look. */
 const OVERDUE = 3_600_000
