@@ -131,6 +131,7 @@ export function issued(
   const asked = secret.annotations[ROTATE]
   const answered = asked === 'leaf' || from === 'next' ? { annotations: { [ROTATE]: null } } : {}
   const retired = from === 'next' ? (data[RETIRED] ?? '') + (data[`${CURRENT}.crt`] ?? '') : (data[RETIRED] ?? '')
+  const leaves = (data[REPLACED] ?? '') + (data[`${LEAF}.crt`] ?? '')
   const promoted = {
     [RETIRED]: bundle(certificatesOf(retired)),
     // The old CA's key goes now: nothing may be signed with it any more.
@@ -143,7 +144,7 @@ export function issued(
     data: {
       [`${LEAF}.crt`]: pair.certificate,
       [`${LEAF}.key`]: pair.key,
-      [REPLACED]: lastLeaves(secret, certificatesOf(retired + (data[`${CURRENT}.crt`] ?? ''))),
+      [REPLACED]: lastLeaves(leaves, certificatesOf(retired + (data[`${CURRENT}.crt`] ?? ''))),
       ...(from === 'next' && promoted),
     },
     ...answered,
@@ -154,7 +155,9 @@ export function issued(
 export function dropped(ids: readonly string[], secret: StoredSecret): Changes {
   const kept = certificatesOf(secret.data[RETIRED] ?? '').filter(({ fingerprint256 }) => !ids.includes(fingerprint256))
   const current = certificatesOf(secret.data[`${CURRENT}.crt`] ?? '')
-  return { data: { [RETIRED]: bundle(kept), [REPLACED]: lastLeaves(secret, [...kept, ...current]) } }
+  return {
+    data: { [RETIRED]: bundle(kept), [REPLACED]: lastLeaves(secret.data[REPLACED] ?? '', [...kept, ...current]) },
+  }
 }
 
 /** The signing pair in a slot of the Secret. */
@@ -168,9 +171,9 @@ const certificatesOf = (pem: string) => splitBundle(pem).flatMap((one) => readCe
 const bundle = (certificates: readonly X509Certificate[]): string | null =>
   [...new Set(certificates.map((certificate) => certificate.toString()))].join('') || null
 
-/** Of all leaves that the Secret knows, the longest-lived one of each of these CAs. */
-function lastLeaves({ data }: StoredSecret, authorities: readonly X509Certificate[]): string | null {
-  const leaves = certificatesOf((data[REPLACED] ?? '') + (data[`${LEAF}.crt`] ?? ''))
+/** Of these leaves (PEM), the longest-lived one of each of these CAs. */
+function lastLeaves(pem: string, authorities: readonly X509Certificate[]): string | null {
+  const leaves = certificatesOf(pem)
   return bundle(authorities.flatMap((authority) => lastLeaf(authority, leaves) ?? []))
 }
 
