@@ -66,12 +66,13 @@ export async function keepCertificates(keeping: Keeping): Promise<void> {
         const phase = phaseOf(seen.shown)
         observer.looked(seen.shown, phase, seen.problems)
         const step = next(seen.shown, keeping.lifetimes)
-        failures = 0
         if (step.do === 'wait') {
+          failures = 0
           if (done?.(phase)) return
           pause = Math.min(step.until - seen.shown.now, phase === 'steady' ? 30 * SECOND : 5 * SECOND)
         } else if (leads()) {
           await take(step, seen, keeping)
+          failures = 0
           observer.took(step)
           await tell(step, seen, keeping)
           continue
