@@ -54,7 +54,7 @@ async function main([name, ...args]: readonly string[]): Promise<ExitCode> {
   }
   const found = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (found === undefined) {
-    const { nearest } = await import('./cli/nearest.ts')
+    const { nearest } = await import('./nearest.ts')
     const { quote } = await import('./admission/quote.ts')
     const near = nearest(name, Object.keys(commands))
     const hint = near === undefined ? '' : `; did you mean ${near}?`

@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util'
-import { readConfiguration } from '../configuration/read.ts'
+import { type Remark, readConfiguration } from '../configuration/read.ts'
 import { version } from '../version.ts'
 import { installModes, webhookConfigurations, webhookYaml } from '../webhooks/configurations.ts'
 import { type Command, UsageError } from './command.ts'
 import { readInputs } from './files.ts'
 
-const help = `Checks a configuration file: every problem with its line and column.
+const help = `Checks a configuration file: every problem with its line and column, and what rules take from each other.
 
 Usage: sidecar-first config [flags] FILE        - is standard input
 
@@ -47,11 +47,11 @@ export const config: Command = {
 
     const read = readConfiguration(file.text, version)
     if (!read.ok) {
-      const lines = read.problems.map(({ line, column, message }) => `${file.name}:${line}:${column}: ${message}\n`)
-      terminal.stderr.write(lines.join(''))
+      terminal.stderr.write(read.problems.map((problem) => remark(file.name, problem)).join(''))
       return 1
     }
-    const { configuration } = read
+    const { configuration, notices } = read
+    for (const notice of notices) terminal.stderr.write(remark(file.name, notice))
     const endpoint = { service: 'sidecar-first', port: 443 }
     const made = webhookConfigurations(configuration, file.text, { mode, namespace, endpoint })
     for (const notice of made.notices) terminal.stderr.write(`${file.name}: ${notice}\n`)
@@ -61,3 +61,5 @@ export const config: Command = {
     return 0
   },
 }
+
+const remark = (file: string, { line, column, message }: Remark) => `${file}:${line}:${column}: ${message}\n`

@@ -15,6 +15,13 @@ test('config says that a file is sound, or each problem with its line and column
   assert.match(bad.stderr, /^standard input:3:1: there is no key "mod".*\nstandard input:4:\d+: invalid: .*\n$/)
 })
 
+test('config counts the rules, and says what they take from each other', async () => {
+  const rules = 'rules:\n- {name: a, match: {preset: istio}}\n- {name: b, match: {container: istio-proxy}, tier: 1}\n'
+  const { code, stdout, stderr } = await check(sound + rules)
+  assert.deepEqual([code, stdout], [0, 'standard input: no problem, 2 rules\n'])
+  assert.match(stderr, /^standard input:5:3: the rule b never matches: .*\n$/)
+})
+
 test('config --webhooks prints the webhook configurations that go with the file, and its example works', async () => {
   const { code, stdout, stderr } = await check(sound, '--webhooks', '--mode', 'cluster-wide', '--namespace', 'mesh')
   assert.deepEqual([code, stderr], [0, ''])

@@ -17,6 +17,7 @@ test('a file that says nothing gives the standard', () => {
     assert.deepEqual(readConfiguration(head + rest, '1.2.3'), {
       ok: true,
       configuration: defaultConfiguration('1.2.3'),
+      notices: [],
     })
   }
 })
@@ -55,6 +56,7 @@ annotations: {checks: [probe, http]}
       },
       annotations: { checks: new Set(['probe', 'http']) },
     },
+    notices: [],
   })
   for (const version of ['"1.36"', 'v1.36.3', '1.36+', 'v1.36.3-gke.1']) {
     const read = readConfiguration(`${head}kubernetesVersion: ${version}\n`, '1.2.3')
