@@ -51,14 +51,17 @@ export async function create(...objects: readonly KubernetesObject[]): Promise<A
   return answer
 }
 
-/** A namespace with these labels, whose default service account is there, so that pods can be created. */
-export async function createNamespace(name: string, labels: Record<string, string> = {}): Promise<string> {
+/**
+ * A namespace with these labels, whose default service account is there, so that pods can be created. What an earlier
+ * run has left under that name goes first.
+ */
+export async function createNamespace(name: string, labels: Record<string, string> = {}): Promise<void> {
+  await kubectl('delete', 'namespace', name, '--ignore-not-found')
   await create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })
   await until(`service account of ${name}`, async () => {
     const { code } = await tryKubectl(['get', 'serviceaccount', 'default', '-n', name])
     return code === 0 ? true : undefined
   })
-  return name
 }
 
 /** Deletes namespaces with all that's in them; doesn't wait for their end. */

@@ -41,10 +41,14 @@ export async function startWebhook(
     server.kill()
     await once(server, 'exit')
   }
+  const configuration = `zz-sidecar-first-${name}`
+  const removeConfiguration = () =>
+    kubectl('delete', 'mutatingwebhookconfiguration', configuration, '--ignore-not-found')
+  await removeConfiguration() // an interrupted run leaves it
   await create({
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'MutatingWebhookConfiguration',
-    metadata: { name: `zz-sidecar-first-${name}` },
+    metadata: { name: configuration },
     webhooks: [
       {
         name: 'mutate.sidecar-first.dev',
@@ -63,7 +67,7 @@ export async function startWebhook(
   return {
     stopServer,
     async remove() {
-      await kubectl('delete', 'mutatingwebhookconfiguration', '--ignore-not-found', `zz-sidecar-first-${name}`)
+      await removeConfiguration()
       await stopServer()
       await rm(folder, { recursive: true })
     },
