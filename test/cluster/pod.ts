@@ -66,10 +66,17 @@ export type LivePod = {
     initContainers?: LiveContainer[]
     volumes?: { name: string; emptyDir?: object; projected?: object }[]
   }
-  status: { phase: string; qosClass?: string; containerStatuses?: ContainerStatus[] }
+  status: {
+    phase: string
+    qosClass?: string
+    containerStatuses?: ContainerStatus[]
+    initContainerStatuses?: ContainerStatus[]
+  }
 }
 type LiveContainer = {
   name: string
+  restartPolicy?: string
+  startupProbe?: { periodSeconds?: number; failureThreshold?: number }
   lifecycle?: { postStart?: object }
   volumeMounts?: { name: string; mountPath: string }[]
 }
@@ -96,13 +103,14 @@ export async function getPod(namespace: string, name: string): Promise<LivePod> 
   return found
 }
 
-export const statusOf = (live: LivePod, container: string): ContainerStatus | undefined =>
-  live.status.containerStatuses?.find((status) => status.name === container)
+/** The status of a container, of either list. */
+export const statusOf = ({ status }: LivePod, container: string): ContainerStatus | undefined =>
+  [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])].find(({ name }) => name === container)
 
 /** A line of a container's log and when the container wrote it, in ms since 1970. */
 export type Line = { container: string; at: number; text: string }
 
-/** All that a pod's regular containers have written, each container's lines in order. */
+/** All that a pod's containers have written, each container's lines in order. */
 export async function getLog(namespace: string, name: string): Promise<Line[]> {
   const text = await kubectl('logs', name, '-n', namespace, '--all-containers', '--prefix', '--timestamps')
   return [...text.matchAll(/^\[pod\/[^/]+\/(\S+)\] (\S+) (.*)$/gm)].map(([, container = '', at = '', line = '']) => ({

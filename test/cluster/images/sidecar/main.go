@@ -3,6 +3,7 @@
 //
 //	entrypoint            serves, as the environment says:
 //	  READY_AFTER=3s        ready that long after its start (default: at once); NEVER_READY=1: never
+//	  READY_WHEN=/file      and not before that file exists
 //	  EXIT_AFTER=5s         ends then, with code 1
 //	  HTTP, HTTPS           addresses; /ready, /slow, /redirect, /redirect-loop, /elsewhere, /header (X-Probe: yes), /host
 //	  TCP                   an address that listens once it is ready; UNIX the same for a socket's path
@@ -69,7 +70,10 @@ func serve() {
 		}
 	}
 	if os.Getenv("NEVER_READY") == "" {
-		time.AfterFunc(duration("READY_AFTER", 0), becomeReady)
+		time.AfterFunc(duration("READY_AFTER", 0), func() {
+			awaitFile(os.Getenv("READY_WHEN"))
+			becomeReady()
+		})
 	}
 	var end <-chan time.Time
 	if after := duration("EXIT_AFTER", 0); after > 0 {
@@ -94,6 +98,15 @@ func becomeReady() {
 	}
 	if path := os.Getenv("FILE"); path != "" {
 		must(os.WriteFile(path, nil, 0o644))
+	}
+}
+
+func awaitFile(path string) {
+	for path != "" {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

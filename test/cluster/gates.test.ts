@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { create, createNamespace, deleteNamespaces, until } from './cluster.ts'
+import { app, getPod, type LivePod, logOf, pod, sidecar, statusOf } from './pod.ts'
+import { startWebhook, type Webhook } from './webhook.ts'
+
+const policies = ['Always', 'OnFailure', 'Never'] as const
+const gates = ['hook', 'native'] as const
+
+describe('both gates side by side', () => {
+  const namespace = 'gates'
+  let webhook: Webhook | undefined
+  before(async () => {
+    webhook = await startWebhook('gates')
+    await createNamespace(namespace, { test: 'gates' })
+    await create(
+      ...gates.flatMap((gate) => {
+        const annotations = {
+          'sidecar-first.dev/sidecars': 'sidecar',
+          'sidecar-first.dev/gate': gate,
+          'sidecar-first.dev/timeout': '2s',
+        }
+        return [
+          ...policies.map((restartPolicy) =>
+            pod(namespace, `${gate}-${restartPolicy.toLowerCase()}`, [app(), never], {
+              annotations,
+              spec: { restartPolicy },
+            }),
+          ),
+          pod(namespace, `${gate}-absent`, [app(), absent], { annotations }),
+        ]
+      }),
+    )
+  })
+  after(async () => {
+    await deleteNamespaces(namespace)
+    await webhook?.remove()
+  })
+
+  for (const policy of policies) {
+    it(`native, restartPolicy ${policy}: a sidecar that isn't ready is tried again and again, and the app stays down`, async () => {
+      const live = await eventually(`native-${policy.toLowerCase()}`, (found) => restarts(found) >= 2)
+      assert.match(statusOf(live, 'sidecar')?.lastState.terminated?.message ?? '', /sidecar.*503/s)
+      assertDown(live)
+    })
+  }
+
+  it('hook: the app starts after its sidecar was given up, which is restarted', async () => {
+    await logOf(namespace, 'hook-always')
+    await eventually('hook-always', (found) => restarts(found) >= 1)
+  })
+
+  // The test sidecar ends with 0 when it is told to end, as most programs do: that is no failure to the kubelet.
+  for (const policy of ['OnFailure', 'Never'] as const) {
+    it(`hook, restartPolicy ${policy}: the app starts after its sidecar was given up, which stays down`, async () => {
+      await logOf(namespace, `hook-${policy.toLowerCase()}`)
+      await eventually('hook-always', (found) => restarts(found) >= 1) // these would have been, too
+      const status = statusOf(await getPod(namespace, `hook-${policy.toLowerCase()}`), 'sidecar')
+      assert.match(status?.state.terminated?.message ?? '', /sidecar.*503/s)
+      assert.deepEqual([status?.restartCount, status?.state.terminated?.exitCode], [0, 0])
+    })
+  }
+
+  it("native: the app stays down while the sidecar's image can't be had", async () => {
+    assertDown(await eventually('native-absent', withoutImage))
+  })
+
+  it("hook: the app starts though the sidecar's image can't be had", async () => {
+    const live = await eventually('hook-absent', (found) => statusOf(found, 'app')?.state.running !== undefined)
+    assert.ok(withoutImage(live))
+  })
+
+  const eventually = (name: string, holds: (live: LivePod) => boolean) =>
+    until(`pod ${name}`, async () => {
+      const live = await getPod(namespace, name)
+      return holds(live) ? live : undefined
+    })
+})
+
+const never = sidecar(
+  'sidecar',
+  { HTTP: ':15021', NEVER_READY: '1' },
+  { readinessProbe: { httpGet: { path: '/ready', port: 15_021 } } },
+)
+const absent = { ...never, image: 'docker.io/sidecar-first/test-absent:1' }
+
+const restarts = (live: LivePod) => statusOf(live, 'sidecar')?.restartCount ?? 0
+const withoutImage = (live: LivePod) => statusOf(live, 'sidecar')?.state.waiting?.reason === 'ErrImageNeverPull'
+
+function assertDown(live: LivePod): void {
+  assert.equal(live.status.phase, 'Pending')
+  assert.deepEqual(statusOf(live, 'app')?.state, { waiting: { reason: 'PodInitializing' } })
+}
