@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { create, createNamespace, deleteNamespaces, kubectl, until } from '../cluster.ts'
+import { app, firstLineOf, getPod, logOf, markOf, pod, sidecar, statusOf } from '../pod.ts'
+import { startWebhook, type Webhook } from '../webhook.ts'
+
+const script = join(import.meta.dirname, '../../../scripts/cluster')
+const pods = ['hook', 'hook-startup', 'native', 'native-startup']
+
+// The kubelet keeps no record of hooks: to the next one, a sidecar that runs has started.
+describe('a kubelet restarted in mid-hook', () => {
+  const namespace = 'kubelet-restart'
+  let webhook: Webhook | undefined
+  before(async () => {
+    webhook = await startWebhook('kubelet-restart')
+    await createNamespace(namespace, { test: 'kubelet-restart' })
+    await create(
+      ...pods.map((name) =>
+        pod(namespace, name, [app(), name.endsWith('-startup') ? withStartupProbe : withReadinessProbe], {
+          annotations: {
+            'sidecar-first.dev/sidecars': 'sidecar',
+            'sidecar-first.dev/gate': name.replace('-startup', ''),
+            'sidecar-first.dev/timeout': '10m',
+          },
+          spec: { initContainers: [theSwitch], volumes: [{ name: 'shared', emptyDir: {} }] },
+        }),
+      ),
+    )
+    await until('all sidecars to be in their hooks', async () => ((await hooked()).length === 4 ? true : undefined))
+    assert.deepEqual(await runningApps(), [])
+    await promisify(execFile)(script, ['restart', 'kubelet'])
+  })
+  after(async () => {
+    // A hook that still runs would hold its pod for minutes.
+    for (const name of pods) await makeReady(name).catch(() => {})
+    await deleteNamespaces(namespace)
+    await webhook?.remove()
+  })
+
+  for (const name of ['hook', 'hook-startup', 'native']) {
+    it(`${name}: the app starts, ready or not`, async () => {
+      const log = await logOf(namespace, name)
+      assert.throws(() => markOf(log, 'sidecar', 'ready'))
+      assert.equal(statusOf(await getPod(namespace, name), 'sidecar')?.restartCount, 0)
+    })
+  }
+
+  it('native-startup: the app still waits, and starts when the sidecar is ready', async () => {
+    assert.deepEqual(statusOf(await getPod(namespace, 'native-startup'), 'app')?.state, {
+      waiting: { reason: 'PodInitializing' },
+    })
+    await makeReady('native-startup')
+    const log = await logOf(namespace, 'native-startup')
+    assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
+  })
+
+  // While the first hook runs, the kubelet reports no status; its event of the start comes right before the hook.
+  const hooked = async () => {
+    const selector = '--field-selector=reason=Started'
+    const { items } = JSON.parse(await kubectl('get', 'events', '-n', namespace, '-o', 'json', selector)) as {
+      items: { involvedObject: { fieldPath: string } }[]
+    }
+    return items.filter(({ involvedObject }) => /\{sidecar\}$/.test(involvedObject.fieldPath))
+  }
+  const runningApps = async () => {
+    const live = await Promise.all(pods.map((name) => getPod(namespace, name)))
+    return live.filter((each) => statusOf(each, 'app')?.state.running).map(({ metadata }) => metadata.name)
+  }
+  const makeReady = (name: string) =>
+    kubectl('exec', '-n', namespace, name, '-c', 'switch', '--', 'touch', '/shared/ready')
+})
+
+const ready = { httpGet: { path: '/ready', port: 15_021 } }
+const shared = { volumeMounts: [{ name: 'shared', mountPath: '/shared' }] }
+const theSwitch = { ...app('exec sleep 3600'), name: 'switch', restartPolicy: 'Always', ...shared }
+const env = { HTTP: ':15021', READY_WHEN: '/shared/ready' }
+const withReadinessProbe = sidecar('sidecar', env, { readinessProbe: ready, ...shared })
+const withStartupProbe = sidecar('sidecar', env, { startupProbe: { ...ready, failureThreshold: 60 }, ...shared })
