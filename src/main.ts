@@ -21,6 +21,10 @@ const commands: Readonly<Record<string, { readonly summary: string; readonly loa
     summary: 'print the patched manifests',
     load: () => import('./cli/inject.ts').then(({ inject }) => inject),
   },
+  certs: {
+    summary: "keep the webhook's certificate and caBundle valid",
+    load: () => import('./cli/certs.ts').then(({ certs }) => certs),
+  },
   config: {
     summary: 'check a configuration, print its webhook configurations',
     load: () => import('./cli/config.ts').then(({ config }) => config),
