@@ -17,17 +17,17 @@ const most = 1000
  * lines are compared within each alone; comparing the texts as a whole takes half a minute for 500 pods in a list.
  */
 export function changesOf(text: string, start: number, end: number, edits: readonly Edit[]): Change[] {
-  const changes: Change[] = []
+  const parts: Change[][] = []
   const keep = (from: number, to: number) =>
-    changes.push(...linesOf(text.slice(from, to)).map((line) => ({ mark: ' ', line }) as const))
+    parts.push(linesOf(text.slice(from, to)).map((line) => ({ mark: ' ', line })))
   let at = start
   for (const region of regions(text, start, edits)) {
     keep(at, region.start)
-    changes.push(...compare(linesOf(text.slice(region.start, region.end)), linesOf(region.text)))
+    parts.push(compare(linesOf(text.slice(region.start, region.end)), linesOf(region.text)))
     at = region.end
   }
   keep(at, end)
-  return changes
+  return parts.flat()
 }
 
 /** Edits widened to whole lines; those that then meet are one. */

@@ -1,11 +1,12 @@
 import type { Configuration } from '../admission/configuration.ts'
 import { formatJson } from './json.ts'
-import { type Preview, preview, previewResult, problemLine } from './preview.ts'
+import { readJson, readYaml } from './manifests.ts'
+import { type Preview, previewManifests, previewResult, problemLine } from './preview.ts'
 import { writeManifests } from './write.ts'
 
 /** What the server sends. */
 export interface Answer {
-  readonly status: 200 | 400 | 406 | 415 | 422
+  readonly status: 200 | 400 | 406 | 413 | 415 | 422
   readonly contentType: string
   readonly body: string
 }
@@ -23,6 +24,9 @@ const taken: ReadonlySet<string> = new Set([
   'application/x-www-form-urlencoded',
 ])
 
+/** The YAML that makes most work (directives, flow lists, thousands of tiny pods) takes up to 2 s at this size, and nobody else is answered meanwhile. */
+const mostYaml = 512 * 1024
+
 /**
  * Answers `POST /preview`: a body (JSON or YAML, whatever its content type says of the two) to what is sent. `contentType` and
  * `accept` are the request's headers. Never throws.
@@ -39,7 +43,14 @@ export function answerPreview(
   }
   const wanted = negotiate(accept)
   if (wanted === undefined) return failure(406, `the answer can be ${json}, ${jsonPatch} or ${yaml}`)
-  const previewed = preview(body, configuration)
+  const manifests = readJson(body) ?? (body.length > mostYaml ? undefined : readYaml(body))
+  if (manifests === undefined) {
+    return failure(
+      413,
+      `the body is no JSON, and YAML can be ${mostYaml} characters long; send less at a time, or JSON`,
+    )
+  }
+  const previewed = previewManifests(manifests, configuration)
   if (!previewed.ok) {
     return failure(400, 'the manifests can not be read', previewed.problems.map(problemLine))
   }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap, type YAMLSeq } from 'yaml'
 import type { Json } from '../admission/operation.ts'
 import { writeYaml } from './dialect.ts'
-import { isObject, type JsonObject } from './json.ts'
+import { formatJson, isObject, type JsonObject } from './json.ts'
 
 /** Text from `start` to `end` (offsets) is to be replaced. */
 export interface Edit {
@@ -86,7 +86,12 @@ interface Chunk {
   readonly start: number
   readonly end: number
   readonly tail: string
+  /** Of its dash. */
+  readonly column: number
 }
+
+/** Items by name that leave one list of an object, and may turn up in another: containers that become init containers. */
+type Leaving = ReadonlyMap<unknown, Chunk>
 
 class Editor {
   readonly #text: string
@@ -103,6 +108,7 @@ class Editor {
     const first = map.items[0] as Pair | undefined
     if (first === undefined) throw new Exotic('an empty object')
     const column = this.#keyColumn(first)
+    const leaving = this.#leaving(map, now, target)
     for (const pair of map.items as Pair[]) {
       if (!isScalar(pair.key)) throw new Exotic('a key that is no text')
       const key = String(pair.key.value)
@@ -111,27 +117,30 @@ class Editor {
       const [was, wanted] = [now[key], target[key]]
       if (wanted === undefined) edits.push(this.#removal(pair))
       else if (was === undefined) throw new Exotic('a key that is merged away')
-      else if (!isDeepStrictEqual(was, wanted)) edits.push(...this.#value(pair, key, column, was, wanted))
+      else if (!isDeepStrictEqual(was, wanted)) {
+        for (const edit of this.#value(pair, key, column, was, wanted, leaving)) edits.push(edit)
+      }
     }
     if (Object.keys(now).some((key) => !own.has(key) && !Object.hasOwn(target, key))) throw new Exotic('merged keys')
     const added = Object.entries(target).filter(([key, value]) => !own.has(key) && !isDeepStrictEqual(now[key], value))
     if (added.length > 0) {
       const end = this.#lineEnd(this.#contentEnd(map))
-      edits.push({ start: end, end, text: this.#write(Object.fromEntries(added), column) })
+      const text = added.map(([key, value]) => this.#entry(key, value, column, leaving)).join('')
+      edits.push({ start: end, end, text })
     }
     return edits
   }
 
-  #value(pair: Pair, key: string, column: number, now: Json, target: Json): Edit[] {
+  #value(pair: Pair, key: string, column: number, now: Json, target: Json, leaving: Leaving): Edit[] {
     const { value } = pair
     if (isMap(value) && !value.flow && isObject(now) && isObject(target) && Object.keys(target).length > 0) {
       return this.map(value, now, target)
     }
     if (isSeq(value) && !value.flow && Array.isArray(now) && Array.isArray(target) && target.length > 0) {
-      return this.#list(value, now, target)
+      return this.#list(value, now, target, leaving)
     }
     const start = rangeOf(pair.key)[0]
-    const text = this.#write(Object.fromEntries([[key, target]]), column).slice(column)
+    const text = this.#entry(key, target, column, leaving).slice(column)
     return [{ start, end: this.#lineEnd(this.#pairEnd(pair)), text }]
   }
 
@@ -142,26 +151,63 @@ class Editor {
     return { start, end: this.#lineEnd(this.#pairEnd(pair)), text: '' }
   }
 
-  #list(list: YAMLSeq, now: readonly Json[], target: readonly Json[]): Edit[] {
+  /** A key with its value, written anew but for items that come from another list. */
+  #entry(key: string, value: Json, column: number, leaving: Leaving): string {
+    const arrives = Array.isArray(value) && value.some((item) => leaving.has(nameOf(item)))
+    if (!arrives) return this.#write(Object.fromEntries([[key, value]]), column)
+    const { indent, indentSeq, eol } = this.#form
+    const head = this.#write(Object.fromEntries([[key, null]]), column).replace(/ null\r?\n$/, eol)
+    const inner = column + (indentSeq ? indent : 0)
+    return head + value.map((item: Json) => this.#arrival(item, inner, leaving)).join('')
+  }
+
+  /** An item that is new in its list: as it stood in another one, if it did, with only its indentation changed. */
+  #arrival(item: Json, column: number, leaving: Leaving): string {
+    const chunk = leaving.get(nameOf(item))
+    return chunk === undefined
+      ? this.#write([item], column)
+      : indented(this.#changed(chunk, item), column - chunk.column)
+  }
+
+  #leaving(map: YAMLMap, now: JsonObject, target: JsonObject): Leaving {
+    const leaving = new Map<unknown, Chunk>()
+    for (const { key, value } of map.items as Pair[]) {
+      const name = isScalar(key) ? String(key.value) : ''
+      const [was, wanted] = [now[name], target[name]]
+      if (!isSeq(value) || value.flow || !Array.isArray(was) || !Array.isArray(wanted)) continue
+      const staying = new Set(wanted.map(nameOf))
+      const gone = (item: Json) => nameOf(item) !== undefined && !staying.has(nameOf(item))
+      if (!was.some(gone)) continue
+      for (const chunk of this.#chunks(value, was).chunks) {
+        if (gone(chunk.value)) leaving.set(nameOf(chunk.value), chunk)
+      }
+    }
+    return leaving
+  }
+
+  #list(list: YAMLSeq, now: readonly Json[], target: readonly Json[], leaving: Leaving): Edit[] {
     const { chunks, gaps, column } = this.#chunks(list, now)
     const first = chunks[0]
     const last = chunks.at(-1)
     if (first === undefined || last === undefined) throw new Exotic('an empty list')
     const found = match(chunks, target)
     if (target.length === chunks.length && found.every((chunk, index) => chunk === chunks[index])) {
-      return chunks.flatMap((chunk, index) => this.#item(chunk, target[index] ?? null, column))
+      return chunks.flatMap((chunk, index) => this.#item(chunk, target[index] ?? null))
     }
     const text = target.map((wanted, index) => {
       const gap = index < target.length - 1 ? (gaps[index] ?? '') : ''
       const chunk = found[index]
-      if (chunk === undefined) return this.#write([wanted], column) + gap
-      const { head, start, end, tail } = chunk
-      return head + applyEdits(this.#text, this.#item(chunk, wanted, column), start, end) + tail + gap
+      return (chunk === undefined ? this.#arrival(wanted, column, leaving) : this.#changed(chunk, wanted)) + gap
     })
     return [{ start: first.start - first.head.length, end: last.end + last.tail.length, text: text.join('') }]
   }
 
-  #item({ node, value, start, end }: Chunk, target: Json, column: number): Edit[] {
+  #changed(chunk: Chunk, target: Json): string {
+    const { head, start, end, tail } = chunk
+    return head + applyEdits(this.#text, this.#item(chunk, target), start, end) + tail
+  }
+
+  #item({ node, value, start, end, column }: Chunk, target: Json): Edit[] {
     if (isDeepStrictEqual(value, target)) return []
     if (isMap(node) && !node.flow && isObject(value) && isObject(target)) return this.map(node, value, target)
     return [{ start, end, text: this.#write([target], column) }]
@@ -188,7 +234,7 @@ class Editor {
       const head = free === undefined ? this.#commentsAbove(start) : this.#text.slice(free, start)
       const blank = free === undefined ? '' : blankLines(head)
       if (free !== undefined) gaps.push(blank)
-      chunks.push({ value: now[index] ?? null, node, start, end, head: head.slice(blank.length), tail })
+      chunks.push({ value: now[index] ?? null, node, start, end, head: head.slice(blank.length), tail, column })
     }
     return { chunks, gaps, column }
   }
@@ -255,30 +301,47 @@ class Editor {
   }
 }
 
+/** Lines moved by some columns: all of an item are at least as deep as its dash. */
+function indented(lines: string, by: number): string {
+  return by < 0 ? lines.replace(new RegExp(`^ {1,${-by}}`, 'gm'), '') : lines.replace(/^(?=.*\S)/gm, ' '.repeat(by))
+}
+
 /** The empty lines that a text begins with. */
 function blankLines(text: string): string {
   const blank = text.slice(0, text.length - text.trimStart().length)
   return blank.slice(0, blank.lastIndexOf('\n') + 1)
 }
 
-/** For each wanted item the one that becomes it: an equal one, or else one of its name, or else the nameless in its place. */
+/**
+ * For each wanted item the one that becomes it: an equal one, or else one of its name, or else the nameless in its place. Looked up,
+ * not compared: lists can be long.
+ */
 function match(chunks: readonly Chunk[], target: readonly Json[]): (Chunk | undefined)[] {
   const free = new Set(chunks)
-  const take = (candidates: Iterable<Chunk | undefined>, fits: (value: Json) => boolean): Chunk | undefined => {
-    for (const chunk of candidates) {
-      if (chunk === undefined || !free.has(chunk) || !fits(chunk.value)) continue
-      free.delete(chunk)
-      return chunk
-    }
-    return undefined
+  const take = (chunk: Chunk | undefined) => (chunk !== undefined && free.delete(chunk) ? chunk : undefined)
+  const takeFirst = (queue: Chunk[] | undefined) => {
+    let chunk = queue?.pop()
+    while (chunk !== undefined && !free.has(chunk)) chunk = queue?.pop()
+    return take(chunk)
   }
-  const equal = target.map((wanted, index) => {
-    const same = (value: Json) => isDeepStrictEqual(value, wanted)
-    return take([chunks[index]], same) ?? take(free, same)
+  const queues = chunks.toReversed()
+  const textOf = new Map(chunks.map((chunk) => [chunk, formatJson(chunk.value)]))
+  const byText = Map.groupBy(queues, (chunk) => textOf.get(chunk) ?? '')
+  const byName = Map.groupBy(queues, ({ value }) => nameOf(value))
+
+  const texts = target.map((wanted) => formatJson(wanted))
+  const inPlace = texts.map((text, index) => {
+    const chunk = chunks[index]
+    return chunk !== undefined && textOf.get(chunk) === text ? take(chunk) : undefined
   })
+  const equal = inPlace.map((chunk, index) => chunk ?? takeFirst(byText.get(texts[index] ?? '')))
   return target.map((wanted, index) => {
     if (equal[index] !== undefined || !isObject(wanted)) return equal[index]
-    if (!('name' in wanted)) return take([chunks[index]], (value) => isObject(value) && !('name' in value))
-    return take(free, (value) => isObject(value) && value.name === wanted.name)
+    const name = nameOf(wanted)
+    if (name !== undefined) return takeFirst(byName.get(name))
+    const chunk = chunks[index]
+    return isObject(chunk?.value) && nameOf(chunk.value) === undefined ? take(chunk) : undefined
   })
 }
+
+const nameOf = (value: Json): Json | undefined => (isObject(value) ? value.name : undefined)

@@ -24,11 +24,22 @@ export type Previewed =
 
 /** What would happen to the objects of a text (JSON or YAML), in order. Nothing is said of any where one can't be read. */
 export function preview(text: string, configuration: Configuration): Previewed {
-  const manifests = readManifests(text)
-  if (!manifests.ok) return manifests
+  return previewManifests(readManifests(text), configuration)
+}
+
+/** The same of manifests that have been read. */
+export function previewManifests(manifests: Manifests, configuration: Configuration): Previewed {
+  if (!manifests.ok) return failed(manifests.problems)
   const found = objectsOf(manifests)
-  if (!found.ok) return found
+  if (!found.ok) return failed(found.problems)
   return { ok: true, manifests, previews: found.objects.map((object) => previewObject(object, configuration)) }
+}
+
+/** What a person reads; hostile text has one in every few bytes. */
+const mostProblems = 100
+
+function failed(problems: readonly Problem[]): Previewed {
+  return { ok: false, problems: problems.slice(0, mostProblems) }
 }
 
 function previewObject(object: ManifestObject, configuration: Configuration): Preview {
@@ -37,7 +48,7 @@ function previewObject(object: ManifestObject, configuration: Configuration): Pr
     const decision: Decision = { verdict: 'skipped', reasons: [`a ${object.kind} has no pod template`], warnings: [] }
     return { object, decision, patch: [], patched: object.value }
   }
-  const decision = decide(template.pod, configuration, { job: template.job })
+  const decision = decide(template.pod, configuration, template.surroundings)
   switch (decision.verdict) {
     case 'skipped':
     case 'unchanged':

@@ -100,3 +100,21 @@ test('what can not be read is a 400 with the places, what can not be sent a 406,
   }
   assert.equal(answer(pod, { type: 'multipart/form-data; boundary=x' }).status, 415)
 })
+
+test('YAML has a limit of its own, JSON has not', () => {
+  const filler = (text: string) => text.replace('metadata:', `metadata: # ${'x'.repeat(512 * 1024)}\n`)
+  const { status, contentType, body } = answer(filler(pod))
+  assert.deepEqual([status, contentType], [413, 'application/json'])
+  assert.match(JSON.parse(body).error, /YAML can be 524288 characters long/)
+  const json = (end: string) => `{"kind":"Pod","metadata":{"name":"${'x'.repeat(512 * 1024)}"}${end}`
+  assert.equal(answer(json('}')).status, 200)
+  assert.equal(answer(json('')).status, 413)
+})
+
+test('however many problems, a hundred are told', () => {
+  for (const text of ['a:\n'.repeat(150_000), 'kind: \n---\n'.repeat(1000), `{${'"a":1,'.repeat(150_000)}"b":2}`]) {
+    const { status, body } = answer(text)
+    assert.equal(status, 400)
+    assert.equal(JSON.parse(body).problems.length, 100)
+  }
+})

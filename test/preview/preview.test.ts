@@ -133,3 +133,22 @@ test('annotations that make no sense refuse the object, and it has no patched fo
   assert.deepEqual([result?.patch, result?.tiers, result && 'patched' in result], [[], [], false])
   assert.equal(other?.verdict, 'patched')
 })
+
+test('what surrounds a pod template says how long its pods may take', () => {
+  const patient = (seconds: number) => ({
+    ...template,
+    metadata: { annotations: { ...template.metadata.annotations, 'sidecar-first.dev/timeout': `${seconds}s` } },
+  })
+  const warnings = (object: object) => results(object)[0]?.warnings.join('\n') ?? ''
+  const deployment = (seconds: number, spec: object = {}) => ({
+    ...{ apiVersion: 'apps/v1', kind: 'Deployment' },
+    spec: { ...spec, template: patient(seconds) },
+  })
+  const job = (spec: object) => ({ kind: 'Job', spec: { ...spec, template: patient(60) } })
+  assert.match(warnings(deployment(60, { progressDeadlineSeconds: 30 })), /after progressDeadlineSeconds \(30s\)/)
+  assert.doesNotMatch(warnings(deployment(600)), /progressDeadlineSeconds/)
+  assert.match(warnings(job({ activeDeadlineSeconds: 30 })), /after activeDeadlineSeconds \(30s\)/)
+  const cron = { kind: 'CronJob', spec: { jobTemplate: job({ activeDeadlineSeconds: 30 }) } }
+  assert.match(warnings(cron), /after activeDeadlineSeconds \(30s\)/)
+  assert.doesNotMatch(warnings({ ...deployment(60, { progressDeadlineSeconds: 30 }), kind: 'Rollout' }), /Deadline/)
+})

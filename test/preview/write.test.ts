@@ -350,6 +350,78 @@ test('whatever the form: the values are those of the patch, and no line is lost'
   )
 })
 
+const native = (index: number, place: number): Operation[] => [
+  { op: 'move', from: `/spec/containers/${index}`, path: `/spec/initContainers/${place}` },
+  { op: 'add', path: `/spec/initContainers/${place}/restartPolicy`, value: 'Always' },
+]
+
+test('a container that becomes an init container keeps its lines and comments, and only its indentation changes', () => {
+  const proxy = (indent: string) =>
+    [
+      '# the proxy',
+      '- image:   "proxy:1"  # odd',
+      '  name: proxy',
+      '  args:',
+      '    - |',
+      '      # no comment',
+      '',
+      '        deeper',
+    ]
+      .map((line) => `${line && indent}${line}\n`)
+      .join('')
+  const containers = `  containers:\n    - name: app\n${proxy('    ')}      # - off: 1\n`
+  const app = '  containers:\n    - name: app\n'
+  const always = '  restartPolicy: Always\n'
+  const text = `kind: Pod\nspec:\n  initContainers:\n  - name: i # init\n${containers}${always}`
+  assert.equal(
+    write(text, native(1, 1)),
+    `kind: Pod\nspec:\n  initContainers:\n  - name: i # init\n${proxy('  ')}    restartPolicy: Always\n    # - off: 1\n${app}${always}`,
+  )
+  for (const empty of ['', '  initContainers: []\n']) {
+    const written = `  initContainers:\n${proxy('    ')}      restartPolicy: Always\n      # - off: 1\n`
+    assert.equal(
+      write(`kind: Pod\nspec:\n${empty}${containers}${always}`, [
+        { op: 'add', path: '/spec/initContainers', value: [] },
+        ...native(1, 0),
+      ]),
+      `kind: Pod\nspec:\n${empty && written}${app}${always}${empty ? '' : written}`,
+    )
+  }
+})
+
+test('whatever the form: a container that changes lists loses no line', () => {
+  fc.assert(
+    fc.property(
+      style,
+      fc.array(container, { minLength: 2, maxLength: 4 }),
+      fc.nat({ max: 1 }),
+      fc.boolean(),
+      (form, all, index, there) => {
+        const inner = ' '.repeat(form.step)
+        const init = `${inner}initContainers:${form.eol}${inner}- name: i${form.eol}${inner}containers:`
+        const text = manifest(form, all, []).replace(`${inner}containers:`, there ? init : '$&')
+        const [now] = values(text)
+        const patch: Operation[] = [
+          ...(there ? [] : [{ op: 'add', path: '/spec/initContainers', value: [] } as const]),
+          ...native(index, there ? 1 : 0),
+        ]
+        const written = write(text, patch)
+        assert.deepEqual(values(written), [applyPatch(now as never, patch)], text)
+        const left = written.split(/\r?\n/).map((line) => line.trim())
+        for (const line of text.split(/\r?\n/).map((each) => each.trim())) {
+          // blank lines between two items stay where two items are left
+          if (line === '') continue
+          const at = left.indexOf(line)
+          assert(at >= 0, `lost: ${line}\n${text}\n=>\n${written}`)
+          left.splice(at, 1)
+        }
+        if (form.eol === '\r\n') assert.doesNotMatch(written, /[^\r]\n/)
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
 test('the patch is applied as fast-json-patch does it', () => {
   fc.assert(
     fc.property(fc.array(container, { minLength: 1, maxLength: 5 }), operations(1), (containers, patch) => {
@@ -422,4 +494,14 @@ test('objects in a list are patched where they stand, and an AdmissionReview giv
     assert.equal(reviewed.previews[0]?.decision.verdict, 'patched')
     assert.deepEqual(values(writeManifests(reviewed)), [reviewed.previews[0]?.patched])
   }
+})
+
+test('a long list of pods alike is written in the time of its length', () => {
+  const pod =
+    '- kind: Pod\n  metadata: {annotations: {sidecar-first.dev/sidecars: b}}\n  spec:\n    containers:\n    - name: a\n    - name: b\n'
+  const previewed = preview(`kind: List\nitems:\n${pod.repeat(2000)}`, defaultConfiguration('0.0.0'))
+  assert(previewed.ok)
+  const written = writeManifests(previewed)
+  assert.deepEqual(values(written), [{ kind: 'List', items: previewed.previews.map(({ patched }) => patched) }])
+  assert.equal(written.match(/^- kind: Pod$/gm)?.length, 2000)
 })
