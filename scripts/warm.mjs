@@ -1,0 +1,28 @@
+// node warm.mjs PROGRAM CACHE: a short life of the server, as it is in a cluster, which leaves what V8 has compiled in a folder. Part of
+// building the image.
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { get } from 'node:https'
+
+const [, , program, cache] = process.argv
+const dir = mkdtempSync('/tmp/pair-')
+spawnSync(process.execPath, [program, 'certs', 'issue', '--dir', dir], { stdio: 'inherit' })
+const pair = ['--cert', `${dir}/tls.crt`, '--key', `${dir}/tls.key`]
+const server = spawn(process.execPath, [program, 'serve', '--port', '0', '--drain', '0s', ...pair], {
+  stdio: ['pipe', 'pipe', 'inherit'],
+  env: { NODE_COMPILE_CACHE: cache },
+})
+let output = ''
+server.stdout.on('data', (text) => {
+  output += text
+  const [, address] = /serves on (https:[^"\s]+)/.exec(output) ?? []
+  if (!address) return
+  output = ''
+  get(`${address}/readyz`, { rejectUnauthorized: false }, (response) => {
+    response.resume().on('end', () => server.kill('SIGTERM'))
+  })
+})
+server.on('exit', (code) => {
+  rmSync(dir, { recursive: true })
+  process.exit(code ?? 1)
+})
