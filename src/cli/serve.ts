@@ -1,14 +1,15 @@
 import { isIP, isIPv6 } from 'node:net'
 import { parseArgs } from 'node:util'
-import { type Configuration, defaultConfiguration } from '../admission/configuration.ts'
+import { defaultConfiguration } from '../admission/configuration.ts'
 import { parseDuration } from '../admission/duration.ts'
 import { quote } from '../admission/quote.ts'
 import { CertificateError, type Sources } from '../server/certificate.ts'
+import { fixedConfiguration, type LiveConfiguration } from '../server/live-configuration.ts'
 import { createLog, type Level, levels } from '../server/log.ts'
 import { type Route, type RunningServer, routes, startServer } from '../server/server.ts'
 import { version } from '../version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
-import { FileError } from './files.ts'
+import { FileError, readText } from './files.ts'
 
 const help = `Answers admission requests and previews over HTTPS.
 
@@ -19,7 +20,7 @@ Usage: sidecar-first serve [flags]
   --cert FILE           certificate, PEM; reloaded when it changes. Without it one is made in memory
   --key FILE            its private key, PEM
   --client-ca FILE      CAs, PEM: /mutate and /validate then ask for a client certificate that one of them has signed
-  --config FILE         configuration
+  --config FILE         configuration; reloaded when it changes, and a bad version is reported in the log
   --routes LIST         what to serve: admission, preview (both)
   --max-in-flight N     requests at one time; more are answered 429 (100)
   --drain DURATION      how long to go on after SIGTERM, while clients turn away (10s); Ctrl-C in a terminal doesn't wait
@@ -49,7 +50,7 @@ export const serve: Command = {
     const flags = readFlags(args)
     const { log, flush } = createLog(flags.logLevel)
     let server: RunningServer
-    let configuration: Configuration
+    let configuration: LiveConfiguration
     try {
       configuration = await configurationOf(flags.config)
       const sources: Sources = {
@@ -64,7 +65,7 @@ export const serve: Command = {
     // Before anybody hears that it is ready, and may ask it to end.
     const ended = untilAsked(server, flags.drain, () => log.info('shutting down'))
     const url = `https://${isIPv6(server.address.address) ? `[${server.address.address}]` : server.address.address}:${server.address.port}`
-    const line = `sidecar-first ${configuration.version} serves on ${url}`
+    const line = `sidecar-first ${version} serves on ${url}`
     if (flags.pair) log.info({ address: url }, line)
     else terminal.stdout.write(`${line}\n${flags.routes.has('preview') ? tryIt(url) : ''}`)
     await flush()
@@ -125,10 +126,12 @@ function drainTime(text: string): number {
   return duration.value
 }
 
-async function configurationOf(path: string | undefined): Promise<Configuration> {
-  if (path === undefined) return defaultConfiguration(version)
-  const { readConfigurationFile } = await import('./configuration.ts')
-  return readConfigurationFile(path)
+async function configurationOf(path: string | undefined): Promise<LiveConfiguration> {
+  if (path === undefined) return fixedConfiguration(defaultConfiguration(version))
+  const { openConfiguration } = await import('../server/configuration.ts')
+  const opened = await openConfiguration(path, version, () => readText(path))
+  if (!opened.ok) throw new FileError(opened.problems)
+  return opened.configuration
 }
 
 /** A certificate for a laptop, from a CA that is thrown away at once. */

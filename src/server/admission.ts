@@ -1,25 +1,43 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { Configuration } from '../admission/configuration.ts'
-import { type Reviewed, type ReviewResponse, review } from '../admission/review.ts'
+import { type Reviewed, type ReviewFacts, type ReviewResponse, review, reviewFinal } from '../admission/review.ts'
 import { checkHead, dropBody, readBody } from './body.ts'
 import type { InFlight } from './in-flight.ts'
+import type { LiveConfiguration } from './live-configuration.ts'
 import { sendJson, sendProblem } from './send.ts'
-import { count, type Outcome, type Tally } from './tally.ts'
+import { count, type Outcome, type Tallies, type Webhook } from './tally.ts'
 
 /** What answering admissions needs beside the request. */
 export interface AdmissionContext {
-  readonly configuration: Configuration
+  readonly configuration: LiveConfiguration
   readonly inFlight: InFlight
-  readonly tally: Tally
+  readonly tallies: Tallies
   readonly log: Logger
 }
 
 const types = ['application/json']
 
-/** Answers `POST /mutate`. The hot path: it does no I/O but the answer and one log line. */
-export function answerAdmission(request: IncomingMessage, response: ServerResponse, context: AdmissionContext): void {
-  receive(request, response, types, context.inFlight, (text) => answer(text, response, context))
+/** `/mutate` or `/validate`, and the set of a webhook with a namespaceSelector of its own. */
+export interface AdmissionPath {
+  readonly webhook: Webhook
+  readonly set: string | undefined
+}
+
+/** Which admission a URL is for, if any. The API server appends a query, and nothing in it concerns us. */
+export function admissionPath(url: string): AdmissionPath | undefined {
+  const [, webhook, set] = /^\/(mutate|validate)(?:\/([^/?]+))?(?:\?|$)/.exec(url) ?? []
+  return webhook === 'mutate' || webhook === 'validate' ? { webhook, set } : undefined
+}
+
+/** Answers an admission. The hot path: it does no I/O but the answer and one log line. */
+export function answerAdmission(
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: AdmissionPath,
+  context: AdmissionContext,
+): void {
+  receive(request, response, types, context.inFlight, (text) => answer(text, response, path, context))
 }
 
 /** Hands on the body of a POST that is what it should be; answers every other one. `types`: the media types taken, if not any. */
@@ -55,15 +73,20 @@ function evict(request: IncomingMessage, response: ServerResponse): void {
   response.once('finish', () => request.destroy())
 }
 
-function answer(text: string, response: ServerResponse, { configuration, tally, log }: AdmissionContext): void {
+function answer(
+  text: string,
+  response: ServerResponse,
+  path: AdmissionPath,
+  { configuration, tallies, log }: AdmissionContext,
+): void {
   const start = performance.now()
   let outcome: Outcome = 'error'
   let line: object | undefined
   try {
-    const reviewed = review(JSON.parse(text), configuration)
+    const reviewed = reviewAt(path, JSON.parse(text), configuration.current)
     if (reviewed.ok) {
-      outcome = reviewed.decision.verdict
-      line = describe(reviewed)
+      outcome = reviewed.verdict
+      line = describe(reviewed, path)
       sendReview(response, reviewed.response)
     } else {
       outcome = 'invalid'
@@ -81,20 +104,55 @@ function answer(text: string, response: ServerResponse, { configuration, tally, 
     }
   }
   const milliseconds = performance.now() - start
-  count(tally, outcome, milliseconds / 1000)
-  if (line) log.info({ ...line, microseconds: Math.round(milliseconds * 1000) }, 'admission')
+  count(tallies[path.webhook], outcome, milliseconds / 1000)
+  if (line) log.info({ ...line, microseconds: Math.round(milliseconds * 1000) }, messages[path.webhook])
+}
+
+const messages = { mutate: 'admission', validate: 'validation' } as const
+
+/** What came of a review, at either path. */
+type Answered =
+  | {
+      readonly ok: true
+      readonly response: ReviewResponse
+      readonly facts: ReviewFacts
+      readonly verdict: Outcome
+      readonly reasons: readonly string[]
+    }
+  | Extract<Reviewed, { ok: false }>
+
+function reviewAt({ webhook, set }: AdmissionPath, body: unknown, configuration: Configuration): Answered {
+  switch (webhook) {
+    case 'mutate': {
+      const reviewed = review(body, configuration, set)
+      if (!reviewed.ok) return reviewed
+      const { verdict, reasons } = reviewed.decision
+      return { ...reviewed, verdict, reasons }
+    }
+    case 'validate': {
+      const reviewed = reviewFinal(body, configuration, set)
+      if (!reviewed.ok) return reviewed
+      const { validity } = reviewed
+      return validity.valid
+        ? { ...reviewed, verdict: 'allowed', reasons: [] }
+        : { ...reviewed, verdict: 'refused', reasons: validity.reasons }
+    }
+    default:
+      return webhook satisfies never
+  }
 }
 
 /** What the log says of an admission; nothing of the pod but its name. */
-function describe({ response, decision, facts }: Extract<Reviewed, { ok: true }>) {
+function describe({ response, verdict, reasons, facts }: Extract<Answered, { ok: true }>, { set }: AdmissionPath) {
   return {
+    ...(set !== undefined && { set: short(set) }),
     uid: short(response.uid),
     namespace: short(facts.namespace),
     name: short(facts.name),
     operation: short(facts.operation),
     dryRun: facts.dryRun,
-    verdict: decision.verdict,
-    reasons: decision.reasons.slice(0, 16),
+    verdict,
+    reasons: reasons.slice(0, 16),
   }
 }
 

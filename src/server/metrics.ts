@@ -1,19 +1,19 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
-import type { Configuration } from '../admission/configuration.ts'
 import type { Certificate } from './certificate.ts'
 import type { InFlight } from './in-flight.ts'
-import { buckets, type Tally } from './tally.ts'
+import type { LiveConfiguration } from './live-configuration.ts'
+import { buckets, type Tallies, type Webhook } from './tally.ts'
 
 /** What the metrics tell of, read when they are asked for. */
 export interface Measured {
-  readonly tally: Tally
+  readonly tallies: Tallies
   readonly inFlight: InFlight
   readonly certificate: Certificate
-  readonly configuration: Configuration
+  readonly configuration: LiveConfiguration
 }
 
 /** The text that Prometheus scrapes. */
-export function createMetrics({ tally, inFlight, certificate, configuration }: Measured): {
+export function createMetrics({ tallies, inFlight, certificate, configuration }: Measured): {
   readonly contentType: string
   text(): Promise<string>
 } {
@@ -22,12 +22,14 @@ export function createMetrics({ tally, inFlight, certificate, configuration }: M
   collectDefaultMetrics({ register: registry })
   new Counter({
     name: 'sidecar_first_admissions_total',
-    help: 'Admission requests by what they came to.',
-    labelNames: ['verdict'],
+    help: 'Admission requests by webhook and what they came to.',
+    labelNames: ['webhook', 'verdict'],
     registers,
     collect() {
       this.reset()
-      for (const [verdict, count] of Object.entries(tally.outcomes)) this.inc({ verdict }, count)
+      for (const webhook of webhooks) {
+        for (const [verdict, count] of Object.entries(tallies[webhook].outcomes)) this.inc({ webhook, verdict }, count)
+      }
     },
   })
   new Counter({
@@ -39,15 +41,20 @@ export function createMetrics({ tally, inFlight, certificate, configuration }: M
       this.inc(inFlight.refused)
     },
   })
-  new Counter({
-    name: 'sidecar_first_certificate_reload_failures_total',
-    help: 'Versions of the certificate files that could not be served.',
-    registers,
-    collect() {
-      this.reset()
-      this.inc(tally.reloadFailures)
-    },
-  })
+  for (const [file, help] of [
+    ['certificate', 'Versions of the certificate files that could not be served.'],
+    ['configuration', 'Versions of the configuration file that could not be taken.'],
+  ] as const) {
+    new Counter({
+      name: `sidecar_first_${file}_reload_failures_total`,
+      help,
+      registers,
+      collect() {
+        this.reset()
+        this.inc(tallies.reloadFailures[file])
+      },
+    })
+  }
   new Gauge({
     name: 'sidecar_first_in_flight_requests',
     help: 'Requests being received or answered.',
@@ -66,33 +73,37 @@ export function createMetrics({ tally, inFlight, certificate, configuration }: M
   })
   new Gauge({
     name: 'sidecar_first_configuration_info',
-    help: 'What is configured; always 1.',
-    labelNames: ['version', 'mode', 'invalid', 'delivery'],
+    help: "What is configured; always 1. The hash is the one that the file's webhook configurations carry.",
+    labelNames: ['version', 'mode', 'invalid', 'delivery', 'hash'],
     registers,
-  }).set(
-    {
-      version: configuration.version,
-      mode: configuration.mode,
-      invalid: configuration.invalid,
-      delivery: configuration.waiter.delivery,
+    collect() {
+      const { hash, current } = configuration
+      const { version, mode, invalid, waiter } = current
+      this.reset()
+      this.set({ version, mode, invalid, delivery: waiter.delivery, hash }, 1)
     },
-    1,
-  )
+  })
   return {
     contentType: registry.contentType,
-    text: async () => (await registry.metrics()) + durations(tally),
+    text: async () => (await registry.metrics()) + durations(tallies),
   }
 }
 
+const webhooks: readonly Webhook[] = ['mutate', 'validate']
+
 // prom-client's histogram can't be fed counts, and counting in it would cost the hot path more than this.
-function durations({ durations, durationSum }: Tally): string {
+function durations(tallies: Tallies): string {
   const name = 'sidecar_first_admission_duration_seconds'
   const lines = [`# HELP ${name} From the whole request to its answer.`, `# TYPE ${name} histogram`]
-  let total = 0
-  for (const [index, count] of durations.entries()) {
-    total += count
-    lines.push(`${name}_bucket{le="${buckets[index] ?? '+Inf'}"} ${total}`)
+  for (const webhook of webhooks) {
+    const { durations, durationSum } = tallies[webhook]
+    const label = `webhook="${webhook}"`
+    let total = 0
+    for (const [index, count] of durations.entries()) {
+      total += count
+      lines.push(`${name}_bucket{${label},le="${buckets[index] ?? '+Inf'}"} ${total}`)
+    }
+    lines.push(`${name}_sum{${label}} ${durationSum}`, `${name}_count{${label}} ${total}`)
   }
-  lines.push(`${name}_sum ${durationSum}`, `${name}_count ${total}`)
   return `\n${lines.join('\n')}\n`
 }

@@ -31,7 +31,7 @@ export function createRoutes(context: RoutesContext): Express {
     app.all('/preview', (request, response) => {
       receive(request, response, undefined, context.inFlight, (text) => {
         const { 'content-type': contentType, accept } = request.headers
-        const answer = answerPreview(text, contentType, accept, context.configuration)
+        const answer = answerPreview(text, contentType, accept, context.configuration.current)
         sendText(response, answer.status, answer.contentType, answer.body)
       })
     })

@@ -6,13 +6,13 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
-import type { Configuration } from '../admission/configuration.ts'
-import { answerAdmission } from './admission.ts'
+import { admissionPath, answerAdmission } from './admission.ts'
 import { type Material, openCertificate, type Sources } from './certificate.ts'
 import { createInFlight } from './in-flight.ts'
+import type { LiveConfiguration } from './live-configuration.ts'
 import { createReadiness } from './readiness.ts'
 import { sendProblem } from './send.ts'
-import { createTally } from './tally.ts'
+import { createTallies } from './tally.ts'
 import { watchFiles } from './watch.ts'
 
 export const routes = ['admission', 'preview'] as const
@@ -24,7 +24,7 @@ export interface ServerOptions {
   readonly port: number
   readonly routes: ReadonlySet<Route>
   readonly sources: Sources
-  readonly configuration: Configuration
+  readonly configuration: LiveConfiguration
   readonly maxInFlight: number
   readonly log: Logger
   /** Milliseconds. */
@@ -51,8 +51,8 @@ const times = {
   handshake: 10_000,
   /** How often slow senders are looked for. */
   checks: 2000,
-  /** How often the certificate's files are looked at, beside being watched. */
-  certificate: 15_000,
+  /** How often files are looked at, beside being watched. */
+  files: 15_000,
   /** How long a connection that was accepted may still take to send its request, once the server stops. */
   end: 5000,
 }
@@ -65,7 +65,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { configuration, log, sources } = options
   const time = { ...times, ...options.times }
   const now = () => new Date()
-  const tally = createTally()
+  const tallies = createTallies()
   const inFlight = createInFlight(options.maxInFlight, time.patience, () => performance.now())
   const certificate = await openCertificate(sources, {
     now,
@@ -74,7 +74,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       log.info({ notAfter: certificate.leaf.validToDate }, 'certificate reloaded')
     },
     rejected(problems) {
-      tally.reloadFailures++
+      tallies.reloadFailures.certificate++
       log.error({ problems }, 'certificate not reloaded; the last good one stays')
     },
   })
@@ -86,7 +86,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     now,
   })
   const preview = options.routes.has('preview')
-  const context = { configuration, inFlight, tally, log, certificate, readiness, preview }
+  const context = { configuration, inFlight, tallies, log, certificate, readiness, preview }
 
   // Loaded with the first request that needs it: admissions don't.
   let express: Promise<RequestListener> | undefined
@@ -111,12 +111,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
     (request, response) => {
       if (state !== 'serving') response.shouldKeepAlive = false
-      if (!isAdmission(request.url ?? '')) rest(request, response)
+      const path = admissionPath(request.url ?? '')
+      if (path === undefined) rest(request, response)
       else if (!options.routes.has('admission')) {
         sendProblem(response, 404, 'admissions are not served here (--routes)')
       } else if (sources.clientCa !== undefined && !(request.socket as TLSSocket).authorized) {
         sendProblem(response, 403, 'a client certificate is needed that one of the CAs of --client-ca has signed')
-      } else answerAdmission(request, response, context)
+      } else answerAdmission(request, response, path, context)
     },
   )
   server.on('clientError', answerBrokenRequest)
@@ -127,11 +128,34 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   server.on('error', (error) => log.error({ err: error }, 'server'))
   const address = server.address() as AddressInfo
   const paths = [...('made' in sources.pair ? [] : [sources.pair.cert, sources.pair.key]), sources.clientCa]
-  const files = watchFiles(
-    paths.filter((path) => path !== undefined),
-    time.certificate,
-    () => void certificate.refresh(),
-  )
+  const watched = [
+    watchFiles(
+      paths.filter((path) => path !== undefined),
+      time.files,
+      () => void certificate.refresh(),
+    ),
+    ...(configuration.path === undefined ? [] : [watchFiles([configuration.path], time.files, () => void reload())]),
+  ]
+
+  if (configuration.notices.length > 0) log.warn({ notices: configuration.notices }, 'configuration')
+  async function reload(): Promise<void> {
+    const refreshed = await configuration.refresh()
+    switch (refreshed.kind) {
+      case 'unchanged':
+        return
+      case 'taken':
+        log.info({ hash: configuration.hash }, 'configuration reloaded')
+        if (refreshed.notices.length > 0) log.warn({ notices: refreshed.notices }, 'configuration')
+        return
+      case 'rejected':
+        tallies.reloadFailures.configuration++
+        // A file can have as many problems as lines.
+        log.error({ problems: refreshed.problems.slice(0, 20) }, 'configuration not reloaded; the last good one stays')
+        return
+      default:
+        refreshed satisfies never
+    }
+  }
 
   const cut = new AbortController()
   return {
@@ -147,7 +171,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       try {
         await sleep(wait, undefined, { signal: cut.signal })
         state = 'ended'
-        files.stop()
+        for (const each of watched) each.stop()
         server.close()
         await Promise.race([closed, sleep(time.end, undefined, { signal: cut.signal })])
       } catch {
@@ -168,14 +192,6 @@ const secure = ({ certificate, key, clientCa }: Material) => ({
   minVersion: 'TLSv1.2' as const,
   ...(clientCa !== undefined && { ca: clientCa }),
 })
-
-/** `/mutate` or `/mutate/<set>`. The API server appends a query, and nothing in it concerns us. */
-function isAdmission(url: string): boolean {
-  if (!url.startsWith('/mutate')) return false
-  const end = url.indexOf('?')
-  const path = end === -1 ? url : url.slice(0, end)
-  return path === '/mutate' || (path.startsWith('/mutate/') && path.indexOf('/', 8) === -1)
-}
 
 /** What Node's parser refused gets JSON as well. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {

@@ -67,7 +67,7 @@ test("a Secret's symlink swap is picked up, and what is bad on disk is not serve
   const serial = async () => (await served(server.port)).serialNumber
   const failures = async () => {
     const { text } = await call(`${server.url}/metrics`, { method: 'GET' })
-    return Number(/reload_failures_total (\d+)/.exec(text)?.[1])
+    return Number(/certificate_reload_failures_total (\d+)/.exec(text)?.[1])
   }
   assert.equal(await serial(), await serialOf(first.certificate))
   await publish(second)

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type TLSSocket } from 'node:tls'
 import { pino } from 'pino'
 import { defaultConfiguration } from '../../src/admission/configuration.ts'
+import { fixedConfiguration } from '../../src/server/live-configuration.ts'
 import { startServer } from '../../src/server/server.ts'
 import { call } from './call.ts'
 import { issue } from './pairs.ts'
@@ -42,7 +43,7 @@ async function startImpatient(maxInFlight = 100, times = {}) {
     port: 0,
     routes: new Set(['admission', 'preview']),
     sources: { pair: { made: (await issue()).leaf }, clientCa: undefined },
-    configuration: defaultConfiguration('0.0.0'),
+    configuration: fixedConfiguration(defaultConfiguration('0.0.0')),
     maxInFlight,
     log: pino({ enabled: false }),
     times: { headers: 500, request: 1500, checks: 100, ...times },

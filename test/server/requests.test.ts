@@ -70,6 +70,7 @@ test('a set has a path of its own, anything deeper has none', async () => {
   const body = JSON.stringify(review())
   assert.equal((await call(`${server.url}/mutate/abc123?timeout=10s`, { body })).status, 200)
   assertProblem(await call(`${server.url}/mutate/a/b`, { body }), 404)
+  assertProblem(await call(`${server.url}/mutate/`, { body }), 404)
   assertProblem(await call(`${server.url}/mutated`, { body }), 404)
 })
 
@@ -202,8 +203,8 @@ test('broken JSON is not quoted back', async () => {
 test('metrics count what was answered', async () => {
   const metrics = await call(`${server.url}/metrics`, { method: 'GET' })
   assert.equal(metrics.status, 200)
-  assert.match(metrics.text, /sidecar_first_admissions_total\{verdict="patched"\} [1-9]/)
-  assert.match(metrics.text, /sidecar_first_admission_duration_seconds_bucket\{le="\+Inf"\} [1-9]/)
+  assert.match(metrics.text, /sidecar_first_admissions_total\{webhook="mutate",verdict="patched"\} [1-9]/)
+  assert.match(metrics.text, /sidecar_first_admission_duration_seconds_bucket\{webhook="mutate",le="\+Inf"\} [1-9]/)
   assert.match(metrics.text, /sidecar_first_certificate_not_after_seconds \d+/)
   assert.match(metrics.text, /process_cpu_seconds_total/)
   // Prometheus' text format: a comment, an empty line, or a sample.
