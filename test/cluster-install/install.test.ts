@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import {
+  type Answer,
+  createNamespace,
+  deleteNamespaces,
+  kubectl,
+  tryCreate,
+  tryKubectl,
+  until,
+} from '../cluster/cluster.ts'
+import { app, firstLineOf, firstRequest, logOf, markOf, pod, sidecar } from '../cluster/pod.ts'
+
+const namespace = 'sidecar-first'
+const overlay = join(import.meta.dirname, 'overlay')
+const main = join(import.meta.dirname, '../../src/main.ts')
+
+describe('the manifests on a real node, failurePolicy Fail for labelled namespaces', () => {
+  const labelled = 'install-labelled'
+  const unlabelled = 'install-unlabelled'
+  before(async () => {
+    await uninstall() // an interrupted run leaves it
+    const { code, stderr } = await tryKubectl(['apply', '-k', overlay])
+    assert.equal(code, 0, stderr)
+    assert.equal(stderr, '', 'neither errors nor warnings, such as PodSecurity has')
+    await settled()
+    await createNamespace(labelled, { 'sidecar-first.dev/injection': 'enabled' })
+    await createNamespace(unlabelled)
+  })
+  after(async () => {
+    await uninstall()
+    await deleteNamespaces(labelled, unlabelled)
+  })
+
+  it('gives both configurations a caBundle, which another apply leaves there', async () => {
+    const bundles = () =>
+      kubectl('get', ...configurations, '-o', 'jsonpath={.items[*].webhooks[*].clientConfig.caBundle}')
+    const before = await bundles()
+    assert.equal(before.split(' ').length, 2)
+    await kubectl('apply', '-k', overlay)
+    assert.equal(await bundles(), before)
+  })
+
+  it('starts the sidecar first in a labelled namespace, and has the app wait for it', async () => {
+    const { code, stderr } = await tryCreate([sample(labelled)])
+    assert.equal(code, 0, stderr)
+    const log = await logOf(labelled, 'sample', 'app', 2)
+    assert.ok(log.some(({ text }) => text === 'first request succeeded'))
+    assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
+  })
+
+  it('leaves a pod of an unlabelled namespace as it is', async () => {
+    assert.deepEqual(await orderOf(unlabelled), ['app', 'sidecar'])
+  })
+
+  it('gives serve the leaf and its key alone, no token, and nothing to write to', async () => {
+    const script = `
+      const fs = require('node:fs')
+      const entries = (path) => { try { return fs.readdirSync(path).filter((name) => !name.startsWith('..')) } catch ({ code }) { return code } }
+      const write = (path) => { try { fs.writeFileSync(path, ''); return 'written' } catch ({ code }) { return code } }
+      console.log(JSON.stringify({
+        certificate: entries('/etc/sidecar-first/certificate'),
+        secrets: entries('/var/run/secrets'),
+        writes: ['/tmp', '/opt/sidecar-first', '/etc/sidecar-first/certificate'].map((folder) => write(folder + '/x')),
+      }))`
+    const output = await kubectl('exec', '-n', namespace, 'deploy/sidecar-first', '--', '/usr/bin/node', '-e', script)
+    const { certificate, secrets, writes } = JSON.parse(output)
+    assert.deepEqual(certificate, ['tls.crt', 'tls.key'])
+    assert.equal(secrets, 'ENOENT')
+    assert.ok(!writes.includes('written'), output)
+  })
+
+  it('says through the port-forward that all is well, and 1 when it is not', async () => {
+    const well = await certs('status', '--via', 'port-forward')
+    assert.equal(well.code, 0, well.stdout + well.stderr)
+    assert.equal(well.stdout.match(/the Secret's leaf/g)?.length, 2, well.stdout)
+
+    await kubectl('scale', '-n', namespace, 'deploy/sidecar-first-certs', '--replicas=0')
+    await kubectl('wait', '-n', namespace, '--for=delete', 'pod', '-l', 'app.kubernetes.io/component=certs')
+    const wipe = JSON.stringify([{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }])
+    await kubectl('patch', 'validatingwebhookconfiguration', 'sidecar-first', '--type=json', '-p', wipe)
+    const broken = await certs('status', '--via', 'port-forward')
+    assert.equal(broken.code, 1, broken.stdout + broken.stderr)
+    assert.match(broken.stdout + broken.stderr, /serves a leaf that not every caBundle covers/)
+
+    await kubectl('scale', '-n', namespace, 'deploy/sidecar-first-certs', '--replicas=1')
+    await until('certs to mend it', async () => ((await certs('status')).code === 0 ? true : undefined))
+  })
+
+  it('takes a new leaf from `rotate leaf` in every replica, and no pod goes by meanwhile', async () => {
+    const leaf = () => kubectl('get', 'secret', '-n', namespace, 'sidecar-first', '-o', 'jsonpath={.data.tls\\.crt}')
+    const old = await leaf()
+    const asked = await certs('rotate', 'leaf')
+    assert.equal(asked.code, 0, asked.stderr)
+    await until('a new leaf', async () => ((await leaf()) === old ? undefined : true))
+    // The kubelet takes up to a minute and more to bring a changed Secret to its pods.
+    const arrived = async () => {
+      assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
+      const { code, stdout } = await certs('status')
+      return code === 0 && stdout.match(/the Secret's leaf/g)?.length === 2 ? true : undefined
+    }
+    await until('both replicas to serve it', arrived, 240_000)
+  })
+})
+
+const configurations = ['mutatingwebhookconfiguration/zz-sidecar-first', 'validatingwebhookconfiguration/sidecar-first']
+
+/** As a person would: first what calls the pods, then the pods. */
+async function uninstall(): Promise<void> {
+  await kubectl('delete', '--ignore-not-found', ...configurations)
+  await kubectl('delete', '--ignore-not-found', '-k', overlay)
+}
+
+async function settled(): Promise<void> {
+  for (const deployment of ['sidecar-first-certs', 'sidecar-first']) {
+    await kubectl('rollout', 'status', '-n', namespace, `deploy/${deployment}`, '--timeout=120s')
+  }
+}
+
+const sample = (namespace: string) =>
+  pod(
+    namespace,
+    'sample',
+    [
+      app(firstRequest('http://127.0.0.1:15021/ready')),
+      sidecar(
+        'sidecar',
+        { HTTP: ':15021', READY_AFTER: '1s' },
+        { readinessProbe: { httpGet: { path: '/ready', port: 15021 } } },
+      ),
+    ],
+    { annotations: { 'sidecar-first.dev/sidecars': 'sidecar' } },
+  )
+
+/** The containers of a pod as the API server would store it. */
+async function orderOf(namespace: string): Promise<string[]> {
+  const object = sample(namespace)
+  const named = { ...object, metadata: { ...object.metadata, name: 'dry-run' } }
+  const { code, stdout, stderr } = await tryCreate([named], '--dry-run=server', '-o', 'json')
+  assert.equal(code, 0, stderr)
+  const { spec } = JSON.parse(stdout) as { spec: { containers: { name: string }[] } }
+  return spec.containers.map(({ name }) => name)
+}
+
+/** `sidecar-first certs`, from outside the pods. */
+function certs(...args: readonly string[]): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [main, 'certs', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    const answer: Answer = { code: null, stdout: '', stderr: '' }
+    child.stdout.setEncoding('utf8').on('data', (text) => (answer.stdout += text))
+    child.stderr.setEncoding('utf8').on('data', (text) => (answer.stderr += text))
+    child.on('error', reject).on('close', (code) => resolve({ ...answer, code }))
+  })
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
+
+const overlays = ['namespace-opt-in', 'cluster-wide', 'cert-manager'] as const
+type Overlay = (typeof overlays)[number]
+const folder = (overlay: Overlay) => join(import.meta.dirname, '../../manifests/overlays', overlay)
+
+describe('the manifests on a real API server', () => {
+  let api: ApiServer
+  before(async () => {
+    api = await startApiServer()
+    await api.kubectl(['apply', '-f', '-'], JSON.stringify(fakeCertManager))
+    await api.kubectl(['wait', '--for=condition=Established', 'crd', '--all'])
+  })
+  after(() => api?.stop())
+
+  for (const overlay of overlays) {
+    it(`${overlay}: applies, twice, without a warning, and passes a server-side dry run`, async () => {
+      assert.match(await apply(overlay), /deployment\.apps\/sidecar-first (created|configured|unchanged)/)
+      assert.doesNotMatch(await apply(overlay), /created|configured/)
+      await apply(overlay, '--dry-run=server', '--server-side', '--force-conflicts')
+    })
+  }
+
+  it('cert-manager: leaves certs out, and has both configurations given a caBundle', async () => {
+    const rendered = await render('cert-manager')
+    assert.deepEqual(
+      rendered.filter(({ metadata }) => metadata.name === 'sidecar-first-certs'),
+      [],
+    )
+    const annotated = rendered.filter(({ metadata }) => metadata.annotations?.['cert-manager.io/inject-ca-from'])
+    assert.deepEqual(annotated.map(({ kind }) => kind).toSorted(), [
+      'MutatingWebhookConfiguration',
+      'ValidatingWebhookConfiguration',
+    ])
+  })
+
+  it("serve can't reach the CA's key: of the Secret it gets two keys, and it has no token", async () => {
+    for (const overlay of overlays) {
+      const deployments = (await render(overlay)).filter(({ kind }) => kind === 'Deployment')
+      const serve = deployments.find(({ metadata }) => metadata.name === 'sidecar-first')?.spec?.template.spec
+      assert.equal(serve?.automountServiceAccountToken, false)
+      const secrets = serve.volumes.filter(({ configMap }) => !configMap)
+      assert.deepEqual(
+        secrets.map(({ secret }) => secret?.items.map(({ key }) => key)),
+        [['tls.crt', 'tls.key']],
+      )
+    }
+  })
+
+  /** @throws on a warning too */
+  const apply = (overlay: Overlay, ...flags: readonly string[]) =>
+    api.kubectl(['apply', '--warnings-as-errors', '-k', folder(overlay), ...flags])
+
+  async function render(overlay: Overlay): Promise<Rendered[]> {
+    const documents = parseAllDocuments(await api.kubectl(['kustomize', folder(overlay)]))
+    return documents.map((document) => document.toJS())
+  }
+})
+
+/** What the tests look at. */
+interface Rendered {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly annotations?: Record<string, string> }
+  readonly spec?: { readonly template: { readonly spec: PodSpec } }
+}
+interface PodSpec {
+  readonly automountServiceAccountToken: boolean
+  readonly volumes: { configMap?: object; secret?: { items: { key: string }[] } }[]
+}
+
+/** cert-manager's kinds without their schemas: what is in them isn't checked. */
+const fakeCertManager = {
+  apiVersion: 'v1',
+  kind: 'List',
+  items: ['Issuer', 'Certificate'].map((kind) => {
+    const singular = kind.toLowerCase()
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+    return {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: `${singular}s.cert-manager.io` },
+      spec: {
+        group: 'cert-manager.io',
+        scope: 'Namespaced',
+        names: { kind, singular, plural: `${singular}s`, listKind: `${kind}List` },
+        versions: [{ name: 'v1', served: true, storage: true, schema }],
+      },
+    }
+  }),
+}
