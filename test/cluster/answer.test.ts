@@ -30,10 +30,18 @@ describe('what kubectl prints', () => {
     assert.match(stderr, /timeout\.sidecar-first\.dev\/sidecar/)
   })
 
-  it('a warning for a container that is not there', async () => {
-    const { code, stderr } = await ask('warned', { 'sidecar-first.dev/sidecars': 'sidecar, otel' })
+  it('a warning for a sidecar that nothing can wait for', async () => {
+    const { code, stderr } = await ask('warned', { 'sidecar-first.dev/sidecars': 'sidecar' })
     assert.equal(code, 0, stderr)
+    assert.match(stderr, /^Warning: sidecar is started first but not waited for/m)
+  })
+
+  // The warning is for those who see nothing else: an injector might still add it. The final pod is refused.
+  it('a warning and a refusal for a container that is not there', async () => {
+    const { code, stderr } = await ask('absent', { 'sidecar-first.dev/sidecars': 'sidecar, otel' })
+    assert.equal(code, 1)
     assert.match(stderr, /^Warning: .*otel/m)
+    assert.match(stderr, /denied the request: .*otel/)
   })
 
   it('nothing for a pod that asks for nothing', async () => {

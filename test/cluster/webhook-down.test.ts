@@ -35,7 +35,7 @@ for (const failurePolicy of ['Ignore', 'Fail'] as const) {
       const { code, stderr } = await tryCreate([asking('down')])
       if (failurePolicy === 'Fail') {
         assert.equal(code, 1)
-        assert.match(stderr, /failed calling webhook "mutate\.sidecar-first\.dev"/)
+        assert.match(stderr, /failed calling webhook "pods\.sidecar-first\.dev"/)
         await assert.rejects(getPod(namespace, 'down'))
       } else {
         assert.equal(code, 0, stderr)

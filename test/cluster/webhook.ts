@@ -4,6 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { issueAuthority, issueLeaf } from '../../certs/x509.ts'
+import { readConfiguration } from '../../src/configuration/read.ts'
+import { webhookConfigurations } from '../../src/webhooks/configurations.ts'
 import { create, kubectl } from './cluster.ts'
 
 /** A webhook that runs, and what ends it. */
@@ -16,62 +18,79 @@ export type Webhook = {
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 
+/** What a test may say of its webhook. */
+export type WebhookOptions = {
+  failurePolicy?: 'Fail' | 'Ignore'
+  /** Further ones for `serve`. */
+  flags?: readonly string[]
+  /** The rules of a configuration, as YAML. */
+  rules?: string
+}
+
 /**
- * `sidecar-first serve` as a process of this machine, registered by URL for the namespaces labelled `test: <name>`.
+ * `sidecar-first serve` as a process of this machine, registered by URL with the webhook configurations that go with its rules, for
+ * the namespaces labelled `test: <name>`.
  * @param name tells this webhook from those of test files that run beside this one
- * @param flags further ones for `serve`
  */
 export async function startWebhook(
   name: string,
-  { failurePolicy = 'Fail', flags = [] }: { failurePolicy?: 'Fail' | 'Ignore'; flags?: readonly string[] } = {},
+  { failurePolicy = 'Fail', flags = [], rules = '[]' }: WebhookOptions = {},
 ): Promise<Webhook> {
-  const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-'))
-  const at = new Date()
-  const life = 24 * 3_600_000
-  const authority = await issueAuthority({ commonName: 'cluster test', life, at })
-  const leaf = await issueLeaf({ authority, names: [], ips: ['127.0.0.1'], life, at })
-  const cert = join(folder, 'tls.crt')
-  const key = join(folder, 'tls.key')
-  await writeFile(cert, leaf.certificate)
-  await writeFile(key, leaf.key, { mode: 0o600 })
+  const text = `apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules: ${rules}`
+  const read = readConfiguration(text, 'test')
+  if (!read.ok) throw new Error(read.problems.map(({ line, message }) => `${line}: ${message}`).join('\n'))
 
-  const { server, url } = await startServer(['--port', '0', '--cert', cert, '--key', key, '--drain', '0s', ...flags])
+  const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-'))
+  const { certificate, key, caBundle } = await issueLoopbackPair()
+  const files = { cert: join(folder, 'tls.crt'), key: join(folder, 'tls.key'), config: join(folder, 'config.yaml') }
+  await writeFile(files.cert, certificate)
+  await writeFile(files.key, key, { mode: 0o600 })
+  await writeFile(files.config, text)
+
+  const given = Object.entries(files).flatMap(([flag, file]) => [`--${flag}`, file])
+  const { server, url } = await startServer(['--port', '0', '--drain', '0s', ...given, ...flags])
   const stopServer = async () => {
     if (server.exitCode !== null || server.signalCode !== null) return
     server.kill()
     await once(server, 'exit')
   }
-  const configuration = `zz-sidecar-first-${name}`
-  const removeConfiguration = () =>
-    kubectl('delete', 'mutatingwebhookconfiguration', configuration, '--ignore-not-found')
-  await removeConfiguration() // an interrupted run leaves it
-  await create({
-    apiVersion: 'admissionregistration.k8s.io/v1',
-    kind: 'MutatingWebhookConfiguration',
-    metadata: { name: configuration },
-    webhooks: [
-      {
-        name: 'mutate.sidecar-first.dev',
-        clientConfig: { url: `${url}/mutate`, caBundle: Buffer.from(authority.certificate).toString('base64') },
-        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }],
-        namespaceSelector: { matchLabels: { test: name } },
-        matchPolicy: 'Equivalent',
-        reinvocationPolicy: 'IfNeeded',
-        failurePolicy,
-        sideEffects: 'None',
-        admissionReviewVersions: ['v1'],
-        timeoutSeconds: 5,
+  const options = { mode: 'cluster-wide', namespace: 'sidecar-first', endpoint: { url }, caBundle } as const
+  const made = webhookConfigurations(read.configuration, text, options)
+  const narrowed = [made.mutating, made.validating].map(({ apiVersion, kind, metadata, webhooks }) => ({
+    apiVersion: apiVersion ?? '',
+    kind: kind ?? '',
+    metadata: { ...metadata, name: `${metadata?.name}-${name}` },
+    webhooks: webhooks?.map((webhook) => ({
+      ...webhook,
+      failurePolicy,
+      namespaceSelector: {
+        ...webhook.namespaceSelector,
+        matchLabels: { ...webhook.namespaceSelector?.matchLabels, test: name },
       },
-    ],
-  })
+    })),
+  }))
+  const removeConfigurations = async () => {
+    for (const { kind, metadata } of narrowed) await kubectl('delete', kind, metadata.name, '--ignore-not-found')
+  }
+  await removeConfigurations() // an interrupted run leaves them
+  await create(...narrowed)
   return {
     stopServer,
     async remove() {
-      await removeConfiguration()
+      await removeConfigurations()
       await stopServer()
       await rm(folder, { recursive: true })
     },
   }
+}
+
+/** PEM, for a server on 127.0.0.1; `caBundle` signed it. */
+export async function issueLoopbackPair(): Promise<{ certificate: string; key: string; caBundle: string }> {
+  const at = new Date()
+  const life = 24 * 3_600_000
+  const authority = await issueAuthority({ commonName: 'cluster test', life, at })
+  const { certificate, key } = await issueLeaf({ authority, names: [], ips: ['127.0.0.1'], life, at })
+  return { certificate, key, caBundle: authority.certificate }
 }
 
 /** Starts `serve` and waits for the line that names its address. */

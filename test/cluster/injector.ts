@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { create, kubectl } from './cluster.ts'
+import type { Container } from './pod.ts'
+import { issueLoopbackPair } from './webhook.ts'
+
+/** Annotation: the container that the fake injector puts in front, as JSON. */
+export const injectKey = 'fake-injector.test/container'
+
+/** A fake: it stands for any injector that runs beside sidecar-first, and puts the container that a pod asks for in front. */
+export type FakeInjector = { remove(): Promise<void> }
+
+/**
+ * Starts a fake injector for the namespaces with these labels.
+ * @param name of its configuration; the API server calls webhooks in the order of those
+ * @param insists puts its container in front again whenever it is called, as no good injector does
+ */
+export async function startFakeInjector(
+  name: string,
+  labels: Record<string, string>,
+  { insists = false }: { insists?: boolean } = {},
+): Promise<FakeInjector> {
+  const { certificate, key, caBundle } = await issueLoopbackPair()
+  const server = createServer({ cert: certificate, key }, async (request, response) => {
+    const { request: review } = (await json(request)) as AdmissionReview
+    const patch = JSON.stringify(inject(review.object, insists))
+    const answer = {
+      apiVersion: 'admission.k8s.io/v1',
+      kind: 'AdmissionReview',
+      response: {
+        uid: review.uid,
+        allowed: true,
+        patchType: 'JSONPatch',
+        patch: Buffer.from(patch).toString('base64'),
+      },
+    }
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const removeConfiguration = () => kubectl('delete', 'mutatingwebhookconfiguration', name, '--ignore-not-found')
+  await removeConfiguration() // an interrupted run leaves it
+  await create({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingWebhookConfiguration',
+    metadata: { name },
+    webhooks: [
+      {
+        name: 'fake-injector.test.dev',
+        clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: Buffer.from(caBundle).toString('base64') },
+        rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }],
+        namespaceSelector: { matchLabels: labels },
+        reinvocationPolicy: 'IfNeeded',
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+      },
+    ],
+  })
+  return {
+    async remove() {
+      await removeConfiguration()
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+type AdmissionReview = { request: { uid: string; object: Pod } }
+type Pod = { metadata: { annotations?: Record<string, string> }; spec: { containers: Container[] } }
+
+function inject({ metadata, spec }: Pod, insists: boolean): object[] {
+  const text = metadata.annotations?.[injectKey]
+  if (!text) return []
+  const container = JSON.parse(text) as Container
+  const place = spec.containers.findIndex(({ name }) => name === container.name)
+  if (place < 0) return [{ op: 'add', path: '/spec/containers/0', value: container }]
+  return insists ? [{ op: 'move', from: `/spec/containers/${place}`, path: '/spec/containers/0' }] : []
+}

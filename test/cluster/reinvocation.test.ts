@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { create, createNamespace, deleteNamespaces, tryCreate } from './cluster.ts'
+import { type FakeInjector, injectKey, startFakeInjector } from './injector.ts'
+import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, sidecar } from './pod.ts'
+import { startWebhook, type Webhook } from './webhook.ts'
+
+describe('an injector beside sidecar-first', () => {
+  const [before_, after_, insisting] = ['injector-before', 'injector-after', 'injector-insisting']
+  const namespaces = [before_, after_, insisting]
+  let webhook: Webhook | undefined
+  const injectors: FakeInjector[] = []
+  before(async () => {
+    webhook = await startWebhook('injector', { rules })
+    for (const injector of namespaces) await createNamespace(injector, { test: 'injector', injector })
+    injectors.push(
+      await startFakeInjector('aa-fake-injector', { injector: before_ }),
+      await startFakeInjector('zzz-fake-injector', { injector: after_ }),
+      await startFakeInjector('zzz-fake-injector-insisting', { injector: insisting }, { insists: true }),
+    )
+    await create(
+      pod(after_, 'annotated', [app(), late('sidecar')], { annotations: { ...asked, ...injects(other) } }),
+      pod(before_, 'ruled', [app()], { annotations: injects(late('ruled')) }),
+    )
+  })
+  after(async () => {
+    await deleteNamespaces(...namespaces)
+    for (const injector of injectors) await injector.remove()
+    await webhook?.remove()
+  })
+
+  it('after us: what it puts in front is made right by reinvocation', async () => {
+    assert.deepEqual(await order(after_, 'annotated'), ['sidecar', 'other', 'app'])
+    const log = await logOf(after_, 'annotated')
+    assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
+    assert.ok(firstLineOf(log, 'other') >= markOf(log, 'sidecar', 'ready'))
+  })
+
+  it('before us: the sidecar that it adds is found by a rule', async () => {
+    assert.deepEqual(await order(before_, 'ruled'), ['ruled', 'app'])
+    const log = await logOf(before_, 'ruled')
+    assert.ok(firstLineOf(log) >= markOf(log, 'ruled', 'ready'))
+  })
+
+  // In the first round nothing of the pod concerns us, so the API server calls us in no other one.
+  it('after us, adding the very sidecar that concerns us: the pod is refused', async () => {
+    const { code, stderr } = await tryCreate([pod(after_, 'ruled', [app()], { annotations: injects(late('ruled')) })])
+    assert.equal(code, 1)
+    assert.match(stderr, /denied the request: .*ruled lacks the PostStart hook/)
+    assert.match(stderr, /sidecar-first was not called: run "sidecar-first check"/)
+  })
+
+  // Reinvoked after our reinvocation, it has the last word.
+  it('after us, insisting on the first place: the pod is refused, with who stands where', async () => {
+    const { code, stderr } = await tryCreate([
+      pod(insisting, 'annotated', [app(), late('sidecar')], { annotations: { ...asked, ...injects(other) } }),
+    ])
+    assert.equal(code, 1)
+    assert.match(stderr, /sidecar has to stand at spec\.containers\[0\], before other, which stands there/)
+  })
+
+  const order = async (namespace: string, name: string) =>
+    (await getPod(namespace, name)).spec.containers.map((container) => container.name)
+})
+
+const rules = `
+- name: injected
+  match: {container: ruled}
+  tier: 1
+  enforce: true
+`
+const asked = { 'sidecar-first.dev/sidecars': 'sidecar' }
+const injects = (container: Container) => ({ [injectKey]: JSON.stringify(container) })
+const late = (name: string): Container =>
+  sidecar(
+    name,
+    { HTTP: ':15021', READY_AFTER: '8s' },
+    { readinessProbe: { httpGet: { path: '/ready', port: 15_021 } } },
+  )
+/** Nobody's sidecar. */
+const other: Container = { ...app(), name: 'other' }
