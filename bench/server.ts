@@ -23,12 +23,17 @@ const key = `${folder}/tls.key`
 const answer = `${folder}/answer.json`
 const children = new Set<ChildProcess>()
 
+const ours = [here('../dist/sidecar-first.mjs'), 'serve', '--port', '0', '--drain', '0', '--cert', cert, '--key', key]
 const servers = {
   bare: [`${folder}/bare.mjs`, cert, key, answer],
-  ours: [here('../dist/sidecar-first.mjs'), 'serve', '--port', '0', '--drain', '0', '--cert', cert, '--key', key],
+  ours,
+  fewRules: [...ours, '--config', `${folder}/few.yaml`],
+  manyRules: [...ours, '--config', `${folder}/many.yaml`],
 }
 type Name = keyof typeof servers
-const names = ['bare', 'ours'] as const
+type Pair = readonly [Name, Name]
+const names = ['bare', 'ours'] as const satisfies Pair
+const ruled = ['fewRules', 'manyRules'] as const satisfies Pair
 
 interface Round {
   readonly name: Name
@@ -51,11 +56,15 @@ const body = realisticReview()
 try {
   await once(spawn(process.execPath, [here('../scripts/bundle.ts')], { stdio: 'inherit' }), 'exit')
   await prepare()
-  const cpu = await measureLoad()
+  const cpu = await measureLoad(names)
+  const rules = await measureLoad(ruled)
   const start = await measureStarts()
-  report(cpu.rounds, cpu.loaded, start)
+  report([...cpu.rounds, ...rules.rounds], { ...cpu.loaded, ...rules.loaded }, start)
   await mkdir(here('results'), { recursive: true })
-  await writeFile(here('results/server.json'), JSON.stringify({ node: process.version, ...cpu, start }, undefined, 1))
+  await writeFile(
+    here('results/server.json'),
+    JSON.stringify({ node: process.version, ...cpu, rules, start }, undefined, 1),
+  )
 } finally {
   for (const child of children) child.kill('SIGKILL')
   await rm(folder, { recursive: true })
@@ -71,6 +80,8 @@ async function prepare(): Promise<void> {
   const leaf = await issueLeaf({ authority, names: ['localhost'], ips: ['127.0.0.1'], life, at })
   await writeFile(cert, leaf.certificate)
   await writeFile(key, leaf.key)
+  await writeFile(`${folder}/few.yaml`, configuration(10))
+  await writeFile(`${folder}/many.yaml`, configuration(10_000))
   const { child, url } = await start('ours')
   const reply = await post(url)
   if (!reply.includes('JSONPatch')) throw new Error(`the review is not patched: ${reply}`)
@@ -78,13 +89,23 @@ async function prepare(): Promise<void> {
   await stop(child)
 }
 
-async function measureLoad(): Promise<{ rounds: Round[]; loaded: Record<Name, number> }> {
-  const running = { bare: await start('bare'), ours: await start('ours') }
+/** Rules of which half name their containers, half an image. */
+function configuration(rules: number): string {
+  const lines = Array.from({ length: rules }, (_, index) => {
+    const match = index % 2 === 0 ? `container: sidecar-${index}` : `image: "*/sidecar-${index}:*"`
+    return `- {name: rule-${index}, match: {${match}}, tier: ${index % 100}}\n`
+  })
+  return `apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules:\n${lines.join('')}`
+}
+
+async function measureLoad(pair: Pair): Promise<{ rounds: Round[]; loaded: Partial<Record<Name, number>> }> {
+  const running = new Map<Name, Awaited<ReturnType<typeof start>>>()
+  for (const name of pair) running.set(name, await start(name))
   const client = fork(here('server/client.ts'))
   children.add(client)
   const rounds: Round[] = []
   const load = async (name: Name) => {
-    const { child, url } = running[name]
+    const { child, url } = running.get(name) ?? (await start(name))
     const before = await cpuTime(child)
     client.send({ url, body, connections, requests } satisfies Load)
     const [milliseconds] = (await once(client, 'message')) as [number[]]
@@ -92,13 +113,17 @@ async function measureLoad(): Promise<{ rounds: Round[]; loaded: Record<Name, nu
     return { name, cpu, p50: percentile(milliseconds, 50), p99: percentile(milliseconds, 99) }
   }
   // Warm: V8 compiles what is hot.
-  for (const name of names) await load(name)
+  for (const name of pair) await load(name)
   for (let round = 0; round < turns; round++) {
     // ABBA: what drifts meets both alike.
-    for (const name of round % 2 === 0 ? names : names.toReversed()) rounds.push(await load(name))
+    for (const name of round % 2 === 0 ? pair : pair.toReversed()) rounds.push(await load(name))
   }
-  const loaded = { bare: await resident(running.bare.child), ours: await resident(running.ours.child) }
-  await Promise.all([stop(running.bare.child), stop(running.ours.child), stop(client)])
+  const loaded: Partial<Record<Name, number>> = {}
+  for (const [name, { child }] of running) {
+    loaded[name] = await resident(child)
+    await stop(child)
+  }
+  await stop(client)
   return { rounds, loaded }
 }
 
@@ -178,7 +203,7 @@ function percentile(values: readonly number[], percent: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
 }
 
-function report(rounds: readonly Round[], loaded: Record<Name, number>, starts: readonly Start[]): void {
+function report(rounds: readonly Round[], loaded: Partial<Record<Name, number>>, starts: readonly Start[]): void {
   const median = (values: readonly number[]) => percentile(values, 50)
   const load = (name: Name, of: (round: Round) => number) => median(rounds.filter((each) => each.name === name).map(of))
   const begin = (name: Name, compileCache: boolean, of: (start: Start) => number) =>
@@ -191,7 +216,9 @@ function report(rounds: readonly Round[], loaded: Record<Name, number>, starts: 
     ['… with compile cache', begin('bare', true, (s) => s.first), begin('ours', true, (s) => s.first), ''],
     ['idle memory, MB', begin('bare', false, (s) => s.idle), begin('ours', false, (s) => s.idle), '1.4'],
     ['… with compile cache', begin('bare', true, (s) => s.idle), begin('ours', true, (s) => s.idle), ''],
-    ['memory after load, MB', loaded.bare, loaded.ours, ''],
+    ['memory after load, MB', loaded.bare ?? 0, loaded.ours ?? 0, ''],
+    ['10, 10,000 rules: CPU, µs', load('fewRules', (r) => r.cpu), load('manyRules', (r) => r.cpu), '1.10'],
+    ['… memory after load, MB', loaded.fewRules ?? 0, loaded.manyRules ?? 0, ''],
   ]
   const lines = [
     ['', 'bare', 'ours', 'ratio', 'goal'],
@@ -204,9 +231,9 @@ function report(rounds: readonly Round[], loaded: Record<Name, number>, starts: 
     ]),
   ]
   for (const [label = '', ...cells] of lines) {
-    process.stdout.write(`${label.padEnd(24)}${cells.map((cell) => cell.padStart(9)).join('')}\n`)
+    process.stdout.write(`${label.padEnd(28)}${cells.map((cell) => cell.padStart(9)).join('')}\n`)
   }
   process.stdout.write(
-    `medians of ${rounds.length / 2} rounds of ${requests} requests over ${connections} kept connections and of ${starts.length / 4} starts\n`,
+    `medians of ${turns} rounds of ${requests} requests over ${connections} kept connections and of ${starts.length / 4} starts\n`,
   )
 }
