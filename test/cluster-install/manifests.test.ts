@@ -20,7 +20,10 @@ describe('the manifests on a real API server', () => {
   for (const overlay of overlays) {
     it(`${overlay}: applies, twice, without a warning, and passes a server-side dry run`, async () => {
       assert.match(await apply(overlay), /deployment\.apps\/sidecar-first (created|configured|unchanged)/)
-      assert.doesNotMatch(await apply(overlay), /created|configured/)
+      const generations = () => api.kubectl(['get', 'deploy', '-A', '-o', 'jsonpath={..metadata.generation}'])
+      const before = await generations()
+      assert.doesNotMatch(await apply(overlay), /created/)
+      assert.equal(await generations(), before, 'no pod is replaced')
       await apply(overlay, '--dry-run=server', '--server-side', '--force-conflicts')
     })
   }
