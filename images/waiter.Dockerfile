@@ -1,0 +1,13 @@
+# docker build -f images/waiter.Dockerfile -t sidecar-first/waiter:VERSION .
+# The same file as scripts/image-waiter's tarball.
+FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
+ARG TARGETARCH
+WORKDIR /src
+COPY package.json .
+COPY waiter waiter
+RUN waiter/build /out && mv /out/linux-$TARGETARCH/wait /wait
+
+FROM scratch
+COPY --from=build /wait /wait
+USER 65532
+ENTRYPOINT ["/wait"]
