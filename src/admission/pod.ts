@@ -101,58 +101,98 @@ export type Hook =
   | ({ readonly kind: 'httpGet' } & HttpGet)
   | { readonly kind: 'tcpSocket'; readonly host: string; readonly port: number | string }
 
+/** None of the fields read here is a property that all objects inherit, so a key like `constructor` in a manifest is only a key. */
 type Fields = { readonly [key: string]: Json }
 
-/** Reads values of unknown shape, collecting what doesn't fit. Null counts as absent, as in the API. */
+/**
+ * Reads fields of unknown shape, collecting what doesn't fit. Null counts as absent, as in the API. Where it stands is kept as a stack of
+ * keys: a path is written only for a problem.
+ */
 class Reader {
   readonly problems: string[] = []
+  readonly #place: (string | number)[] = []
 
-  fields(value: Json | undefined, path: string): Fields | undefined {
+  map<T>(fields: Fields, key: string, read: (fields: Fields, reader: Reader) => T): T | undefined {
+    const value = fields[key]
     if (value === undefined || value === null) return undefined
-    if (typeof value === 'object' && !Array.isArray(value)) return value as Fields
-    this.problems.push(`${path}: expected a map`)
-    return undefined
+    this.#place.push(key)
+    const result = isMap(value) ? read(value, this) : this.problem('expected a map')
+    this.#place.pop()
+    return result
   }
 
-  list(value: Json | undefined, path: string): readonly Json[] {
-    if (value === undefined || value === null) return []
-    if (Array.isArray(value)) return value
-    this.problems.push(`${path}: expected a list`)
-    return []
+  /** Null stands for an item that is none. */
+  maps<T>(fields: Fields, key: string, read: (fields: Fields, reader: Reader, index: number) => T): readonly T[] {
+    return this.#list(fields, key, (item, index) => {
+      if (!isMap(item) && item !== null) this.problem('expected a map')
+      return read(isMap(item) ? item : nothing, this, index)
+    })
   }
 
-  text(value: Json | undefined, path: string): string {
-    if (value === undefined || value === null) return ''
+  texts(fields: Fields, key: string): readonly string[] {
+    return this.#list(fields, key, (item) => {
+      if (typeof item === 'string') return item
+      if (item !== null) this.problem(notText)
+      return ''
+    })
+  }
+
+  text(fields: Fields, key: string): string {
+    const value = fields[key]
     if (typeof value === 'string') return value
-    this.problems.push(`${path}: expected text; put quotes around it`)
+    if (value !== undefined && value !== null) this.problem(notText, key)
     return ''
   }
 
-  number(value: Json | undefined, path: string, absent: number): number {
+  number(fields: Fields, key: string, absent: number): number {
+    const value = fields[key]
     if (value === undefined || value === null || value === 0) return absent
-    if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 2_147_483_647) return value
-    this.problems.push(`${path}: expected a whole number`)
+    if (typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= 2_147_483_647) return value
+    this.problem('expected a whole number', key)
     return absent
   }
 
-  port(value: Json | undefined, path: string): number | string {
-    if (typeof value === 'string') return value
-    if (typeof value === 'number' && Number.isInteger(value)) return value
-    this.problems.push(`${path}: expected a port's number or name`)
+  port(fields: Fields, key: string): number | string {
+    const value = fields[key]
+    if (typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value))) return value
+    this.problem("expected a port's number or name", key)
     return 0
   }
 
   /** Whether it can be run is for whom it concerns: of another container it mustn't refuse a pod that the API takes. */
-  command(value: Json | undefined, path: string): readonly string[] {
-    const words = this.words(value, path)
-    if (words.length === 0) this.problems.push(`${path}: expected a list of strings, a program first`)
+  command(fields: Fields, key: string): readonly string[] {
+    const words = this.texts(fields, key)
+    if (words.length === 0) this.problem('expected a list of strings, a program first', key)
     return words
   }
 
-  words(value: Json | undefined, path: string): readonly string[] {
-    return this.list(value, path).map((word, index) => this.text(word, `${path}[${index}]`))
+  problem(text: string, key?: string): undefined {
+    const place = key === undefined ? this.#place : [...this.#place, key]
+    const path = place.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`))
+    this.problems.push(`${path.join('')}: ${text}`)
+  }
+
+  #list<T>(fields: Fields, key: string, read: (item: Json, index: number) => T): readonly T[] {
+    const value = fields[key]
+    if (value === undefined || value === null) return []
+    if (!Array.isArray(value)) {
+      this.problem('expected a list', key)
+      return []
+    }
+    const items: T[] = []
+    this.#place.push(key)
+    for (let index = 0; index < value.length; index++) {
+      this.#place.push(index)
+      items.push(read(value[index], index))
+      this.#place.pop()
+    }
+    this.#place.pop()
+    return items
   }
 }
+
+const nothing: Fields = {}
+const notText = 'expected text; put quotes around it'
 
 export type Read<T> =
   | { readonly ok: true; readonly value: T }
@@ -161,119 +201,135 @@ export type Read<T> =
 /** `metadata` of a pod; cheap, so that pods which ask for nothing cost nothing. */
 export function readMetadata(pod: unknown): Read<Metadata> {
   const reader = new Reader()
-  const root = reader.fields(pod as Json, 'pod') ?? {}
-  const metadata = reader.fields(own(root, 'metadata'), 'metadata')
-  const annotations = reader.fields(own(metadata, 'annotations'), 'metadata.annotations')
-  const labels = reader.fields(own(metadata, 'labels'), 'metadata.labels')
-  const name = own(metadata, 'name')
-  const generateName = own(metadata, 'generateName')
-  const namespace = own(metadata, 'namespace')
-  const owners = own(metadata, 'ownerReferences')
-  if (reader.problems.length > 0) return { ok: false, problems: reader.problems }
+  if (pod !== undefined && pod !== null && !isMap(pod)) return { ok: false, problems: ['pod: expected a map'] }
+  const value = reader.map(pod ?? nothing, 'metadata', readPodMetadata)
+  return reader.problems.length > 0
+    ? { ok: false, problems: reader.problems }
+    : { ok: true, value: value ?? noMetadata }
+}
+
+const noMetadata: Metadata = {
+  name: '',
+  namespace: '',
+  annotations: new Map(),
+  labels: new Map(),
+  hasAnnotations: false,
+  exists: false,
+  ownedByJob: false,
+}
+
+function readPodMetadata(metadata: Fields, reader: Reader): Metadata {
+  const { name, generateName, namespace, ownerReferences: owners } = metadata
+  const annotations = reader.map(metadata, 'annotations', entries)
   return {
-    ok: true,
-    value: {
-      name: typeof name === 'string' && name !== '' ? name : typeof generateName === 'string' ? `${generateName}*` : '',
-      namespace: typeof namespace === 'string' ? namespace : '',
-      annotations: new Map(Object.entries(annotations ?? {})),
-      labels: new Map(Object.entries(labels ?? {})),
-      hasAnnotations: annotations !== undefined,
-      exists: metadata !== undefined,
-      ownedByJob: Array.isArray(owners) && owners.some((owner) => isMap(owner) && own(owner, 'kind') === 'Job'),
-    },
+    name: typeof name === 'string' && name !== '' ? name : typeof generateName === 'string' ? `${generateName}*` : '',
+    namespace: typeof namespace === 'string' ? namespace : '',
+    annotations: annotations ?? noMetadata.annotations,
+    labels: reader.map(metadata, 'labels', entries) ?? noMetadata.labels,
+    hasAnnotations: annotations !== undefined,
+    exists: true,
+    ownedByJob: Array.isArray(owners) && owners.some((owner) => isMap(owner) && owner.kind === 'Job'),
   }
 }
+
+const entries = (fields: Fields): ReadonlyMap<string, Json> => new Map(Object.entries(fields))
 
 /** `spec` of a pod. */
 export function readSpec(pod: unknown): Read<Spec> {
   const reader = new Reader()
-  const spec = reader.fields(own(isMap(pod) ? pod : undefined, 'spec'), 'spec')
-  if (spec === undefined) return { ok: false, problems: ['spec: expected a map'] }
-  const containers = readContainers(reader, spec, 'containers')
-  const initContainers = readContainers(reader, spec, 'initContainers')
-  if (containers.length === 0) reader.problems.push('spec.containers: expected at least one container')
-  const volumes = reader.list(own(spec, 'volumes'), 'spec.volumes').map((value, index) => {
-    const volume = reader.fields(value, `spec.volumes[${index}]`)
-    return {
-      name: reader.text(own(volume, 'name'), `spec.volumes[${index}].name`),
-      emptyDir: isPresent(own(volume, 'emptyDir')),
-      image: isPresent(own(volume, 'image')),
-    }
-  })
-  const os = reader.fields(own(spec, 'os'), 'spec.os')
-  const nodeSelector = reader.fields(own(spec, 'nodeSelector'), 'spec.nodeSelector')
-  const value: Spec = {
-    containers,
-    initContainers,
-    hasInitContainers: isPresent(own(spec, 'initContainers')),
-    volumes,
-    hasVolumes: isPresent(own(spec, 'volumes')),
-    restartPolicy: reader.text(own(spec, 'restartPolicy'), 'spec.restartPolicy') || 'Always',
-    hostNetwork: own(spec, 'hostNetwork') === true,
-    activeDeadlineSeconds:
-      reader.number(own(spec, 'activeDeadlineSeconds'), 'spec.activeDeadlineSeconds', 0) || undefined,
-    windows: own(os, 'name') === 'windows' || own(nodeSelector, 'kubernetes.io/os') === 'windows',
-  }
+  const value = reader.map(isMap(pod) ? pod : nothing, 'spec', readPodSpec)
+  if (value === undefined) return { ok: false, problems: ['spec: expected a map'] }
   return reader.problems.length > 0 ? { ok: false, problems: reader.problems } : { ok: true, value }
 }
 
-function readContainers(reader: Reader, spec: Fields, list: 'containers' | 'initContainers'): Container[] {
+function readPodSpec(spec: Fields, reader: Reader): Spec {
+  const containers = readContainers(spec, 'containers', reader)
+  const initContainers = readContainers(spec, 'initContainers', reader)
+  if (containers.length === 0) reader.problem('expected at least one container', 'containers')
+  const volumes = reader.maps(spec, 'volumes', readVolume)
+  const os = reader.map(spec, 'os', itself)
+  const nodeSelector = reader.map(spec, 'nodeSelector', itself)
+  return {
+    containers,
+    initContainers,
+    hasInitContainers: isPresent(spec.initContainers),
+    volumes,
+    hasVolumes: isPresent(spec.volumes),
+    restartPolicy: reader.text(spec, 'restartPolicy') || 'Always',
+    hostNetwork: spec.hostNetwork === true,
+    activeDeadlineSeconds: reader.number(spec, 'activeDeadlineSeconds', 0) || undefined,
+    windows: os?.name === 'windows' || nodeSelector?.['kubernetes.io/os'] === 'windows',
+  }
+}
+
+const itself = (fields: Fields): Fields => fields
+
+function readVolume(volume: Fields, reader: Reader): Volume {
+  return {
+    name: reader.text(volume, 'name'),
+    emptyDir: isPresent(volume.emptyDir),
+    image: isPresent(volume.image),
+  }
+}
+
+function readContainers(spec: Fields, list: Container['list'], reader: Reader): readonly Container[] {
   const names = new Set<string>()
-  return reader.list(own(spec, list), `spec.${list}`).map((value, index) => {
-    const container = readContainer(reader, value, { list, index })
-    if (container.name !== '' && names.has(container.name)) {
-      reader.problems.push(`spec.${list}[${index}].name: another container is called ${container.name}`)
-    }
-    names.add(container.name)
+  return reader.maps(spec, list, (fields, _, index) => {
+    const container = readContainer(fields, reader, list, index)
+    const { name } = container
+    if (name !== '' && names.has(name)) reader.problem(`another container is called ${name}`, 'name')
+    names.add(name)
     return container
   })
 }
 
-function readContainer(reader: Reader, value: Json, place: Pick<Container, 'list' | 'index'>): Container {
-  const path = `spec.${place.list}[${place.index}]`
-  const at = (field: string) => `${path}.${field}`
-  const container = reader.fields(value, path)
-  const lifecycle = reader.fields(own(container, 'lifecycle'), at('lifecycle'))
-  const resources = reader.fields(own(container, 'resources'), at('resources'))
+function readContainer(container: Fields, reader: Reader, list: Container['list'], index: number): Container {
+  const lifecycle = reader.map(container, 'lifecycle', readLifecycle)
   return {
-    ...place,
-    name: reader.text(own(container, 'name'), at('name')),
-    image: reader.text(own(container, 'image'), at('image')),
-    command: reader.words(own(container, 'command'), at('command')),
-    args: reader.words(own(container, 'args'), at('args')),
-    env: () => readEnv(own(container, 'env')),
-    ports: reader.list(own(container, 'ports'), at('ports')).map((item, i) => {
-      const port = reader.fields(item, `${at('ports')}[${i}]`)
-      return {
-        name: reader.text(own(port, 'name'), `${at('ports')}[${i}].name`),
-        number: reader.number(own(port, 'containerPort'), `${at('ports')}[${i}].containerPort`, 0),
-      }
-    }),
-    startupProbe: readProbe(reader, own(container, 'startupProbe'), at('startupProbe')),
-    readinessProbe: readProbe(reader, own(container, 'readinessProbe'), at('readinessProbe')),
+    list,
+    index,
+    name: reader.text(container, 'name'),
+    image: reader.text(container, 'image'),
+    command: reader.texts(container, 'command'),
+    args: reader.texts(container, 'args'),
+    env: () => readEnv(container.env),
+    ports: reader.maps(container, 'ports', readPort),
+    startupProbe: reader.map(container, 'startupProbe', readProbe),
+    readinessProbe: reader.map(container, 'readinessProbe', readProbe),
     hasLifecycle: lifecycle !== undefined,
-    hasOtherLifecycle: Object.keys(lifecycle ?? {}).some((key) => key !== 'postStart'),
-    postStart: readHook(reader, own(lifecycle, 'postStart'), at('lifecycle.postStart')),
-    terminationMessagePath:
-      reader.text(own(container, 'terminationMessagePath'), at('terminationMessagePath')) || '/dev/termination-log',
-    restartPolicy: reader.text(own(container, 'restartPolicy'), at('restartPolicy')),
-    resources: Object.fromEntries(
-      (['limits', 'requests'] as const).flatMap((key) => {
-        const amounts = reader.fields(own(resources, key), at(`resources.${key}`))
-        if (amounts === undefined) return []
-        const flat = Object.entries(amounts).every(([, amount]) => typeof amount !== 'object')
-        if (!flat) reader.problems.push(`${at(`resources.${key}`)}: expected quantities`)
-        return flat ? [[key, amounts]] : []
-      }),
-    ),
-    mounts: reader.list(own(container, 'volumeMounts'), at('volumeMounts')).map((item, i) => {
-      const mount = reader.fields(item, `${at('volumeMounts')}[${i}]`)
-      return {
-        name: reader.text(own(mount, 'name'), `${at('volumeMounts')}[${i}].name`),
-        mountPath: reader.text(own(mount, 'mountPath'), `${at('volumeMounts')}[${i}].mountPath`),
-      }
-    }),
+    hasOtherLifecycle: lifecycle?.others === true,
+    postStart: lifecycle?.postStart,
+    terminationMessagePath: reader.text(container, 'terminationMessagePath') || '/dev/termination-log',
+    restartPolicy: reader.text(container, 'restartPolicy'),
+    resources: reader.map(container, 'resources', readResources) ?? nothing,
+    mounts: reader.maps(container, 'volumeMounts', readMount),
   }
+}
+
+function readLifecycle(lifecycle: Fields, reader: Reader): { others: boolean; postStart: Hook | undefined } {
+  return {
+    others: Object.keys(lifecycle).some((key) => key !== 'postStart'),
+    postStart: reader.map(lifecycle, 'postStart', readHook),
+  }
+}
+
+function readPort(port: Fields, reader: Reader): ContainerPort {
+  return { name: reader.text(port, 'name'), number: reader.number(port, 'containerPort', 0) }
+}
+
+function readMount(mount: Fields, reader: Reader): Container['mounts'][number] {
+  return { name: reader.text(mount, 'name'), mountPath: reader.text(mount, 'mountPath') }
+}
+
+function readResources(resources: Fields, reader: Reader): Fields {
+  const limits = reader.map(resources, 'limits', readQuantities)
+  const requests = reader.map(resources, 'requests', readQuantities)
+  return { ...(limits && { limits }), ...(requests && { requests }) }
+}
+
+function readQuantities(amounts: Fields, reader: Reader): Fields | undefined {
+  if (Object.values(amounts).every((amount) => typeof amount !== 'object')) return amounts
+  return reader.problem('expected quantities')
 }
 
 /** As the kubelet has it for exec probes (ExpandContainerCommandOnlyStatic): values as written, empty where they come from elsewhere. */
@@ -282,7 +338,7 @@ function readEnv(value: Json | undefined): ReadonlyMap<string, string> {
   for (const item of Array.isArray(value) ? value : []) {
     const variable: Json = item
     if (!isMap(variable)) continue
-    const [name, text] = [own(variable, 'name'), own(variable, 'value')]
+    const { name, value: text } = variable
     if (typeof name === 'string') env.set(name, typeof text === 'string' ? text : '')
   }
   return env
@@ -295,81 +351,77 @@ export function expand(text: string, env: ReadonlyMap<string, string>): string {
   )
 }
 
-function readProbe(reader: Reader, value: Json | undefined, path: string): Probe | undefined {
-  const probe = reader.fields(value, path)
-  if (probe === undefined) return undefined
+function readProbe(probe: Fields, reader: Reader): Probe {
   // Absent and 0 mean these defaults of the API.
-  const seconds = (field: string, absent: number) => reader.number(own(probe, field), `${path}.${field}`, absent)
   return {
-    handler: readProbeHandler(reader, probe, path),
-    initialDelaySeconds: seconds('initialDelaySeconds', 0),
-    periodSeconds: seconds('periodSeconds', 10),
-    timeoutSeconds: seconds('timeoutSeconds', 1),
-    successThreshold: seconds('successThreshold', 1),
-    failureThreshold: seconds('failureThreshold', 3),
+    handler: readProbeHandler(probe, reader),
+    initialDelaySeconds: reader.number(probe, 'initialDelaySeconds', 0),
+    periodSeconds: reader.number(probe, 'periodSeconds', 10),
+    timeoutSeconds: reader.number(probe, 'timeoutSeconds', 1),
+    successThreshold: reader.number(probe, 'successThreshold', 1),
+    failureThreshold: reader.number(probe, 'failureThreshold', 3),
   }
 }
 
-function readProbeHandler(reader: Reader, probe: Fields, path: string): ProbeHandler {
-  const httpGet = reader.fields(own(probe, 'httpGet'), `${path}.httpGet`)
-  if (httpGet) return { kind: 'httpGet', ...readHttpGet(reader, httpGet, `${path}.httpGet`) }
-  const tcpSocket = reader.fields(own(probe, 'tcpSocket'), `${path}.tcpSocket`)
-  if (tcpSocket) return { kind: 'tcpSocket', ...readTcpSocket(reader, tcpSocket, `${path}.tcpSocket`) }
-  const grpc = reader.fields(own(probe, 'grpc'), `${path}.grpc`)
-  if (grpc) {
-    const port = reader.number(own(grpc, 'port'), `${path}.grpc.port`, 0)
-    return { kind: 'grpc', port, service: reader.text(own(grpc, 'service'), `${path}.grpc.service`) }
-  }
-  const exec = reader.fields(own(probe, 'exec'), `${path}.exec`)
-  if (exec) return { kind: 'exec', command: reader.command(own(exec, 'command'), `${path}.exec.command`) }
-  return { kind: 'none' }
+function readProbeHandler(probe: Fields, reader: Reader): ProbeHandler {
+  return (
+    reader.map(probe, 'httpGet', readHttpGet) ??
+    reader.map(probe, 'tcpSocket', readTcpSocket) ??
+    reader.map(probe, 'grpc', readGrpc) ??
+    reader.map(probe, 'exec', readExec) ?? { kind: 'none' }
+  )
 }
 
-function readHook(reader: Reader, value: Json | undefined, path: string): Hook | undefined {
-  const hook = reader.fields(value, path)
-  if (hook === undefined) return undefined
-  const exec = reader.fields(own(hook, 'exec'), `${path}.exec`)
-  if (exec) return { kind: 'exec', command: reader.command(own(exec, 'command'), `${path}.exec.command`) }
-  const httpGet = reader.fields(own(hook, 'httpGet'), `${path}.httpGet`)
-  if (httpGet) return { kind: 'httpGet', ...readHttpGet(reader, httpGet, `${path}.httpGet`) }
-  const sleep = reader.fields(own(hook, 'sleep'), `${path}.sleep`)
-  if (sleep) return { kind: 'sleep', seconds: reader.number(own(sleep, 'seconds'), `${path}.sleep.seconds`, 0) }
-  const tcpSocket = reader.fields(own(hook, 'tcpSocket'), `${path}.tcpSocket`)
-  if (tcpSocket) return { kind: 'tcpSocket', ...readTcpSocket(reader, tcpSocket, `${path}.tcpSocket`) }
-  if (Object.keys(hook).length > 0) reader.problems.push(`${path}: expected exec, httpGet, sleep or tcpSocket`)
-  return undefined
+function readHook(hook: Fields, reader: Reader): Hook | undefined {
+  const read =
+    reader.map(hook, 'exec', readExec) ??
+    reader.map(hook, 'httpGet', readHttpGet) ??
+    reader.map(hook, 'sleep', readSleep) ??
+    reader.map(hook, 'tcpSocket', readTcpSocket)
+  if (read === undefined && Object.keys(hook).length > 0) {
+    reader.problem('expected exec, httpGet, sleep or tcpSocket')
+  }
+  return read
 }
 
 /** A hook from a value of its own, such as `before` of a spec; undefined where it is none. */
 export function readHookValue(value: Json): Hook | undefined {
   const reader = new Reader()
-  const hook = readHook(reader, value, 'before')
+  const hook = reader.map({ before: value }, 'before', readHook)
   return reader.problems.length === 0 ? hook : undefined
 }
 
-function readHttpGet(reader: Reader, httpGet: Fields, path: string): HttpGet {
-  const scheme = reader.text(own(httpGet, 'scheme'), `${path}.scheme`) || 'HTTP'
-  if (scheme !== 'HTTP' && scheme !== 'HTTPS') reader.problems.push(`${path}.scheme: expected HTTP or HTTPS`)
+function readHttpGet(httpGet: Fields, reader: Reader): { readonly kind: 'httpGet' } & HttpGet {
+  const scheme = reader.text(httpGet, 'scheme') || 'HTTP'
+  if (scheme !== 'HTTP' && scheme !== 'HTTPS') reader.problem('expected HTTP or HTTPS', 'scheme')
   return {
+    kind: 'httpGet',
     scheme: scheme === 'HTTPS' ? 'HTTPS' : 'HTTP',
-    host: reader.text(own(httpGet, 'host'), `${path}.host`),
-    port: reader.port(own(httpGet, 'port'), `${path}.port`),
-    path: reader.text(own(httpGet, 'path'), `${path}.path`),
-    httpHeaders: reader.list(own(httpGet, 'httpHeaders'), `${path}.httpHeaders`).map((item, i) => {
-      const header = reader.fields(item, `${path}.httpHeaders[${i}]`)
-      return {
-        name: reader.text(own(header, 'name'), `${path}.httpHeaders[${i}].name`),
-        value: reader.text(own(header, 'value'), `${path}.httpHeaders[${i}].value`),
-      }
-    }),
+    host: reader.text(httpGet, 'host'),
+    port: reader.port(httpGet, 'port'),
+    path: reader.text(httpGet, 'path'),
+    httpHeaders: reader.maps(httpGet, 'httpHeaders', readHeader),
   }
 }
 
-function readTcpSocket(reader: Reader, tcpSocket: Fields, path: string): { host: string; port: number | string } {
-  return {
-    host: reader.text(own(tcpSocket, 'host'), `${path}.host`),
-    port: reader.port(own(tcpSocket, 'port'), `${path}.port`),
-  }
+function readHeader(header: Fields, reader: Reader): Header {
+  return { name: reader.text(header, 'name'), value: reader.text(header, 'value') }
+}
+
+function readTcpSocket(tcpSocket: Fields, reader: Reader): Extract<Hook, { kind: 'tcpSocket' }> {
+  return { kind: 'tcpSocket', host: reader.text(tcpSocket, 'host'), port: reader.port(tcpSocket, 'port') }
+}
+
+function readGrpc(grpc: Fields, reader: Reader): Extract<ProbeHandler, { kind: 'grpc' }> {
+  return { kind: 'grpc', port: reader.number(grpc, 'port', 0), service: reader.text(grpc, 'service') }
+}
+
+function readExec(exec: Fields, reader: Reader): Extract<Hook, { kind: 'exec' }> {
+  return { kind: 'exec', command: reader.command(exec, 'command') }
+}
+
+function readSleep(sleep: Fields, reader: Reader): Extract<Hook, { kind: 'sleep' }> {
+  return { kind: 'sleep', seconds: reader.number(sleep, 'seconds', 0) }
 }
 
 function isMap(value: unknown): value is Fields {
@@ -378,9 +430,4 @@ function isMap(value: unknown): value is Fields {
 
 function isPresent(value: Json | undefined): boolean {
   return value !== undefined && value !== null
-}
-
-/** A field. None of those read here is a property that all objects inherit, so a key like `constructor` in a manifest is only a key. */
-function own(fields: Fields | undefined, key: string): Json | undefined {
-  return fields?.[key]
 }
