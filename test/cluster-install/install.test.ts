@@ -15,6 +15,7 @@ import { app, firstLineOf, firstRequest, logOf, markOf, pod, sidecar } from '../
 
 const namespace = 'sidecar-first'
 const overlay = join(import.meta.dirname, 'overlay')
+const preview = join(import.meta.dirname, '../../manifests/optional/preview')
 const main = join(import.meta.dirname, '../../src/main.ts')
 
 describe('the manifests on a real node, failurePolicy Fail for labelled namespaces', () => {
@@ -70,6 +71,19 @@ describe('the manifests on a real node, failurePolicy Fail for labelled namespac
     assert.deepEqual(certificate, ['tls.crt', 'tls.key'])
     assert.equal(secrets, 'ENOENT')
     assert.ok(!writes.includes('written'), output)
+  })
+
+  it('previews in a pod of its own, with a certificate made in memory', async () => {
+    await kubectl('apply', '-k', preview)
+    await kubectl('rollout', 'status', '-n', namespace, 'deploy/sidecar-first-preview', '--timeout=120s')
+    const ask = `
+      const options = { method: 'POST', rejectUnauthorized: false, headers: { 'content-type': 'application/json' } }
+      const request = require('node:https').request('https://127.0.0.1:8443/preview', options, (answer) => answer.pipe(process.stdout))
+      request.end(process.argv[1])`
+    const input = JSON.stringify(sample('anywhere'))
+    const program = ['/usr/bin/node', '-e', ask, input]
+    const output = await kubectl('exec', '-n', namespace, 'deploy/sidecar-first-preview', '--', ...program)
+    assert.equal(JSON.parse(output).results[0].verdict, 'patched', output)
   })
 
   it('says through the port-forward that all is well, and 1 when it is not', async () => {

@@ -4,9 +4,8 @@ import { after, before, describe, it } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
 
-const overlays = ['namespace-opt-in', 'cluster-wide', 'cert-manager'] as const
-type Overlay = (typeof overlays)[number]
-const folder = (overlay: Overlay) => join(import.meta.dirname, '../../manifests/overlays', overlay)
+const overlays = ['overlays/namespace-opt-in', 'overlays/cluster-wide', 'overlays/cert-manager']
+const manifests = join(import.meta.dirname, '../../manifests')
 
 describe('the manifests on a real API server', () => {
   let api: ApiServer
@@ -17,9 +16,9 @@ describe('the manifests on a real API server', () => {
   })
   after(() => api?.stop())
 
-  for (const overlay of overlays) {
+  for (const overlay of [...overlays, 'optional/preview']) {
     it(`${overlay}: applies, twice, without a warning, and passes a server-side dry run`, async () => {
-      assert.match(await apply(overlay), /deployment\.apps\/sidecar-first (created|configured|unchanged)/)
+      assert.match(await apply(overlay), /deployment\.apps\/sidecar-first\S* (created|configured|unchanged)/)
       const generations = () => api.kubectl(['get', 'deploy', '-A', '-o', 'jsonpath={..metadata.generation}'])
       const before = await generations()
       assert.doesNotMatch(await apply(overlay), /created/)
@@ -29,7 +28,7 @@ describe('the manifests on a real API server', () => {
   }
 
   it('cert-manager: leaves certs out, and has both configurations given a caBundle', async () => {
-    const rendered = await render('cert-manager')
+    const rendered = await render('overlays/cert-manager')
     assert.deepEqual(
       rendered.filter(({ metadata }) => metadata.name === 'sidecar-first-certs'),
       [],
@@ -55,11 +54,11 @@ describe('the manifests on a real API server', () => {
   })
 
   /** @throws on a warning too */
-  const apply = (overlay: Overlay, ...flags: readonly string[]) =>
-    api.kubectl(['apply', '--warnings-as-errors', '-k', folder(overlay), ...flags])
+  const apply = (folder: string, ...flags: readonly string[]) =>
+    api.kubectl(['apply', '--warnings-as-errors', '-k', join(manifests, folder), ...flags])
 
-  async function render(overlay: Overlay): Promise<Rendered[]> {
-    const documents = parseAllDocuments(await api.kubectl(['kustomize', folder(overlay)]))
+  async function render(folder: string): Promise<Rendered[]> {
+    const documents = parseAllDocuments(await api.kubectl(['kustomize', join(manifests, folder)]))
     return documents.map((document) => document.toJS())
   }
 })

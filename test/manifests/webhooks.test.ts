@@ -36,7 +36,9 @@ it("cluster-wide: annotations can't have commands run in other people's sidecars
 
 it('the images are of this version', async () => {
   const images = await Promise.all(
-    ['base/serve.yaml', 'base/certs.yaml'].map(async (path) => /image: (\S+)/.exec(await read(path))?.[1]),
+    ['base/serve.yaml', 'base/certs.yaml', 'optional/preview/preview.yaml'].map(
+      async (path) => /image: (\S+)/.exec(await read(path))?.[1],
+    ),
   )
   assert.deepEqual(new Set(images), new Set([`docker.io/sidecar-first/sidecar-first:${version}`]))
 })
