@@ -92,7 +92,7 @@ export function readWishes(metadata: Metadata, configuration: Configuration): Wi
     // One that can't be read is reported; in its place nothing is asked, so that only its own problem shows.
     const unread = check === undefined && values.has(perContainer.check + name)
     const timeout = read(perContainer.timeout + name, parseDuration)
-    const onTimeout = read(perContainer.onTimeout + name, oneOf('fail', 'continue'))
+    const onTimeout = read(perContainer.onTimeout + name, parseOnTimeout)
     if (check?.kind === 'hook') {
       for (const bound of [perContainer.timeout + name, perContainer.onTimeout + name]) {
         if (values.has(bound))
@@ -103,12 +103,12 @@ export function readWishes(metadata: Metadata, configuration: Configuration): Wi
   }
   return {
     sidecars,
-    gate: read(keys.gate, oneOf('hook', 'native', 'auto')),
-    nativePosition: read(keys.nativePosition, oneOf('last', 'first')),
-    existingHook: read(keys.existingHook, oneOf('chain', 'keep', 'refuse')),
-    delivery: read(keys.waiter, oneOf('init-container', 'image-volume', 'shell')),
+    gate: read(keys.gate, parseGate),
+    nativePosition: read(keys.nativePosition, parseNativePosition),
+    existingHook: read(keys.existingHook, parseExistingHook),
+    delivery: read(keys.waiter, parseDelivery),
     timeout: read(keys.timeout, parseDuration),
-    onTimeout: read(keys.onTimeout, oneOf('fail', 'continue')),
+    onTimeout: read(keys.onTimeout, parseOnTimeout),
     containers,
     named,
     keys: [...values.keys()],
@@ -123,6 +123,12 @@ function oneOf<T extends string>(...choices: readonly T[]): (text: string) => Pa
     return choice === undefined ? problem(`${quote(text)} is not one of ${choices.join(', ')}`) : parsed(choice)
   }
 }
+
+const parseOnTimeout = oneOf('fail', 'continue')
+const parseGate = oneOf('hook', 'native', 'auto')
+const parseNativePosition = oneOf('last', 'first')
+const parseExistingHook = oneOf('chain', 'keep', 'refuse')
+const parseDelivery = oneOf('init-container', 'image-volume', 'shell')
 
 function parseAllowedCheck(text: string, configuration: Configuration): Parsed<Check> {
   const check = parseCheck(text)

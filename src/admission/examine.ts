@@ -57,12 +57,13 @@ export function examine(pod: unknown, configuration: Configuration, surroundings
   const problems = optedOut ? [] : wishes.problems
   if (!spec.ok) return invalid([...problems, ...spec.problems], wishes.warnings, asks || enforced)
   const intent = mergeIntent(wishes, optedOut, ruled, configuration)
-  const absent = absentContainers(wishes, spec.value)
+  const there = containerNames(spec.value)
+  const absent = absentContainers(wishes, there)
   const warnings: Warning[] = [
     ...absent.map((text) => ({ severity: 'app-may-start-too-early', text }) as const),
     ...wishes.warnings,
     ...intent.warnings,
-    ...(problems.length > 0 ? [] : withoutEffect(wishes, intent, spec.value)),
+    ...(problems.length > 0 ? [] : withoutEffect(wishes, intent, there)),
   ]
   const planned = plan(intent, metadata.value, spec.value, configuration, surroundings)
   warnings.push(...planned.warnings)
@@ -102,15 +103,13 @@ function containerNames(spec: Spec): ReadonlySet<string> {
   return new Set([...spec.containers, ...spec.initContainers].map(({ name }) => name))
 }
 
-function absentContainers({ named }: Wishes, spec: Spec): readonly string[] {
-  const there = containerNames(spec)
+function absentContainers({ named }: Wishes, there: ReadonlySet<string>): readonly string[] {
   return named
     .filter(({ name }) => !there.has(name))
     .map(({ key, name }) => `${key} names ${quote(name)}, but no container is called that; nothing waits for it`)
 }
 
-function withoutEffect({ named }: Wishes, { tiers }: Intent, spec: Spec): readonly Warning[] {
-  const there = containerNames(spec)
+function withoutEffect({ named }: Wishes, { tiers }: Intent, there: ReadonlySet<string>): readonly Warning[] {
   const sidecars = new Set(tiers.flat().map(({ name }) => name))
   return named
     .filter(({ key, name }) => key !== keys.sidecars && there.has(name) && !sidecars.has(name))

@@ -91,6 +91,7 @@ const silent: Pick<Wishes, 'containers' | 'timeout' | 'onTimeout' | 'existingHoo
  */
 function mergeTiers({ sidecars }: Wishes, ruled: Ruled, enforced: Ruled): readonly (readonly string[])[] {
   if (sidecars === undefined) return byTier(ruled)
+  if (ruled.size === 0) return listed(sidecars, enforced)
   const named = new Set(sidecars.flatMap((tier) => (tier === '*' ? [] : tier)))
   const added = new Map([...ruled].filter(([name, rule]) => rule.enforce || !named.has(name)))
   if (sidecars[0] === '*') {

@@ -24,7 +24,10 @@ export const defaultContainerKey = 'kubectl.kubernetes.io/default-container'
 /** Set by the kubelet on the copy of a static pod. */
 export const mirrorKey = 'kubernetes.io/config.mirror'
 
+const plain = `${domain}/`
+const prefixed = `.${domain}/`
+
 /** Whether a key is in one of our domains, known or not. */
 export function isOurs(key: string): boolean {
-  return key.startsWith(`${domain}/`) || key.includes(`.${domain}/`)
+  return key.startsWith(plain) || key.includes(prefixed)
 }

@@ -26,7 +26,9 @@ export function lint(
 /** A check that passes only once the app is up never passes, since the app is held back. */
 function deadlocks({ sidecar, container, resolved }: Member): readonly Warning[] {
   if (resolved.kind !== 'polled' || !('path' in resolved.check)) return []
-  const path = resolved.check.path.replace(/\?.*$/s, '')
+  const { path: written } = resolved.check
+  const query = written.indexOf('?')
+  const path = query < 0 ? written : written.slice(0, query)
   return (presetsByDeadlock.get(path) ?? [])
     .map(({ preset }) => preset)
     .filter(({ containers, images }) => {
@@ -76,7 +78,7 @@ function waitsItself({ sidecar, resolved }: Member, app: Container): readonly Wa
   if (resolved.kind !== 'polled' || !('port' in resolved.check)) return []
   const { port } = resolved.check
   const command = [...app.command, ...app.args].join(' ')
-  if (!loop.test(command)) return []
+  if (!command.includes(String(port)) || !loop.test(command)) return []
   if (!new RegExp(String.raw`(localhost|127\.0\.0\.1|\[::1\])[: ]${port}\b`).test(command)) return []
   const text = `${app.name} waits for port ${port} of ${sidecar.name} in its own command; that is no longer needed`
   return [{ severity: 'has-no-effect', text }]

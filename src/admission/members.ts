@@ -23,6 +23,7 @@ export type Originals = ReadonlyMap<Container, Hook>
 export function readOriginals(spec: Spec, problems: string[]): Originals {
   const originals = new Map<Container, Hook>()
   for (const container of [...spec.containers, ...spec.initContainers]) {
+    if (container.postStart === undefined) continue
     const unwrapped = unwrap(container.postStart)
     if (!unwrapped.ok) problems.push(`container ${container.name} ${unwrapped.problem}`)
     else if (unwrapped.value.original !== undefined) originals.set(container, unwrapped.value.original)

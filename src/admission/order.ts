@@ -54,6 +54,7 @@ function regularOrder(
  * right before the one they precede, else where `native-position` says.
  */
 function initOrder(natives: readonly Container[], { nativePosition }: Intent, spec: Spec): readonly Container[] {
+  if (natives.length === 0) return spec.initContainers
   const there = natives.filter(({ list }) => list === 'initContainers')
   const slots = there.map(({ index }) => index).sort((a, b) => a - b)
   const order = spec.initContainers.slice()

@@ -70,6 +70,7 @@ function moves({ containers, initContainers }: Order, spec: Spec, shift: number)
     ['initContainers', init, initContainers],
     ['containers', regular, containers],
   ] as const) {
+    if (wanted.length === 0) continue
     const residents = wanted.filter((container) => container.list === list)
     const rising = longestRising(residents.map(({ index }) => index))
     const staying = new Set(residents.filter((_, position) => rising.has(position)))

@@ -91,9 +91,10 @@ function open(body: unknown): Opened {
 
   const pod = request.object
   const metadata = fields(fields(pod).metadata)
+  const generated = text(metadata.generateName)
   const facts: ReviewFacts = {
     namespace: text(request.namespace),
-    name: text(request.name) || text(metadata.name) || text(metadata.generateName).replace(/.$/s, '$&*'),
+    name: text(request.name) || text(metadata.name) || (generated && `${generated}*`),
     operation: text(request.operation),
     dryRun: request.dryRun === true,
   }
@@ -109,37 +110,31 @@ function whyNotOurs(request: Fields): string | undefined {
 
 function respond(uid: string, decision: Decision, { mode }: Configuration): ReviewResponse {
   const observed = mode === 'observe'
-  const { verdict, reasons } = decision
-  const base = { uid, auditAnnotations: audit(decision, observed) }
-  const warned = (more: readonly string[] = []) => {
-    const warnings = [...more, ...decision.warnings]
-    return warnings.length > 0 ? { warnings } : {}
-  }
+  const { verdict, reasons, warnings } = decision
+  const response = { uid, auditAnnotations: audit(decision, observed), allowed: true }
   switch (verdict) {
     case 'skipped':
     case 'unchanged':
-      return { ...base, allowed: true, ...warned() }
+      return warned(response, warnings)
     case 'patched': {
-      if (!observed) return { ...base, allowed: true, patch: JSON.stringify(decision.patch), ...warned() }
-      return {
-        ...base,
-        allowed: true,
-        ...warned([printable(`sidecar-first only observes; it would change this: ${reasons.join('; ')}`, 256)]),
-      }
+      if (!observed) return warned({ ...response, patch: JSON.stringify(decision.patch) }, warnings)
+      return warned(response, [onlyObserves('would change', reasons), ...warnings])
     }
     case 'refused': {
-      if (observed) {
-        return {
-          ...base,
-          allowed: true,
-          ...warned([printable(`sidecar-first only observes; it would refuse this: ${reasons.join('; ')}`, 256)]),
-        }
-      }
-      return { ...base, allowed: false, status: denial(reasons), ...warned() }
+      if (!observed) return warned({ ...response, allowed: false, status: denial(reasons) }, warnings)
+      return warned(response, [onlyObserves('would refuse', reasons), ...warnings])
     }
     default:
       return decision satisfies never
   }
+}
+
+function warned(response: ReviewResponse, warnings: readonly string[]): ReviewResponse {
+  return warnings.length > 0 ? { ...response, warnings } : response
+}
+
+function onlyObserves(what: string, reasons: readonly string[]): string {
+  return printable(`sidecar-first only observes; it ${what} this: ${reasons.join('; ')}`, 256)
 }
 
 /** What a person still reads in a terminal. */

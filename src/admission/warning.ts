@@ -15,6 +15,7 @@ const most = 15
 
 /** The texts for an answer: worst first, each within the API's limits and printable. */
 export function warningTexts(warnings: readonly Warning[]): readonly string[] {
+  if (warnings.length === 0) return []
   const sorted = worstFirst.flatMap((severity) => warnings.filter((warning) => warning.severity === severity))
   const texts = [...new Set(sorted.map((warning) => printable(warning.text, longest)))]
   if (texts.length <= most) return texts
