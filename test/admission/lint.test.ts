@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Surroundings } from '../../src/admission/decision.ts'
+import { app, decided, type Fields, pod, ready } from './pods.ts'
+
+const envoy = { name: 'envoy', readinessProbe: ready }
+const warnings = (object: unknown, surroundings?: Surroundings) => decided(object, surroundings).warnings.join('\n')
+
+test('a check that waits for the app would deadlock, and says what to use', () => {
+  const daprd = { name: 'daprd', image: 'daprio/daprd:1' }
+  const object = (path: string) => pod({ sidecars: 'daprd', 'check/daprd': `http://:3500${path}` }, [app, daprd])
+  assert.match(warnings(object('/v1.0/healthz')), /waits for the app.*use http:\/\/:3500\/v1\.0\/healthz\/outbound/)
+  assert.match(warnings(object('/v1.0/healthz?x=1')), /waits for the app/)
+  assert.doesNotMatch(warnings(object('/v1.0/healthz/outbound')), /waits for the app/)
+})
+
+test('a timeout beyond the deadline of the workload', () => {
+  const object = pod({ sidecars: 'envoy, other', timeout: '5m', 'check/other': 'tcp://:1' }, [
+    app,
+    envoy,
+    { name: 'other' },
+  ])
+  const said = warnings(object, { job: false, progressDeadlineSeconds: 599 })
+  assert.match(said, /600s.*progressDeadlineSeconds \(599s\)/, 'tiers add up')
+  assert.doesNotMatch(warnings(object, { job: false, progressDeadlineSeconds: 600 }), /progressDeadline/)
+  assert.match(
+    warnings(pod({ sidecars: 'envoy' }, [app, envoy], { activeDeadlineSeconds: 30 })),
+    /activeDeadlineSeconds/,
+  )
+  assert.match(
+    warnings(pod({ sidecars: 'envoy' }, [app, envoy]), { job: true, activeDeadlineSeconds: 30 }),
+    /pod is killed/,
+  )
+})
+
+test('an app that waits for the same port by itself', () => {
+  const waiting = (script: string): Fields & { name: string } => ({ name: 'app', command: ['sh', '-c', script] })
+  const said = (script: string) => warnings(pod({ sidecars: 'envoy' }, [waiting(script), envoy]))
+  assert.match(said('until wget -qO- http://localhost:8080/ready; do sleep 1; done; exec app'), /no longer needed/)
+  assert.match(said('while ! nc -z 127.0.0.1 8080; do :; done'), /no longer needed/)
+  assert.doesNotMatch(said('until wget http://localhost:80801/; do :; done'), /no longer needed/, 'another port')
+  assert.doesNotMatch(said('exec app --upstream http://localhost:8080'), /no longer needed/, 'it only uses it')
+})

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Configuration } from '../../src/admission/configuration.ts'
+import { decide } from '../../src/admission/decide.ts'
+import { validate } from '../../src/admission/validate.ts'
+import { after, app, configuration, type Fields, type Pod, pod, ready } from './pods.ts'
+
+const envoy = { name: 'envoy', readinessProbe: ready }
+const asking = (annotations: Fields = {}) => pod({ sidecars: 'envoy', ...annotations }, [app, envoy])
+const right = (annotations: Fields = {}): Pod => after(asking(annotations))
+const reasons = (object: unknown, given: Configuration = configuration): readonly string[] => {
+  const validity = validate(object, given)
+  return validity.valid ? [] : validity.reasons
+}
+const edited = (object: Pod, edit: (spec: { containers: Fields[]; [key: string]: unknown }) => void): Pod => {
+  const copy = structuredClone(object)
+  edit(copy.spec as unknown as { containers: Fields[]; [key: string]: unknown })
+  return copy
+}
+
+for (const annotations of [{}, { gate: 'native' }, { waiter: 'shell' }, { waiter: 'image-volume' }]) {
+  test(`what we leave passes: ${JSON.stringify(annotations)}`, () => {
+    assert.deepEqual(reasons(right(annotations)), [])
+    assert.notDeepEqual(reasons(asking(annotations)), [], 'and as it was it does not')
+  })
+}
+
+test('a pod that asks for nothing, opts out, or carries only a status passes', () => {
+  assert.deepEqual(reasons(pod({}, [app])), [])
+  assert.deepEqual(reasons(asking({ inject: 'false' })), [])
+  assert.deepEqual(reasons(pod({ status: '{}' }, [app])), [])
+})
+
+test('says which container stands before the sidecar', () => {
+  const late = edited(right(), (spec) => spec.containers.unshift({ name: 'other' }))
+  assert.match(reasons(late)[0] ?? '', /^envoy has to stand at spec\.containers\[0\], before other/)
+  assert.match(reasons(late).at(-1) ?? '', /sidecar-first check/, 'and what to do')
+})
+
+test('says that the hook is missing', () => {
+  const unhooked = edited(right(), (spec) => delete (spec.containers[0] as { lifecycle?: unknown }).lifecycle)
+  assert.match(reasons(unhooked)[0] ?? '', /^envoy lacks the PostStart hook/)
+})
+
+test('says what of the waiter is missing', () => {
+  const found = (edit: Parameters<typeof edited>[1]) => reasons(edited(right(), edit))[0] ?? ''
+  assert.match(
+    found((spec) => delete spec.initContainers),
+    /init container that delivers the waiter/,
+  )
+  assert.match(
+    found((spec) => delete (spec.containers[0] as { volumeMounts?: unknown }).volumeMounts),
+    /envoy lacks the mount/,
+  )
+  assert.match(
+    found((spec) => delete spec.volumes),
+    /the volume of the waiter/,
+  )
+})
+
+test('a container that an annotation names has to be there', () => {
+  assert.match(reasons(pod({ sidecars: 'nobody' }, [app]))[0] ?? '', /names "nobody", but no container is called that/)
+  const other = after(asking({ 'check/nobody': 'none' }))
+  assert.match(reasons(other)[0] ?? '', /^check\.sidecar-first\.dev\/nobody names/)
+})
+
+test('what makes no sense is refused with all its problems', () => {
+  assert.equal(reasons(asking({ gate: 'x', timeout: 'y' })).length, 2)
+})
+
+test('observe and invalid: warn never refuse', () => {
+  for (const lenient of [{ mode: 'observe' }, { invalid: 'warn' }] as const) {
+    assert.deepEqual(reasons(asking(), { ...configuration, ...lenient }), [])
+    assert.deepEqual(reasons(asking({ gate: 'x' }), { ...configuration, ...lenient }), [])
+  }
+})
+
+test('an unlisted annotation of ours that changed is no reason to refuse', () => {
+  const object = right()
+  const status = {
+    ...object,
+    metadata: { ...object.metadata, annotations: { ...(object.metadata.annotations as Fields) } },
+  }
+  delete (status.metadata.annotations as Record<string, unknown>)['sidecar-first.dev/status']
+  assert.equal(decide(status, configuration).verdict, 'patched')
+  assert.deepEqual(reasons(status), [])
+})
