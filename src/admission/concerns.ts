@@ -4,7 +4,7 @@ import type { DeliveryPlan } from './delivery.ts'
 import type { Intent } from './intent.ts'
 import { keys } from './keys.ts'
 import { type Member, startsNative, waits } from './members.ts'
-import type { Order } from './order.ts'
+import { meshProxies, type Order } from './order.ts'
 import type { Container, Metadata, Spec } from './pod.ts'
 import type { Warning } from './warning.ts'
 
@@ -26,16 +26,28 @@ export function concerns(
   if ((surroundings.job || metadata.ownedByJob) && regular.length > 0) {
     bites(`${names(regular)} runs on, so the Job never completes; set ${keys.gate}: native`)
   }
-  for (const [turn, { sidecar }] of members.entries()) {
-    const earlier = members.slice(turn).find((member) => startsNative(member, intent))
-    if (regular.some((member) => member.sidecar === sidecar) && earlier !== undefined) {
-      const text = `${earlier.sidecar.name} is an init container and starts before ${sidecar.name}, whatever the order says; set ${keys.gate}: native`
-      warnings.push({ severity: 'bites-later', text })
+  for (const { sidecar } of regular) {
+    const later = members.slice(members.findIndex((member) => member.sidecar === sidecar))
+    const early = later.find((member) => startsNative(member, intent))
+    if (early !== undefined) {
+      const that = `${early.sidecar.name} is an init container and starts before ${sidecar.name}`
+      bites(`${that}, whatever the order says; set ${keys.gate}: native`)
     }
   }
+  const [leader] = order.containers
+  const moved = members.filter(({ container }) => container.list === 'containers' && intent.gate === 'native')
+  if (leader !== undefined && moved.length > 0 && meshProxies.has(leader.name)) {
+    bites(
+      `${names(moved)} starts before the mesh proxy ${leader.name}, which is no native sidecar: use ${keys.gate}: hook`,
+    )
+  }
   const gated = regular.filter(waits)
-  if (spec.restartPolicy === 'Never' && gated.length > 0) {
-    bites(`restartPolicy is Never: if ${names(gated)} isn't ready in time it stays down, and the app starts without it`)
+  if (spec.restartPolicy !== 'Always' && gated.length > 0) {
+    // One that exits 0 when it is killed isn't restarted under OnFailure either.
+    const stays = spec.restartPolicy === 'Never' ? 'stays' : 'may stay'
+    bites(
+      `restartPolicy is ${spec.restartPolicy}: if ${names(gated)} isn't ready in time it ${stays} down, and the app starts without it`,
+    )
   }
   for (const { sidecar, resolved } of members) {
     if (spec.hostNetwork && resolved.kind === 'polled' && onLoopback(resolved.check)) {

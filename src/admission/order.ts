@@ -11,7 +11,8 @@ export interface Order {
   readonly initContainers: readonly Container[]
 }
 
-const meshProxies: ReadonlySet<string> = new Set(
+/** By the names of their containers. */
+export const meshProxies: ReadonlySet<string> = new Set(
   presets.filter(({ meshProxy }) => meshProxy).flatMap(({ containers }) => containers),
 )
 

@@ -41,3 +41,17 @@ test('an app that waits for the same port by itself', () => {
   assert.doesNotMatch(said('until wget http://localhost:80801/; do :; done'), /no longer needed/, 'another port')
   assert.doesNotMatch(said('exec app --upstream http://localhost:8080'), /no longer needed/, 'it only uses it')
 })
+
+test('a native sidecar starts before a mesh proxy that is none', () => {
+  const proxy = { name: 'istio-proxy', lifecycle: { postStart: { exec: { command: ['pilot-agent', 'wait'] } } } }
+  const object = (gate: string) => pod({ sidecars: 'envoy', gate }, [proxy, app, envoy])
+  assert.match(warnings(object('native')), /envoy starts before the mesh proxy istio-proxy/)
+  assert.doesNotMatch(warnings(object('hook')), /mesh proxy/)
+})
+
+test('a sidecar that is killed stays down, unless it is always restarted', () => {
+  const object = (restartPolicy: string) => pod({ sidecars: 'envoy' }, [app, envoy], { restartPolicy })
+  assert.match(warnings(object('Never')), /it stays down/)
+  assert.match(warnings(object('OnFailure')), /it may stay down/)
+  assert.doesNotMatch(warnings(object('Always')), /down/)
+})
