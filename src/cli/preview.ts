@@ -10,6 +10,7 @@ import { changesOf, hunksOf } from './diff.ts'
 import { FileError } from './files.ts'
 import { joinDocuments } from './inject.ts'
 import { fileOptions, type PreviewedFile, previewFiles, refuse, titleOf } from './preview-files.ts'
+import { sampleManifest } from './sample.ts'
 
 const help = `Shows what the webhook would do to manifests, without a cluster: why, the start order, and a diff.
 
@@ -24,21 +25,7 @@ It ends with 1 where an object is refused.
 
 Example:
 sidecar-first preview -f - <<'EOF'
-apiVersion: v1
-kind: Pod
-metadata:
-  name: sample
-  annotations:
-    sidecar-first.dev/sidecars: proxy
-spec:
-  containers:
-    - name: app
-      image: app:1
-    - name: proxy
-      image: proxy:1
-      readinessProbe:
-        httpGet: {path: /ready, port: 15021}
-EOF
+${sampleManifest}EOF
 `
 
 const options = { ...fileOptions, output: { type: 'string', short: 'o', default: 'text' } } as const

@@ -10,6 +10,7 @@ import { type Route, type RunningServer, routes, startServer } from '../server/s
 import { version } from '../version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
 import { FileError, readText } from './files.ts'
+import { sampleManifest } from './sample.ts'
 
 const help = `Answers admission requests and previews over HTTPS.
 
@@ -161,21 +162,7 @@ const tryIt = (url: string) => `
 Try it:
 
 curl -sk ${url}/preview -H 'Content-Type: application/yaml' -H 'Accept: application/yaml' --data-binary @- <<'EOF'
-apiVersion: v1
-kind: Pod
-metadata:
-  name: sample
-  annotations:
-    sidecar-first.dev/sidecars: proxy
-spec:
-  containers:
-    - name: app
-      image: app:1
-    - name: proxy
-      image: proxy:1
-      readinessProbe:
-        httpGet: {path: /ready, port: 15021}
-EOF
+${sampleManifest}EOF
 `
 
 /** Serves until a signal, then drains; a second signal cuts it short. */
