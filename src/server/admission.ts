@@ -26,8 +26,9 @@ export interface AdmissionPath {
 
 /** Which admission a URL is for, if any. The API server appends a query, and nothing in it concerns us. */
 export function admissionPath(url: string): AdmissionPath | undefined {
-  const [, webhook, set] = /^\/(mutate|validate)(?:\/([^/?]+))?(?:\?|$)/.exec(url) ?? []
-  return webhook === 'mutate' || webhook === 'validate' ? { webhook, set } : undefined
+  const found = /^\/(?:mutate|(validate))(?:\/([^/?]+))?(?:\?|$)/.exec(url)
+  // The name is a constant, not a part of the URL: V8 drops compiled code that looks things up by a text made anew for each request.
+  return found ? { webhook: found[1] === undefined ? 'mutate' : 'validate', set: found[2] } : undefined
 }
 
 /** Answers an admission. The hot path: it does no I/O but the answer and one log line. */
