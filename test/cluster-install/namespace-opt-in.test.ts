@@ -2,19 +2,21 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { type Answer, createNamespace, deleteNamespaces, kubectl, tryCreate, until } from '../cluster/cluster.ts'
+import { firstLineOf, logOf, markOf } from '../cluster/pod.ts'
 import {
-  type Answer,
-  createNamespace,
-  deleteNamespaces,
-  kubectl,
-  tryCreate,
-  tryKubectl,
-  until,
-} from '../cluster/cluster.ts'
-import { app, firstLineOf, firstRequest, logOf, markOf, pod, sidecar } from '../cluster/pod.ts'
+  configurations,
+  install,
+  namespace,
+  orderOf,
+  overlayOf,
+  sample,
+  startServe,
+  stopServe,
+  tryOut,
+  uninstall,
+} from './installation.ts'
 
-const namespace = 'sidecar-first'
-const overlay = join(import.meta.dirname, 'overlay')
 const preview = join(import.meta.dirname, '../../manifests/optional/preview')
 const main = join(import.meta.dirname, '../../src/main.ts')
 
@@ -22,16 +24,12 @@ describe('the manifests on a real node, failurePolicy Fail for labelled namespac
   const labelled = 'install-labelled'
   const unlabelled = 'install-unlabelled'
   before(async () => {
-    await uninstall() // an interrupted run leaves it
-    const { code, stderr } = await tryKubectl(['apply', '-k', overlay])
-    assert.equal(code, 0, stderr)
-    assert.equal(stderr, '', 'neither errors nor warnings, such as PodSecurity has')
-    await settled()
+    await install('namespace-opt-in')
     await createNamespace(labelled, { 'sidecar-first.dev/injection': 'enabled' })
     await createNamespace(unlabelled)
   })
   after(async () => {
-    await uninstall()
+    await uninstall('namespace-opt-in')
     await deleteNamespaces(labelled, unlabelled)
   })
 
@@ -40,7 +38,7 @@ describe('the manifests on a real node, failurePolicy Fail for labelled namespac
       kubectl('get', ...configurations, '-o', 'jsonpath={.items[*].webhooks[*].clientConfig.caBundle}')
     const before = await bundles()
     assert.equal(before.split(' ').length, 2)
-    await kubectl('apply', '-k', overlay)
+    await kubectl('apply', '-k', overlayOf('namespace-opt-in'))
     assert.equal(await bundles(), before)
   })
 
@@ -54,6 +52,16 @@ describe('the manifests on a real node, failurePolicy Fail for labelled namespac
 
   it('leaves a pod of an unlabelled namespace as it is', async () => {
     assert.deepEqual(await orderOf(unlabelled), ['app', 'sidecar'])
+  })
+
+  it('keeps a pod from starting unseen while all replicas are gone, but not its own replicas', async () => {
+    await stopServe()
+    const { code, stderr } = await tryOut(labelled)
+    assert.equal(code, 1)
+    assert.match(stderr, /failed calling webhook/)
+    assert.deepEqual(await orderOf(unlabelled), ['app', 'sidecar'])
+    await startServe()
+    assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
   })
 
   it('gives serve the leaf and its key alone, no token, and nothing to write to', async () => {
@@ -118,45 +126,6 @@ describe('the manifests on a real node, failurePolicy Fail for labelled namespac
     await until('both replicas to serve it', arrived, 240_000)
   })
 })
-
-const configurations = ['mutatingwebhookconfiguration/zz-sidecar-first', 'validatingwebhookconfiguration/sidecar-first']
-
-/** As a person would: first what calls the pods, then the pods. */
-async function uninstall(): Promise<void> {
-  await kubectl('delete', '--ignore-not-found', ...configurations)
-  await kubectl('delete', '--ignore-not-found', '-k', overlay)
-}
-
-async function settled(): Promise<void> {
-  for (const deployment of ['sidecar-first-certs', 'sidecar-first']) {
-    await kubectl('rollout', 'status', '-n', namespace, `deploy/${deployment}`, '--timeout=120s')
-  }
-}
-
-const sample = (namespace: string) =>
-  pod(
-    namespace,
-    'sample',
-    [
-      app(firstRequest('http://127.0.0.1:15021/ready')),
-      sidecar(
-        'sidecar',
-        { HTTP: ':15021', READY_AFTER: '1s' },
-        { readinessProbe: { httpGet: { path: '/ready', port: 15021 } } },
-      ),
-    ],
-    { annotations: { 'sidecar-first.dev/sidecars': 'sidecar' } },
-  )
-
-/** The containers of a pod as the API server would store it. */
-async function orderOf(namespace: string): Promise<string[]> {
-  const object = sample(namespace)
-  const named = { ...object, metadata: { ...object.metadata, name: 'dry-run' } }
-  const { code, stdout, stderr } = await tryCreate([named], '--dry-run=server', '-o', 'json')
-  assert.equal(code, 0, stderr)
-  const { spec } = JSON.parse(stdout) as { spec: { containers: { name: string }[] } }
-  return spec.containers.map(({ name }) => name)
-}
 
 /** `sidecar-first certs`, from outside the pods. */
 function certs(...args: readonly string[]): Promise<Answer> {
