@@ -234,6 +234,6 @@ function report(rounds: readonly Round[], loaded: Partial<Record<Name, number>>,
     process.stdout.write(`${label.padEnd(28)}${cells.map((cell) => cell.padStart(9)).join('')}\n`)
   }
   process.stdout.write(
-    `medians of ${turns} rounds of ${requests} requests over ${connections} kept connections and of ${starts.length / 4} starts\n`,
+    `medians of ${turns} rounds of ${requests} requests over ${connections} kept connections, after ${requests} that warm each server up, and of ${starts.length / 4} starts\n`,
   )
 }
