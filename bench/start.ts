@@ -7,7 +7,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { create, createNamespace, deleteNamespaces, kubectl } from '../test/cluster/cluster.ts'
-import { app, type Container, firstLineOf, logOf, markOf, type PodOptions, pod, sidecar } from '../test/cluster/pod.ts'
+import {
+  app,
+  type Container,
+  firstLineOf,
+  type Line,
+  logOf,
+  markOf,
+  type PodOptions,
+  pod,
+  sidecar,
+} from '../test/cluster/pod.ts'
 import { startWebhook } from '../test/cluster/webhook.ts'
 
 const rounds = Number(process.argv[2] ?? 7)
@@ -100,7 +110,10 @@ const namespace = 'bench-start'
 async function measure(name: string, { containers, options, sidecars = ['late'] }: Variant): Promise<Run> {
   const from = Date.now()
   await create(pod(namespace, name, containers, options))
-  const log = await logOf(namespace, name)
+  await logOf(namespace, name)
+  let log: Line[] = []
+  // Not held back, the app writes before the sidecars are ready.
+  for (const sidecarName of sidecars) log = await logOf(namespace, name, sidecarName, 2)
   const first = firstLineOf(log)
   const marks = (mark: string) => sidecars.map((sidecarName) => markOf(log, sidecarName, mark))
   await kubectl('delete', 'pod', name, '-n', namespace, '--wait=true')
