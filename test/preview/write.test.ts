@@ -422,12 +422,19 @@ test('whatever the form: a container that changes lists loses no line', () => {
   )
 })
 
+function holdsBigint(value: unknown): boolean {
+  if (typeof value === 'bigint') return true
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsBigint)
+}
+
 test('the patch is applied as fast-json-patch does it', () => {
   fc.assert(
     fc.property(fc.array(container, { minLength: 1, maxLength: 5 }), operations(1), (containers, patch) => {
       const form = { step: 2, dent: true, eol: '\n', end: true, marker: '' }
       const small = manifest(form, containers, []).replaceAll('12345678901234567890', '1')
       const [now] = values(small)
+      // The library moves by a copy through JSON text, which has no bigint; ours is for manifests that may have one.
+      fc.pre(!holdsBigint(patch))
       const theirs = fastJsonPatch.applyPatch(structuredClone(now), structuredClone(patch), false, false).newDocument
       assert.deepEqual(applyPatch(now as never, patch), theirs)
     }),
