@@ -144,11 +144,16 @@ export function readShellBefore(command: readonly string[]): Parsed<Unwrapped> |
       return count === 0 ? undefined : parsed({ ours: true, original: { kind, command: words }, waitsFor })
     case 'sleep': {
       const seconds = Number(words[0])
-      return Number.isInteger(seconds) ? parsed({ ours: true, original: { kind, seconds }, waitsFor }) : undefined
+      return isSeconds(seconds) ? parsed({ ours: true, original: { kind, seconds }, waitsFor }) : undefined
     }
     default:
       return undefined
   }
+}
+
+/** What the API takes as the seconds of a sleep: a forged hook may say anything. */
+function isSeconds(value: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= 2_147_483_647
 }
 
 /** The first word of each check; nine more follow, and the headers that the last of them counts. */

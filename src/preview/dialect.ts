@@ -1,4 +1,12 @@
-import { type CreateNodeOptions, type DocumentOptions, type SchemaOptions, stringify, type ToStringOptions } from 'yaml'
+import {
+  type CreateNodeOptions,
+  Document,
+  type DocumentOptions,
+  isScalar,
+  type SchemaOptions,
+  type ToStringOptions,
+  visit,
+} from 'yaml'
 
 /**
  * YAML as kubectl reads it: 1.1 with merge keys, `yes`, octal `0644` and, from 1.2, `0o644`; but neither times of day nor dates,
@@ -19,11 +27,20 @@ export const kubectlDialect: SchemaOptions & DocumentOptions = {
 
 /** A value as YAML in which all that any reader might take for something else than text is quoted. */
 export function writeYaml(value: unknown, options: ToStringOptions & CreateNodeOptions = {}): string {
-  return stringify(value, {
+  const document = new Document(value, {
     version: '1.1',
-    customTags: (tags) => [...tags, 'intOct'],
-    lineWidth: 0,
+    // The tag for merge keys would write the key `<<` plainly, and so as a merge.
+    customTags: (tags) => [
+      ...tags.filter((tag) => tag !== 'merge' && (typeof tag === 'string' || !tag.tag?.endsWith(':merge'))),
+      'intOct',
+    ],
     aliasDuplicateObjects: false,
     ...options,
   })
+  visit(document, {
+    Pair(_, { key }) {
+      if (isScalar(key) && key.value === '<<') key.type = 'QUOTE_SINGLE'
+    },
+  })
+  return document.toString({ lineWidth: 0, ...options })
 }
