@@ -28,8 +28,11 @@ export const names: Names = {
 }
 export const dnsNames = serviceNames(names.service, names.namespace)
 export const SECOND = 1000
-/** A rotation that a test can wait for: the CA is due after half of its life. */
-export const quick: Lifetimes = { authority: 60 * SECOND, leaf: 15 * SECOND, settle: 3 * SECOND }
+/**
+ * A rotation that a test can wait for: the CA is due after half of its life. A leaf is renewed a third of its life, 8 s, before its end: the
+ * later replica has its file 3 s after, and a busy machine may take seconds more.
+ */
+export const quick: Lifetimes = { authority: 96 * SECOND, leaf: 24 * SECOND, settle: 3 * SECOND }
 /** Nothing falls due while a test runs. */
 export const long: Lifetimes = { authority: 365 * 86_400_000, leaf: 30 * 86_400_000, settle: 2 * SECOND }
 /** Where the replicas of the webhook listen. */

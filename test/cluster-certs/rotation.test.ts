@@ -56,7 +56,7 @@ for (const policy of ['Fail', 'Ignore'] as const) {
     load = startLoad(api, admin.cluster, { hosts: replicaHosts, settle: quick.settle })
     const phases: string[] = []
     // Over when the first CA is trusted nowhere any more, and nothing of it is left in the Secret.
-    await until('the first CA gone', 120 * SECOND, async () => {
+    await until('the first CA gone', 200 * SECOND, async () => {
       const { secret, configurations, phase } = await admin.now()
       if (phases.at(-1) !== phase) phases.push(phase)
       const kept = Object.values(secret?.data ?? {}).some((pem) => pem.includes(first))
