@@ -46,6 +46,7 @@ export function examine(pod: unknown, configuration: Configuration, surroundings
   const spec = readSpec(pod)
   const ruled = spec.ok ? ruledContainers(configuration.rules, spec.value, labels, surroundings.set) : new Map()
   const enforced = [...ruled.values()].some((rule) => rule.enforce)
+  const binding = asks || enforced
   if (optedOut && !enforced) return left(optOutReason)
   if (!asks && ruled.size === 0) return nothingAsked(metadata.value, optedOut, configuration)
   if (spec.ok && spec.value.windows) return left('a Windows pod')
@@ -55,7 +56,7 @@ export function examine(pod: unknown, configuration: Configuration, surroundings
 
   const wishes = readWishes(metadata.value, configuration)
   const problems = optedOut ? [] : wishes.problems
-  if (!spec.ok) return invalid([...problems, ...spec.problems], wishes.warnings, asks || enforced)
+  if (!spec.ok) return invalid([...problems, ...spec.problems], wishes.warnings, binding)
   const intent = mergeIntent(wishes, optedOut, ruled, configuration)
   const there = containerNames(spec.value)
   const absent = absentContainers(wishes, there)
@@ -67,8 +68,8 @@ export function examine(pod: unknown, configuration: Configuration, surroundings
   ]
   const planned = plan(intent, metadata.value, spec.value, configuration, surroundings)
   warnings.push(...planned.warnings)
-  if (!planned.ok) return invalid([...problems, ...planned.problems], warnings, asks || enforced)
-  if (problems.length > 0) return invalid(problems, warnings, asks || enforced)
+  if (!planned.ok) return invalid([...problems, ...planned.problems], warnings, binding)
+  if (problems.length > 0) return invalid(problems, warnings, binding)
   const operations = patch(planned.plan, metadata.value, spec.value)
   return {
     kind: 'planned',
@@ -77,7 +78,7 @@ export function examine(pod: unknown, configuration: Configuration, surroundings
     spec: spec.value,
     absent,
     warnings,
-    binding: asks || enforced,
+    binding,
   }
 }
 

@@ -17,7 +17,6 @@ import type { Warning } from './warning.ts'
 /** What is to be true of the pod afterwards, as far as it isn't yet. */
 export interface Plan {
   readonly tiers: Tiers
-  readonly gate: Gate
   readonly order: Order
   /** The PostStart hooks that have to change; undefined: none is to be there. */
   readonly hooks: ReadonlyMap<Container, Hook | undefined>
@@ -58,7 +57,7 @@ export function plan(
   return {
     ok: true,
     warnings,
-    plan: { tiers, gate: intent.gate, order, hooks, failureThresholds: eagerProbes(order), delivery, annotations },
+    plan: { tiers, order, hooks, failureThresholds: eagerProbes(order), delivery, annotations },
   }
 }
 

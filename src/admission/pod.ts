@@ -21,7 +21,6 @@ export interface Spec {
   readonly initContainers: readonly Container[]
   readonly hasInitContainers: boolean
   readonly volumes: readonly Volume[]
-  readonly hasVolumes: boolean
   readonly restartPolicy: string
   readonly hostNetwork: boolean
   readonly windows: boolean
@@ -254,7 +253,6 @@ function readPodSpec(spec: Fields, reader: Reader): Spec {
     initContainers,
     hasInitContainers: isPresent(spec.initContainers),
     volumes,
-    hasVolumes: isPresent(spec.volumes),
     restartPolicy: reader.text(spec, 'restartPolicy') || 'Always',
     hostNetwork: spec.hostNetwork === true,
     activeDeadlineSeconds: reader.number(spec, 'activeDeadlineSeconds', 0) || undefined,
