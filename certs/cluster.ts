@@ -49,32 +49,3 @@ export interface Cluster {
   readEndpoints(): Promise<Endpoint[] | undefined>
   report(report: Report): Promise<void>
 }
-
-/** Who leads, as the Lease says it; `version` is its resourceVersion. */
-export interface LeaseRecord {
-  readonly version: string
-  readonly holder: string
-  readonly transitions: number
-  /** How long its holder promises to be silent at most, in ms. */
-  readonly duration: number
-}
-
-export interface LeaseStore {
-  read(): Promise<LeaseRecord | undefined>
-  create(holder: string, duration: number): Promise<void>
-  update(record: LeaseRecord, next: { holder: string; duration: number }): Promise<void>
-}
-
-/** 'conflict': somebody else wrote first. */
-export type FailureKind = 'conflict' | 'forbidden' | 'timeout' | 'throttled' | 'server' | 'network' | 'other'
-
-/** A call to the API server that failed. */
-export class ClusterError extends Error {
-  readonly kind: FailureKind
-  constructor(kind: FailureKind, message: string) {
-    super(message)
-    this.kind = kind
-  }
-}
-
-export const failureKind = (error: unknown): FailureKind => (error instanceof ClusterError ? error.kind : 'other')

@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  type Cluster,
-  ClusterError,
-  type FailureKind,
-  failureKind,
-  type StoredConfiguration,
-  type StoredSecret,
-} from './cluster.ts'
+import { ClusterError, type FailureKind, failureKind } from '../src/kubernetes/failure.ts'
+import type { Cluster, StoredConfiguration, StoredSecret } from './cluster.ts'
 import { describe } from './describe.ts'
 import { type Lifetimes, next, type Phase, phaseOf, type Shown, type Step } from './next.ts'
 import { dropped, issued, leafOf, look, minted, signer } from './secret.ts'

@@ -1,28 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   AdmissionregistrationV1Api,
-  ApiException,
-  CoordinationV1Api,
   CoreV1Api,
-  createConfiguration,
   DiscoveryV1Api,
   type KubeConfig,
   PatchStrategy,
-  ServerConfiguration,
   setHeaderOptions,
-  V1MicroTime,
   type V1MutatingWebhookConfiguration,
   type V1ValidatingWebhookConfiguration,
   Watch,
 } from '@kubernetes/client-node'
-import {
-  type Cluster,
-  ClusterError,
-  type Endpoint,
-  type FailureKind,
-  type LeaseStore,
-  type StoredConfiguration,
-} from './cluster.ts'
+import { call, versionOf } from '../src/kubernetes/call.ts'
+import { connection } from '../src/kubernetes/connection.ts'
+import type { LeaseStore } from '../src/kubernetes/lease.ts'
+import { leaseStore } from '../src/kubernetes/lease-store.ts'
+import type { Cluster, Endpoint, StoredConfiguration } from './cluster.ts'
 
 /** The names of our objects; the Secret, the Lease and the Service live in `namespace`. */
 export interface Names {
@@ -34,7 +26,6 @@ export interface Names {
   readonly validating: string
 }
 
-const CALL_TIMEOUT = 10_000 // ms
 const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
 const json = setHeaderOptions('Content-Type', PatchStrategy.JsonPatch)
 
@@ -43,7 +34,7 @@ export function kubernetes({
   kubeconfig,
   names,
   wallClock = Date.now,
-  callTimeout = CALL_TIMEOUT,
+  callTimeout,
 }: {
   kubeconfig: KubeConfig
   names: Names
@@ -53,10 +44,9 @@ export function kubernetes({
   callTimeout?: number
 }): { cluster: Cluster; lease: LeaseStore } {
   const clock = createClock(wallClock)
-  const configuration = connection(kubeconfig, callTimeout, clock.heard)
+  const configuration = connection(kubeconfig, { timeout: callTimeout, heard: clock.heard })
   const core = new CoreV1Api(configuration)
   const admission = new AdmissionregistrationV1Api(configuration)
-  const coordination = new CoordinationV1Api(configuration)
   const discovery = new DiscoveryV1Api(configuration)
   const { namespace } = names
   const { now } = clock
@@ -65,7 +55,10 @@ export function kubernetes({
     now,
 
     async readSecret() {
-      const secret = await call(() => core.readNamespacedSecret({ namespace, name: names.secret }), 'optional')
+      const secret = await call(() => core.readNamespacedSecret({ namespace, name: names.secret }), {
+        optional: true,
+        secret: true,
+      })
       return (
         secret && {
           version: versionOf(secret),
@@ -77,23 +70,23 @@ export function kubernetes({
 
     async createSecret(data) {
       const metadata = { name: names.secret, namespace, labels: { 'app.kubernetes.io/name': 'sidecar-first' } }
-      await call(() => core.createNamespacedSecret({ namespace, body: { metadata, data: encoded(data) } }))
+      await call(() => core.createNamespacedSecret({ namespace, body: { metadata, data: encoded(data) } }), {
+        secret: true,
+      })
     },
 
     async updateSecret(version, { data, annotations = {} }) {
       const body = { metadata: { resourceVersion: version, annotations }, data: encoded(data) }
-      await call(() => core.patchNamespacedSecret({ namespace, name: names.secret, body }, merge))
+      await call(() => core.patchNamespacedSecret({ namespace, name: names.secret, body }, merge), { secret: true })
     },
 
     async readConfigurations() {
-      const mutating = await call(
-        () => admission.readMutatingWebhookConfiguration({ name: names.mutating }),
-        'optional',
-      )
-      const validating = await call(
-        () => admission.readValidatingWebhookConfiguration({ name: names.validating }),
-        'optional',
-      )
+      const mutating = await call(() => admission.readMutatingWebhookConfiguration({ name: names.mutating }), {
+        optional: true,
+      })
+      const validating = await call(() => admission.readValidatingWebhookConfiguration({ name: names.validating }), {
+        optional: true,
+      })
       return [
         ...(mutating ? [stored('mutating', mutating)] : []),
         ...(validating ? [stored('validating', validating)] : []),
@@ -142,37 +135,7 @@ export function kubernetes({
     },
   }
 
-  const spec = (holder: string, duration: number, transitions: number) => ({
-    holderIdentity: holder,
-    leaseDurationSeconds: Math.max(1, Math.ceil(duration / 1000)),
-    leaseTransitions: transitions,
-    renewTime: new V1MicroTime(now()),
-  })
-  const lease: LeaseStore = {
-    async read() {
-      const found = await call(() => coordination.readNamespacedLease({ namespace, name: names.lease }), 'optional')
-      return (
-        found && {
-          version: versionOf(found),
-          holder: found.spec?.holderIdentity ?? '',
-          transitions: found.spec?.leaseTransitions ?? 0,
-          duration: (found.spec?.leaseDurationSeconds ?? 0) * 1000,
-        }
-      )
-    },
-    async create(holder, duration) {
-      const body = { metadata: { name: names.lease, namespace }, spec: spec(holder, duration, 0) }
-      await call(() => coordination.createNamespacedLease({ namespace, body }))
-    },
-    async update({ version, holder: before, transitions }, { holder, duration }) {
-      const body = {
-        metadata: { name: names.lease, namespace, resourceVersion: version },
-        spec: spec(holder, duration, before === holder ? transitions : transitions + 1),
-      }
-      await call(() => coordination.replaceNamespacedLease({ namespace, name: names.lease, body }))
-    },
-  }
-  return { cluster, lease }
+  return { cluster, lease: leaseStore(configuration, { namespace, name: names.lease, now }) }
 }
 
 /**
@@ -219,95 +182,6 @@ function createClock(wallClock: () => number) {
       known = true
     },
   }
-}
-
-/** One connection pool for all calls: KubeConfig by itself makes a new one, and a TLS handshake, for each. */
-function connection(kubeconfig: KubeConfig, timeout: number, heard: (date: number) => void) {
-  const server = kubeconfig.getCurrentCluster()?.server
-  if (server === undefined) throw new Error('the kubeconfig names no cluster')
-  let dispatcher: ReturnType<Parameters<KubeConfig['applySecurityAuthentication']>[0]['getDispatcher']>
-  return createConfiguration({
-    baseServer: new ServerConfiguration(server, {}),
-    authMethods: {
-      default: {
-        getName: () => 'kubeconfig',
-        async applySecurityAuthentication(context) {
-          await kubeconfig.applySecurityAuthentication(context)
-          dispatcher ??= context.getDispatcher()
-          if (dispatcher) context.setDispatcher(dispatcher)
-        },
-      },
-    },
-    promiseMiddleware: [
-      {
-        async pre(context) {
-          context.setSignal(AbortSignal.timeout(timeout))
-          return context
-        },
-        async post(context) {
-          const date = Date.parse(context.headers.date ?? '')
-          if (!Number.isNaN(date)) heard(date)
-          return context
-        },
-      },
-    ],
-  })
-}
-
-async function call<T>(request: () => Promise<T>): Promise<T>
-async function call<T>(request: () => Promise<T>, optional: 'optional'): Promise<T | undefined>
-async function call<T>(request: () => Promise<T>, optional?: 'optional'): Promise<T | undefined> {
-  try {
-    return await request()
-  } catch (error) {
-    const missing = error instanceof ApiException && error.code === 404 && statusOf(error.body)?.details?.name
-    if (optional && missing) return undefined
-    throw clusterError(error)
-  }
-}
-
-interface Status {
-  readonly reason?: string
-  readonly message?: string
-  readonly details?: { readonly name?: string }
-}
-
-/** The API server's own words; undefined for an answer that isn't one of its, such as a proxy's. */
-function statusOf(body: unknown): Status | undefined {
-  try {
-    const status = typeof body === 'string' ? JSON.parse(body) : body
-    return typeof status === 'object' && status?.kind === 'Status' ? status : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** The client's own error repeats the whole answer, which may hold a key: it's neither quoted nor kept as a cause. */
-function clusterError(error: unknown): ClusterError {
-  if (error instanceof ApiException) {
-    const status = statusOf(error.body)
-    // Only a refusal's own words are safe to quote: an "invalid" repeats the value.
-    const words = error.code === 403 ? status?.message : status?.reason
-    return new ClusterError(kindOf(error.code), `the API server answered ${error.code} ${words ?? ''}`.trimEnd())
-  }
-  const { name, message, cause } = error instanceof Error ? error : new Error(String(error))
-  if (name === 'TimeoutError' || name === 'AbortError') {
-    return new ClusterError('timeout', 'the API server did not answer in time')
-  }
-  const reason = cause instanceof Error ? cause.message : message
-  return new ClusterError('network', `the API server can't be reached: ${reason}`)
-}
-
-function kindOf(code: number): FailureKind {
-  if (code === 409) return 'conflict'
-  if (code === 401 || code === 403) return 'forbidden'
-  if (code === 429) return 'throttled'
-  return code >= 500 ? 'server' : 'other'
-}
-
-function versionOf({ metadata }: { metadata?: { resourceVersion?: string } }): string {
-  if (metadata?.resourceVersion) return metadata.resourceVersion
-  throw new ClusterError('other', 'the API server answered with an object without a resourceVersion')
 }
 
 function stored(

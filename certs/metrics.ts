@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Counter, Gauge, Registry } from 'prom-client'
-import type { FailureKind } from './cluster.ts'
+import type { FailureKind } from '../src/kubernetes/failure.ts'
 import type { Observer } from './keep.ts'
 import type { Dated, Phase } from './next.ts'
 

@@ -1,11 +1,12 @@
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { ClusterError } from '../../certs/cluster.ts'
 import type { Names } from '../../certs/kubernetes.ts'
 import type { Asked, Lifetimes } from '../../certs/next.ts'
 import type { Settings } from '../../certs/run.ts'
 import { quote } from '../admission/quote.ts'
+import { ClusterError } from '../kubernetes/failure.ts'
+import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { createLog, levels } from '../server/log.ts'
 import { type Command, type ExitCode, type Terminal, UsageError } from './command.ts'
 
@@ -109,7 +110,7 @@ async function status(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   const { servedCertificate } = await import('../../certs/served.ts')
   const { statusOf } = await import('../../certs/status.ts')
   const { serviceNames } = await import('../../certs/x509.ts')
-  const { kubeconfig, inside } = await connect()
+  const { kubeconfig, inside } = await loadKubeconfig()
   const via = flags.via ?? (inside ? 'direct' : 'port-forward')
   if (via !== 'direct' && via !== 'port-forward') {
     throw new UsageError(`--via takes direct or port-forward, not ${quote(via)}`)
@@ -126,7 +127,7 @@ async function status(flags: Flags, terminal: Terminal): Promise<ExitCode> {
       async ask({ host, port, pod }) {
         if (via === 'direct') return await servedCertificate({ host, port }, servername)
         if (pod === undefined) return undefined
-        const { forward } = await import('../../certs/port-forward.ts')
+        const { forward } = await import('../kubernetes/port-forward.ts')
         const socket = await forward(kubeconfig, { namespace: names.namespace, pod, port }).catch(() => undefined)
         return socket && (await servedCertificate({ socket }, servername))
       },
@@ -144,7 +145,7 @@ async function rotate(what: string | undefined, flags: Flags, terminal: Terminal
   if (what !== 'leaf' && what !== 'ca') throw new UsageError('rotate takes leaf or ca')
   const { kubernetes } = await import('../../certs/kubernetes.ts')
   const { ROTATE } = await import('../../certs/secret.ts')
-  const { kubeconfig } = await connect()
+  const { kubeconfig } = await loadKubeconfig()
   const { cluster } = kubernetes({ kubeconfig, names: namesOf(flags) })
   try {
     const secret = await cluster.readSecret()
@@ -220,7 +221,7 @@ async function settingsOf(flags: Flags, signal: AbortSignal) {
   if (!level) throw new UsageError(`--log-level takes ${levels.join(', ')}, not ${quote(flags['log-level'])}`)
   const lifetimes = lifetimesOf(flags)
   const lease = duration('--lease', flags.lease)
-  const { kubeconfig } = await connect()
+  const { kubeconfig } = await loadKubeconfig()
   const { log, flush } = createLog(level)
   const settings: Settings = {
     kubeconfig,
@@ -232,14 +233,6 @@ async function settingsOf(flags: Flags, signal: AbortSignal) {
     signal,
   }
   return { settings, flush }
-}
-
-/** The kubeconfig as kubectl finds it, or the pod's service account. */
-async function connect() {
-  const { KubeConfig } = await import('@kubernetes/client-node')
-  const kubeconfig = new KubeConfig()
-  kubeconfig.loadFromDefault()
-  return { kubeconfig, inside: kubeconfig.getCurrentContext() === 'inClusterContext' }
 }
 
 const namesOf = ({ namespace, service }: Flags): Names => ({

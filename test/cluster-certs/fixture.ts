@@ -10,12 +10,13 @@ import {
   PatchStrategy,
 } from '@kubernetes/client-node'
 import { isCovered, splitBundle } from '../../certs/check.ts'
-import type { Cluster, LeaseStore, StoredConfiguration, StoredSecret } from '../../certs/cluster.ts'
+import type { Cluster, StoredConfiguration, StoredSecret } from '../../certs/cluster.ts'
 import { kubernetes, type Names } from '../../certs/kubernetes.ts'
 import { type Lifetimes, next, type Phase, phaseOf, type Step } from '../../certs/next.ts'
 import { run, type Settings } from '../../certs/run.ts'
 import { look } from '../../certs/secret.ts'
 import { serviceNames } from '../../certs/x509.ts'
+import type { LeaseStore } from '../../src/kubernetes/lease.ts'
 import type { ApiServer } from './apiserver.ts'
 
 export const names: Names = {

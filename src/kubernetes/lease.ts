@@ -1,5 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type FailureKind, failureKind, type LeaseRecord, type LeaseStore } from './cluster.ts'
+import { type FailureKind, failureKind } from './failure.ts'
+
+/** Who leads, as the Lease says it; `version` is its resourceVersion. */
+export interface LeaseRecord {
+  readonly version: string
+  readonly holder: string
+  readonly transitions: number
+  /** How long its holder promises to be silent at most, in ms. */
+  readonly duration: number
+}
+
+export interface LeaseStore {
+  read(): Promise<LeaseRecord | undefined>
+  create(holder: string, duration: number): Promise<void>
+  update(record: LeaseRecord, next: { holder: string; duration: number }): Promise<void>
+}
 
 /** One of the candidates for a Lease. */
 export interface Candidate {

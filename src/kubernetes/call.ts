@@ -1,0 +1,74 @@
+import { ApiException } from '@kubernetes/client-node'
+import { ClusterError, type FailureKind } from './failure.ts'
+
+/**
+ * Makes a call of the client's.
+ * @param how `optional`: a missing object is undefined and no error; `secret`: what was sent or would come back may be a key, so only the
+ *   API server's reason is quoted, not its message
+ * @throws ClusterError
+ */
+export async function call<T>(request: () => Promise<T>, how?: { secret?: boolean }): Promise<T>
+export async function call<T>(
+  request: () => Promise<T>,
+  how: { optional: true; secret?: boolean },
+): Promise<T | undefined>
+export async function call<T>(
+  request: () => Promise<T>,
+  { optional = false, secret = false }: { optional?: boolean; secret?: boolean } = {},
+): Promise<T | undefined> {
+  try {
+    return await request()
+  } catch (error) {
+    // A 404 that names the object; a missing kind or a proxy's 404 says nothing of it.
+    const missing = error instanceof ApiException && error.code === 404 && statusOf(error.body)?.details?.name
+    if (optional && missing) return undefined
+    throw clusterError(error, secret)
+  }
+}
+
+interface Status {
+  readonly reason?: string
+  readonly message?: string
+  readonly details?: { readonly name?: string }
+}
+
+/** The API server's own words; undefined for an answer that isn't one of its, such as a proxy's. */
+function statusOf(body: unknown): Status | undefined {
+  try {
+    const status = typeof body === 'string' ? JSON.parse(body) : body
+    return typeof status === 'object' && status?.kind === 'Status' ? status : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The client's own error repeats the whole answer, which may hold a key: it's neither quoted nor kept as a cause. */
+function clusterError(error: unknown, secret: boolean): ClusterError {
+  if (error instanceof ApiException) {
+    const status = statusOf(error.body)
+    // Of a secret only a refusal's own words are safe to quote: an "invalid" repeats the value.
+    const words = secret && error.code !== 403 ? status?.reason : status?.message
+    return new ClusterError(kindOf(error.code), `the API server answered ${error.code} ${words ?? ''}`.trimEnd())
+  }
+  const { name, message, cause } = error instanceof Error ? error : new Error(String(error))
+  if (name === 'TimeoutError' || name === 'AbortError') {
+    return new ClusterError('timeout', 'the API server did not answer in time')
+  }
+  const reason = cause instanceof Error ? cause.message : message
+  return new ClusterError('network', `the API server can't be reached: ${reason}`)
+}
+
+function kindOf(code: number): FailureKind {
+  if (code === 409) return 'conflict'
+  if (code === 401 || code === 403) return 'forbidden'
+  if (code === 404) return 'missing'
+  if (code === 400 || code === 422) return 'invalid'
+  if (code === 429) return 'throttled'
+  return code >= 500 ? 'server' : 'other'
+}
+
+/** An object's resourceVersion. */
+export function versionOf({ metadata }: { metadata?: { resourceVersion?: string } }): string {
+  if (metadata?.resourceVersion) return metadata.resourceVersion
+  throw new ClusterError('other', 'the API server answered with an object without a resourceVersion')
+}

@@ -1,0 +1,44 @@
+import { createConfiguration, type KubeConfig, ServerConfiguration } from '@kubernetes/client-node'
+
+const CALL_TIMEOUT = 10_000
+
+/**
+ * What the client's APIs are made with. One connection pool for all calls: KubeConfig by itself makes a new one, and a TLS handshake,
+ * for each.
+ * @param timeout of one call, in ms
+ * @param heard is told the API server's clock (ms) with each answer
+ */
+export function connection(
+  kubeconfig: KubeConfig,
+  { timeout = CALL_TIMEOUT, heard }: { timeout?: number | undefined; heard?: (date: number) => void } = {},
+) {
+  const server = kubeconfig.getCurrentCluster()?.server
+  if (server === undefined) throw new Error('the kubeconfig names no cluster')
+  let dispatcher: ReturnType<Parameters<KubeConfig['applySecurityAuthentication']>[0]['getDispatcher']>
+  return createConfiguration({
+    baseServer: new ServerConfiguration(server, {}),
+    authMethods: {
+      default: {
+        getName: () => 'kubeconfig',
+        async applySecurityAuthentication(context) {
+          await kubeconfig.applySecurityAuthentication(context)
+          dispatcher ??= context.getDispatcher()
+          if (dispatcher) context.setDispatcher(dispatcher)
+        },
+      },
+    },
+    promiseMiddleware: [
+      {
+        async pre(context) {
+          context.setSignal(AbortSignal.timeout(timeout))
+          return context
+        },
+        async post(context) {
+          const date = Date.parse(context.headers.date ?? '')
+          if (!Number.isNaN(date)) heard?.(date)
+          return context
+        },
+      },
+    ],
+  })
+}
