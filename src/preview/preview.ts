@@ -7,6 +7,7 @@ import type { JsonObject } from './json.ts'
 import { type Manifests, type Problem, readManifests } from './manifests.ts'
 import { type ManifestObject, objectsOf, podTemplate } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
+import { predictStart, type Start } from './start.ts'
 
 /** What would happen to one object. */
 export interface Preview {
@@ -76,9 +77,12 @@ export interface PreviewResult {
   readonly tiers: readonly (readonly { name: string; check: string; timeout?: string; onTimeout?: string }[])[]
   readonly patch: readonly Operation[]
   readonly patched?: JsonObject
+  /** Where there is a plan. */
+  readonly start?: Start
 }
 
-export function previewResult({ object, decision, patch, patched }: Preview): PreviewResult {
+export function previewResult(preview: Preview): PreviewResult {
+  const { object, decision, patch, patched } = preview
   const { apiVersion, kind, namespace, name } = object
   const { verdict, reasons, warnings } = decision
   const tiers = tiersOf(decision).map((tier) =>
@@ -86,8 +90,18 @@ export function previewResult({ object, decision, patch, patched }: Preview): Pr
       timeout === undefined ? sidecar : { ...sidecar, timeout: formatDuration(timeout) },
     ),
   )
+  const start = startOf(preview)
   const result = { apiVersion, kind, namespace, name, verdict, reasons, warnings, tiers, patch }
-  return patched === undefined ? result : { ...result, patched }
+  return { ...result, ...(patched && { patched }), ...(start && { start }) }
+}
+
+/** How its pods would start; undefined where there is no plan. */
+export function startOf({ object, decision, patched }: Preview): Start | undefined {
+  const tiers = tiersOf(decision)
+  if (patched === undefined || tiers.length === 0) return undefined
+  const given = podTemplate(object)
+  const wanted = podTemplate({ ...object, value: patched })
+  return given && wanted && predictStart(given.pod, wanted.pod, tiers)
 }
 
 /** The tiers of a decision; none where it has no plan. */

@@ -34,7 +34,7 @@ function problems(...objects: unknown[]): string[] {
 test('a pod: what, why, the tiers with durations as text, the patch and what comes of it', () => {
   const [result] = results(pod)
   assert(result)
-  const { patch, patched, reasons, warnings, ...rest } = result
+  const { patch, patched, reasons, warnings, start, ...rest } = result
   assert.deepEqual(rest, {
     ...{ apiVersion: 'v1', kind: 'Pod', namespace: 'n', name: 'p', verdict: 'patched' },
     tiers: [[{ name: 'proxy', check: 'http://:15021/ready', timeout: '1m', onTimeout: 'fail' }]],
@@ -43,6 +43,10 @@ test('a pod: what, why, the tiers with durations as text, the patch and what com
   const move = patch.find(({ op }) => op === 'move')
   assert.deepEqual(move, { op: 'move', from: '/spec/containers/1', path: '/spec/containers/0' })
   assert.match(JSON.stringify(patched), /"containers":\[\{"name":"proxy".*"postStart"/)
+  assert.deepEqual(
+    start?.with.map(({ name }) => name),
+    ['sidecar-first-waiter', 'proxy', 'app'],
+  )
   const [again] = results(patched)
   assert.equal(again?.verdict, 'unchanged')
   assert.deepEqual(again?.patch, [])

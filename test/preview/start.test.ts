@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { defaultConfiguration } from '../../src/admission/configuration.ts'
+import { decide } from '../../src/admission/decide.ts'
+import type { Json } from '../../src/admission/operation.ts'
+import { applyPatch } from '../../src/preview/patch.ts'
+import { preview, previewResult } from '../../src/preview/preview.ts'
+import { type Bar, predictStart, type Start } from '../../src/preview/start.ts'
+import { pod as anyPod } from '../admission/arbitraries.ts'
+
+const configuration = defaultConfiguration('0.0.0')
+
+/** Both starts of a pod, a line a bar: `name start-ready`, its hook, whom it waited for, who is missing. */
+function starts(annotations: Record<string, string>, spec: object): { without: string[]; with: string[] } {
+  const keyed = Object.entries(annotations).map(([key, value]) => [key.replace(/^(.*@)?/, domain), value])
+  const pod = { kind: 'Pod', metadata: { annotations: Object.fromEntries(keyed) }, spec }
+  const previewed = preview(JSON.stringify(pod), configuration)
+  assert(previewed.ok)
+  const start = previewed.previews.map(previewResult)[0]?.start
+  assert(start, JSON.stringify(previewed.previews[0]?.decision))
+  return { without: start.without.map(line), with: start.with.map(line) }
+}
+
+/** `sidecars` is `sidecar-first.dev/sidecars`, `check@envoy` is `check.sidecar-first.dev/envoy`. */
+const domain = (_: string, own: string | undefined) =>
+  own === undefined ? 'sidecar-first.dev/' : `${own.slice(0, -1)}.sidecar-first.dev/`
+
+function line({ name, role, start, ready, hook, after, notReady }: Bar): string {
+  return [
+    `${name} (${role}) ${start}-${ready}`,
+    ...(hook ? [`hook ${hook.from}-${hook.until} for [${hook.waitsFor.join()}]`] : []),
+    ...(after.length > 0 ? [`after ${after.join()}`] : []),
+    ...(notReady.length > 0 ? [`too early for ${notReady.join()}`] : []),
+  ].join('; ')
+}
+
+const ready = (port: number) => ({ readinessProbe: { httpGet: { port } } })
+const waiter = 'sidecar-first-waiter'
+
+test('two tiers: one by one without us; with us each tier waits for the one before, the app for all', () => {
+  const containers = [{ name: 'app' }, { name: 'envoy', ...ready(1) }, { name: 'otel', ...ready(2) }]
+  assert.deepEqual(
+    starts({ sidecars: 'vault, envoy + otel' }, { containers: [...containers, { name: 'vault', ...ready(3) }] }),
+    {
+      without: [
+        'app (app) 0-2; too early for vault,envoy,otel',
+        'envoy (sidecar) 1-5; too early for vault',
+        'otel (sidecar) 2-6; too early for vault',
+        'vault (sidecar) 3-7',
+      ],
+      with: [
+        `${waiter} (init) 0-2`,
+        `vault (sidecar) 3-7; hook 3-7 for [vault]; after ${waiter}`,
+        `envoy (sidecar) 8-12; after ${waiter},vault`,
+        `otel (sidecar) 9-13; hook 9-13 for [envoy,otel]; after ${waiter},vault`,
+        `app (app) 14-16; after ${waiter},vault,envoy,otel`,
+      ],
+    },
+  )
+})
+
+test('native: in the init sequence, the next when the hook has returned and the startupProbe has passed', () => {
+  const spec = {
+    initContainers: [
+      { name: 'migrate' },
+      { name: 'old', restartPolicy: 'Always', startupProbe: { tcpSocket: { port: 9 } } },
+    ],
+    containers: [{ name: 'app' }, { name: 'envoy', startupProbe: { httpGet: { port: 1 } } }],
+  }
+  const { without, with: patched } = starts({ sidecars: 'envoy', gate: 'native', 'native-position': 'first' }, spec)
+  assert.deepEqual(without, [
+    'migrate (init) 0-2; too early for envoy',
+    'old (sidecar) 3-7; after migrate; too early for envoy',
+    'app (app) 9-11; after migrate,old; too early for envoy',
+    'envoy (sidecar) 10-14; after migrate,old',
+  ])
+  assert.deepEqual(patched, [
+    `${waiter} (init) 0-2`,
+    `envoy (sidecar) 3-7; hook 3-7 for [envoy]; after ${waiter}`,
+    `migrate (init) 9-11; after ${waiter},envoy`,
+    `old (sidecar) 12-16; after ${waiter},envoy,migrate`,
+    `app (app) 18-20; after ${waiter},envoy,migrate,old`,
+  ])
+})
+
+test('ordered and not waited for: it starts first, and the app still comes too early', () => {
+  const { with: patched } = starts({ sidecars: 'envoy' }, { containers: [{ name: 'app' }, { name: 'envoy' }] })
+  assert.deepEqual(patched, ['envoy (sidecar) 0-4', 'app (app) 1-3; too early for envoy'])
+})
+
+test('a mesh proxy in front and an image that brings its own waiter wait for themselves; any other hook only takes its time', () => {
+  const own = (...command: string[]) => ({ lifecycle: { postStart: { exec: { command } } } })
+  const containers = [
+    { name: 'istio-proxy', ...own('pilot-agent', 'wait') },
+    { name: 'app', ...own('warm-up') },
+    { name: 'envoy', ...own('/wait') },
+  ]
+  assert.deepEqual(starts({ sidecars: 'envoy', 'check@envoy': 'hook:["/wait"]' }, { containers }), {
+    without: [
+      'istio-proxy (sidecar) 0-4; hook 0-4 for [istio-proxy]',
+      'app (app) 5-9; hook 5-7 for []; after istio-proxy; too early for envoy',
+      'envoy (sidecar) 8-12; hook 8-12 for [envoy]; after istio-proxy',
+    ],
+    with: [
+      'istio-proxy (sidecar) 0-4; hook 0-4 for [istio-proxy]',
+      'envoy (sidecar) 5-9; hook 5-9 for [envoy]; after istio-proxy',
+      'app (app) 10-14; hook 10-12 for []; after istio-proxy,envoy',
+    ],
+  })
+})
+
+test('our hook, and then another injector puts the app first: the hook waits, but nobody behind it needs it', () => {
+  const containers: Json[] = [{ name: 'envoy', ...ready(1) }, { name: 'otel', ...ready(2) }, { name: 'app' }]
+  const metadata = { annotations: { 'sidecar-first.dev/sidecars': 'envoy + otel' } }
+  const decision = decide({ metadata, spec: { containers } }, configuration)
+  assert(decision.verdict === 'patched')
+  const patched = applyPatch({ metadata, spec: { containers } }, decision.patch)
+  const [envoy = {}, otel = {}, app = {}] = patched.spec.containers
+  const swapped = { ...patched, spec: { ...patched.spec, containers: [app, otel, envoy] } }
+  const start = predictStart(swapped, patched, decision.tiers)
+  assert.deepEqual(start?.without.slice(1).map(line), [
+    `app (app) 3-5; after ${waiter}; too early for envoy,otel`,
+    // it gives up: envoy starts only when it has
+    `otel (sidecar) 4-8; hook 4-12 for [envoy,otel]; after ${waiter}`,
+    `envoy (sidecar) 13-17; after ${waiter},otel`,
+  ])
+})
+
+test('of any pod: containers start one by one in order, behind hooks, and no app before the sidecars that are waited for', () => {
+  fc.assert(
+    fc.property(anyPod, (pod) => {
+      const decision = decide(pod, configuration)
+      if (!('tiers' in decision)) return
+      const patched = decision.verdict === 'patched' ? applyPatch(pod, decision.patch) : pod
+      const start = predictStart(pod, patched, decision.tiers)
+      assert(start)
+      for (const bars of [start.without, start.with]) {
+        for (const [index, bar] of bars.entries()) {
+          const next = bars[index + 1]
+          assert(bar.ready > bar.start)
+          assert(next === undefined || next.start > Math.max(bar.start, bar.hook?.until ?? 0), line(bar))
+          const readyAt = (name: string) => bars.find((other) => other.name === name)?.ready ?? Number.NaN
+          for (const name of bar.after) assert(readyAt(name) < bar.start, `${line(bar)} after ${name}`)
+          for (const name of bar.notReady) assert(readyAt(name) > bar.start, `${line(bar)} without ${name}`)
+        }
+      }
+      assert.deepEqual(names(start.without), named(pod))
+      assert.deepEqual(names(start.with), named(patched))
+      const waited = decision.tiers.flat().filter(({ check }) => check !== 'none')
+      for (const bar of start.with) {
+        if (bar.role !== 'app') continue
+        for (const { name } of waited) assert(bar.after.includes(name), `${line(bar)}: not after ${name}`)
+        assert(bar.notReady.every((name) => !waited.some((sidecar) => sidecar.name === name)))
+      }
+      assert.deepEqual(predictStart(patched, patched, decision.tiers)?.with, start.with)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+const names = (bars: Start['with']) => bars.map(({ name }) => name)
+
+function named(pod: unknown): string[] {
+  type Named = { name: string }[] | null | undefined
+  const { initContainers, containers } = (pod as { spec: { initContainers: Named; containers: Named } }).spec
+  return [...(initContainers ?? []), ...(containers ?? [])].map(({ name }) => name)
+}
