@@ -2,14 +2,13 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { request } from 'node:https'
 import { stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
-import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { issueAuthority, issueLeaf } from '../certs/x509.ts'
 import type { Load } from './server/client.ts'
+import { type Launched, launch, manyRules, percentile, post } from './server/launch.ts'
 import { realisticReview } from './server/review.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
@@ -80,26 +79,17 @@ async function prepare(): Promise<void> {
   const leaf = await issueLeaf({ authority, names: ['localhost'], ips: ['127.0.0.1'], life, at })
   await writeFile(cert, leaf.certificate)
   await writeFile(key, leaf.key)
-  await writeFile(`${folder}/few.yaml`, configuration(10))
-  await writeFile(`${folder}/many.yaml`, configuration(10_000))
+  await writeFile(`${folder}/few.yaml`, manyRules(10))
+  await writeFile(`${folder}/many.yaml`, manyRules(10_000))
   const { child, url } = await start('ours')
-  const reply = await post(url)
+  const reply = await post(url, body)
   if (!reply.includes('JSONPatch')) throw new Error(`the review is not patched: ${reply}`)
   await writeFile(answer, reply)
   await stop(child)
 }
 
-/** Rules of which half name their containers, half an image. */
-function configuration(rules: number): string {
-  const lines = Array.from({ length: rules }, (_, index) => {
-    const match = index % 2 === 0 ? `container: sidecar-${index}` : `image: "*/sidecar-${index}:*"`
-    return `- {name: rule-${index}, match: {${match}}, tier: ${index % 100}}\n`
-  })
-  return `apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules:\n${lines.join('')}`
-}
-
 async function measureLoad(pair: Pair): Promise<{ rounds: Round[]; loaded: Partial<Record<Name, number>> }> {
-  const running = new Map<Name, Awaited<ReturnType<typeof start>>>()
+  const running = new Map<Name, Launched>()
   for (const name of pair) running.set(name, await start(name))
   const client = fork(here('server/client.ts'))
   children.add(client)
@@ -134,7 +124,7 @@ async function measureStarts(): Promise<Start[]> {
       for (const name of turn % 2 === 0 ? names : names.toReversed()) {
         const at = performance.now()
         const { child, url } = await start(name, compileCache)
-        await post(url)
+        await post(url, body)
         const first = performance.now() - at
         await sleep(1000)
         // The first turn fills the compile cache and the page cache.
@@ -146,23 +136,14 @@ async function measureStarts(): Promise<Start[]> {
   return results
 }
 
-async function start(name: Name, compileCache = false): Promise<{ child: ChildProcess; url: string }> {
+async function start(name: Name, compileCache = false): Promise<Launched> {
   const { NODE_COMPILE_CACHE: _, ...env } = process.env
-  const child = spawn(process.execPath, servers[name], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: compileCache ? { ...env, NODE_COMPILE_CACHE: `${folder}/cache` } : env,
+  const { child, url } = await launch(servers[name], {
+    ...env,
+    ...(compileCache ? { NODE_COMPILE_CACHE: `${folder}/cache` } : {}),
   })
   children.add(child)
-  let output = ''
-  for await (const chunk of child.stdout.iterator({ destroyOnReturn: false })) {
-    output += chunk
-    const url = /serves on (https:\/\/[\d.]+:\d+)/.exec(output)?.[1]
-    if (url === undefined) continue
-    // Its log goes nowhere, but somebody must read it.
-    child.stdout.resume()
-    return { child, url: `${url}/mutate?timeout=5s` }
-  }
-  throw new Error(`${name} did not start`)
+  return { child, url: `${url}/mutate?timeout=5s` }
 }
 
 async function stop(child: ChildProcess): Promise<void> {
@@ -170,18 +151,6 @@ async function stop(child: ChildProcess): Promise<void> {
   child.kill('SIGTERM')
   await ended
   children.delete(child)
-}
-
-async function post(url: string): Promise<string> {
-  const outgoing = request(url, {
-    method: 'POST',
-    agent: false,
-    rejectUnauthorized: false,
-    headers: { 'content-type': 'application/json' },
-  })
-  outgoing.end(body)
-  const [response] = await once(outgoing, 'response')
-  return text(response)
 }
 
 /** Nanoseconds that all threads of a process have run. */
@@ -196,11 +165,6 @@ async function cpuTime({ pid }: ChildProcess): Promise<number> {
 /** Resident memory in MB. */
 async function resident({ pid }: ChildProcess): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
-}
-
-function percentile(values: readonly number[], percent: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN
 }
 
 function report(rounds: readonly Round[], loaded: Partial<Record<Name, number>>, starts: readonly Start[]): void {
