@@ -1,3 +1,4 @@
+import { ClusterError } from '../src/kubernetes/failure.ts'
 import type { Cluster, Endpoint } from './cluster.ts'
 import { authorityDue, type Lifetimes, lackingTrust, leafDue, type Phase, phaseOf } from './next.ts'
 import { leafOf, look } from './secret.ts'
@@ -13,7 +14,7 @@ export interface Status {
 
 /**
  * What is trusted, what each ready endpoint really serves, and how long all of it lives.
- * @param ask what an endpoint shows in a handshake (PEM)
+ * @param ask what an endpoint shows in a handshake (PEM); throws a ClusterError where it can't be asked
  * @throws ClusterError
  */
 export async function statusOf({
@@ -35,8 +36,14 @@ export async function statusOf({
   const authorities = [...seen.certificates.values()]
   const served = await Promise.all(
     endpoints.map(async (endpoint) => {
-      const pem = await ask(endpoint)
-      return { endpoint, leaf: pem === undefined ? undefined : leafOf(pem, authorities) }
+      try {
+        const pem = await ask(endpoint)
+        if (pem !== undefined) return { endpoint, leaf: leafOf(pem, authorities), silence: '' }
+        return { endpoint, leaf: undefined, silence: 'did not answer a handshake' }
+      } catch (error) {
+        if (!(error instanceof ClusterError)) throw error
+        return { endpoint, leaf: undefined, silence: `could not be asked: ${error.message}` }
+      }
     }),
   )
   const leaves = served.map(({ leaf }) => leaf ?? ('unanswered' as const))
@@ -69,9 +76,9 @@ export async function statusOf({
   if (configurations.length === 0) problems.push('there is no webhook configuration')
 
   lines.push('', 'Served by')
-  for (const { endpoint, leaf: one } of served) {
+  for (const { endpoint, leaf: one, silence } of served) {
     const name = `${endpoint.pod ?? endpoint.host}:${endpoint.port}`
-    if (!one) problems.push(`${name} did not answer a handshake`)
+    if (!one) problems.push(`${name} ${silence || 'serves something that is no certificate'}`)
     else {
       const trusted = shown.configurations.every(({ webhooks }) =>
         webhooks.every((ids) => ids.includes(one.issuer ?? '')),

@@ -128,8 +128,8 @@ async function status(flags: Flags, terminal: Terminal): Promise<ExitCode> {
         if (via === 'direct') return await servedCertificate({ host, port }, servername)
         if (pod === undefined) return undefined
         const { forward } = await import('../kubernetes/port-forward.ts')
-        const socket = await forward(kubeconfig, { namespace: names.namespace, pod, port }).catch(() => undefined)
-        return socket && (await servedCertificate({ socket }, servername))
+        const socket = await forward(kubeconfig, { namespace: names.namespace, pod, port })
+        return await servedCertificate({ socket }, servername)
       },
     })
     terminal.stdout.write(`${found.lines.join('\n')}\n`)

@@ -1,18 +1,47 @@
 import { Duplex, PassThrough } from 'node:stream'
 import { type KubeConfig, PortForward } from '@kubernetes/client-node'
+import { ClusterError } from './failure.ts'
 
-/** A connection to a pod's port through the API server, as `kubectl port-forward` makes one. */
+/** In ms. The client itself waits for ever. */
+const TIMEOUT = 10_000
+
+/**
+ * A connection to a pod's port through the API server, as `kubectl port-forward` makes one.
+ * @throws ClusterError
+ */
 export async function forward(
   kubeconfig: KubeConfig,
-  to: { namespace: string; pod: string; port: number },
+  { namespace, pod, port }: { namespace: string; pod: string; port: number },
 ): Promise<Duplex> {
   const towards = new PassThrough()
   const back = new PassThrough()
-  const socket = await new PortForward(kubeconfig).portForward(to.namespace, to.pod, [to.port], back, null, towards)
-  const duplex = Duplex.from({ writable: towards, readable: back })
-  duplex.once('close', () => {
+  const opening = new PortForward(kubeconfig).portForward(namespace, pod, [port], back, null, towards)
+  const close = async () => {
+    const socket = await opening
     const connection = typeof socket === 'function' ? socket() : socket
     connection?.close()
-  })
-  return duplex
+  }
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new ClusterError('timeout', 'the port-forward did not open')), TIMEOUT)
+  try {
+    await Promise.race([opening, late.promise])
+  } catch (error) {
+    close().catch(() => {})
+    throw error instanceof ClusterError ? error : refusal(error, namespace)
+  } finally {
+    clearTimeout(timer)
+  }
+  return Duplex.from({ writable: towards, readable: back }).once('close', () => void close())
+}
+
+/** The WebSocket's error has the status in its message alone. */
+function refusal(error: unknown, namespace: string): ClusterError {
+  const message =
+    typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error)
+  const code = /server response: (\d{3})/.exec(message)?.[1]
+  if (code === '401' || code === '403') {
+    return new ClusterError('forbidden', `you may not create pods/portforward in namespace ${namespace}`)
+  }
+  if (code !== undefined) return new ClusterError('other', `the API server answered ${code} to the port-forward`)
+  return new ClusterError('network', `the port-forward failed: ${message}`)
 }
