@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import type { TestContext } from 'node:test'
+import { after, before, beforeEach, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   AdmissionregistrationV1Api,
@@ -17,7 +17,7 @@ import { run, type Settings } from '../../certs/run.ts'
 import { look } from '../../certs/secret.ts'
 import { serviceNames } from '../../certs/x509.ts'
 import type { LeaseStore } from '../../src/kubernetes/lease.ts'
-import type { ApiServer } from './apiserver.ts'
+import { type ApiServer, startApiServer } from './apiserver.ts'
 
 export const names: Names = {
   namespace: 'sidecar-first',
@@ -153,6 +153,32 @@ export async function until<T>(what: string, limit: number, look: () => Promise<
 }
 
 export const healthy = (seen: Now) => seen.covered && seen.step.do === 'wait' && seen.step.reason === 'valid' && seen
+
+/** One API server for all tests of a file, at the start of each with our configurations and nothing that `certs` makes. */
+export function sharedServer() {
+  let api: ApiServer
+  let admin: ReturnType<typeof observer>
+  before(async () => {
+    api = await startApiServer()
+    await prepare(api)
+    admin = observer(api)
+  })
+  after(() => api.stop())
+  beforeEach(async () => {
+    await clear(api)
+    await createConfigurations(api)
+  })
+  return {
+    get api() {
+      return api
+    },
+    get admin() {
+      return admin
+    },
+    heal: (limit: number) =>
+      until('certificates that are valid and trusted', limit, async () => healthy(await admin.now())),
+  }
+}
 
 /** `certs run` in this process, with its own rights alone; it ends with the test. */
 export function start(
