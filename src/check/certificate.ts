@@ -1,0 +1,94 @@
+import { isCovered, readCertificate, splitBundle } from '../../certs/check.ts'
+import type { Endpoint, StoredConfiguration } from '../../certs/cluster.ts'
+import { kubernetes } from '../../certs/kubernetes.ts'
+import type { Lifetimes } from '../../certs/next.ts'
+import { servedCertificate } from '../../certs/served.ts'
+import { statusOf } from '../../certs/status.ts'
+import { serviceNames } from '../../certs/x509.ts'
+import { ClusterError } from '../kubernetes/failure.ts'
+import { forward } from '../kubernetes/port-forward.ts'
+import { type Finding, ok, problem } from './finding.ts'
+import { type Check, needed, type Site } from './site.ts'
+
+const DAY = 86_400_000
+/** What `certs run` goes by where no flag says otherwise. */
+const lifetimes: Lifetimes = { authority: 365 * DAY, leaf: 30 * DAY, settle: 300_000 }
+
+/** Whether what every replica serves, seen by a handshake, is what the API server trusts. */
+export const certificate: Check = {
+  name: 'certificate',
+  async run({ kubeconfig, namespace, installed }) {
+    const names = { service: 'sidecar-first', secret: 'sidecar-first', lease: 'sidecar-first' }
+    const configurations = { mutating: 'zz-sidecar-first', validating: 'sidecar-first' }
+    const { cluster } = kubernetes({ kubeconfig, names: { namespace, ...names, ...configurations } })
+    const dnsNames = serviceNames(names.service, namespace)
+    const [servername = names.service] = dnsNames
+    const ask = async ({ pod, port }: Endpoint) => {
+      if (pod === undefined) return undefined
+      return await servedCertificate({ socket: await forward(kubeconfig, { namespace, pod, port }) }, servername)
+    }
+    if (!someoneElses(installed)) {
+      const { phase, problems } = await statusOf({ cluster, names: dnsNames, lifetimes, ask })
+      const logs = `certs mends it within a minute where it runs: kubectl logs -n ${namespace} deploy/sidecar-first-certs`
+      if (problems.length > 0) return problems.map((text) => problem(text, logs))
+      return [ok(`every replica serves what the API server trusts (phase ${phase})`)]
+    }
+    const endpoints = (await cluster.readEndpoints()) ?? []
+    const served = endpoints.map(async (endpoint) => ({
+      name: endpoint.pod ?? endpoint.host,
+      shown: await answer(ask, endpoint),
+    }))
+    const trusting = await cluster.readConfigurations()
+    return judgeServed({ served: await Promise.all(served), trusting, servername, now: cluster.now() })
+  },
+}
+
+/** cert-manager's own annotation: then there is no CA of ours in the Secret. */
+function someoneElses({ mutating }: Site['installed']): boolean {
+  return needed(mutating)?.metadata?.annotations?.['cert-manager.io/inject-ca-from'] !== undefined
+}
+
+/** What a replica showed (PEM), or why there is nothing. */
+type Shown = { readonly pem: string } | { readonly silence: string }
+
+async function answer(ask: (endpoint: Endpoint) => Promise<string | undefined>, endpoint: Endpoint): Promise<Shown> {
+  try {
+    const pem = await ask(endpoint)
+    return pem === undefined ? { silence: 'did not answer a handshake' } : { pem }
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error
+    return { silence: `could not be asked: ${error.message}` }
+  }
+}
+
+/** Of a certificate that isn't ours to keep: only whether it works. */
+export function judgeServed({
+  served,
+  trusting,
+  servername,
+  now,
+}: {
+  served: readonly { readonly name: string; readonly shown: Shown }[]
+  trusting: readonly StoredConfiguration[]
+  servername: string
+  now: number
+}): readonly Finding[] {
+  const next = 'it is not kept by sidecar-first certs: see what keeps it, such as cert-manager'
+  const at = new Date(now)
+  const findings = served.flatMap(({ name, shown }): Finding[] => {
+    if ('silence' in shown) return [problem(`${name} ${shown.silence}`)]
+    const leaf = readCertificate(shown.pem)
+    if (!leaf) return [problem(`${name} serves something that is no certificate`, next)]
+    const expires = leaf.validToDate
+    const blind = trusting.filter(
+      ({ bundles }) => !bundles.every((pem) => isCovered(shown.pem, { by: splitBundle(pem), at })),
+    )
+    return [
+      ...blind.map((each) => problem(`${name} serves a leaf that the caBundle of ${each.name} doesn't cover`, next)),
+      ...(at > expires ? [problem(`${name} serves a leaf that expired at ${expires.toISOString()}`, next)] : []),
+      ...(leaf.checkHost(servername) ? [] : [problem(`${name} serves a leaf that isn't for ${servername}`, next)]),
+    ]
+  })
+  if (served.length === 0) return [problem('the Service has no ready endpoint')]
+  return findings.length > 0 ? findings : [ok('every replica serves what the API server trusts (not kept by certs)')]
+}

@@ -1,0 +1,106 @@
+import type {
+  KubeConfig,
+  V1ConfigMap,
+  V1MutatingWebhookConfiguration,
+  V1Namespace,
+  V1ValidatingWebhookConfiguration,
+} from '@kubernetes/client-node'
+import type { Configuration } from '../admission/configuration.ts'
+import { type ReadConfiguration, readConfiguration } from '../configuration/read.ts'
+import { ClusterError } from '../kubernetes/failure.ts'
+import type { Objects } from '../kubernetes/objects.ts'
+import type { Finding } from './finding.ts'
+
+/** One thing that is looked at. A new one is a new file, and a line in `checks.ts`. */
+export interface Check {
+  readonly name: string
+  /** Effects first, then a pure judgement. Throws ClusterError or Unseen where it can't look. */
+  run(site: Site): Promise<readonly Finding[]>
+}
+
+/** What can't be judged, since something else isn't there or can't be read. */
+export class Unseen extends Error {}
+
+/** The cluster that is looked at. */
+export interface Site {
+  readonly objects: Objects
+  readonly kubeconfig: KubeConfig
+  /** Where the webhook runs. */
+  readonly namespace: string
+  readonly installed: Installed
+  /** Whether a pod may be created, to see whether an image can be pulled. */
+  readonly pods: boolean
+  /** Ends what takes long. */
+  readonly signal: AbortSignal
+  /** What is being waited for, for a person at a terminal. */
+  readonly progress: (what: string) => void
+}
+
+/** What several checks look at, read once. What isn't there is undefined; what can't be read says why. */
+export interface Installed {
+  readonly configuration: Seen<{ readonly text: string; readonly read: ReadConfiguration } | undefined>
+  readonly mutating: Seen<V1MutatingWebhookConfiguration | undefined>
+  readonly validating: Seen<V1ValidatingWebhookConfiguration | undefined>
+  readonly namespaces: Seen<readonly V1Namespace[]>
+}
+
+type Seen<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: ClusterError }
+
+const admission = 'admissionregistration.k8s.io/v1'
+const mutatingReference = {
+  apiVersion: admission,
+  kind: 'MutatingWebhookConfiguration',
+  metadata: { name: 'zz-sidecar-first' },
+}
+const validatingReference = {
+  apiVersion: admission,
+  kind: 'ValidatingWebhookConfiguration',
+  metadata: { name: 'sidecar-first' },
+}
+
+/**
+ * Reads what is installed. @param namespace where the webhook runs; else as its configuration says
+ * @param version of this program
+ */
+export async function readInstalled(
+  objects: Objects,
+  namespace: string | undefined,
+  version: string,
+): Promise<{ namespace: string; installed: Installed }> {
+  const [mutating, validating, namespaces] = await Promise.all([
+    see(objects.read<V1MutatingWebhookConfiguration>(mutatingReference)),
+    see(objects.read<V1ValidatingWebhookConfiguration>(validatingReference)),
+    see(objects.list<V1Namespace>({ apiVersion: 'v1', kind: 'Namespace' })),
+  ])
+  const service = mutating.ok ? mutating.value?.webhooks?.[0]?.clientConfig.service : undefined
+  const where = namespace ?? service?.namespace ?? 'sidecar-first'
+  const reference = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'sidecar-first', namespace: where } }
+  const map = await see(objects.read<V1ConfigMap>(reference))
+  const text = map.ok ? map.value?.data?.['config.yaml'] : undefined
+  const configuration = map.ok
+    ? { ok: true as const, value: text === undefined ? undefined : { text, read: readConfiguration(text, version) } }
+    : map
+  return { namespace: where, installed: { configuration, mutating, validating, namespaces } }
+}
+
+async function see<T>(reading: Promise<T>): Promise<Seen<T>> {
+  try {
+    return { ok: true, value: await reading }
+  } catch (error) {
+    if (!(error instanceof ClusterError)) throw error
+    return { ok: false, error }
+  }
+}
+
+/** @throws ClusterError */
+export function needed<T>(seen: Seen<T>): T {
+  if (!seen.ok) throw seen.error
+  return seen.value
+}
+
+/** @throws ClusterError, Unseen */
+export function validConfiguration({ configuration }: Installed): { configuration: Configuration; text: string } {
+  const { text, read } = needed(configuration) ?? {}
+  if (text === undefined || !read?.ok) throw new Unseen('there is no valid configuration to judge it by')
+  return { configuration: read.configuration, text }
+}

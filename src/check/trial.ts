@@ -1,0 +1,78 @@
+import type { V1Namespace, V1Pod } from '@kubernetes/client-node'
+import { keys } from '../admission/keys.ts'
+import { ClusterError } from '../kubernetes/failure.ts'
+import { covering } from './coverage.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
+import { type Check, needed, validConfiguration } from './site.ts'
+
+/** Whether a pod that asks is patched, by a dry run: the API server calls the webhook and stores nothing. */
+export const trial: Check = {
+  name: 'dry run',
+  async run({ objects, installed }) {
+    const { version, mode } = validConfiguration(installed).configuration
+    const webhooks = needed(installed.mutating)?.webhooks ?? []
+    const covered = needed(installed.namespaces).filter((each) => covering(webhooks, each).length > 0)
+    const namespace = nameOf(covered.find((each) => nameOf(each) === 'default') ?? covered[0])
+    if (namespace === undefined) {
+      return [
+        warning('no namespace is covered: no pod is ever patched', `kubectl label namespace NAME ${injection}=enabled`),
+      ]
+    }
+    try {
+      return judgeTrial(await objects.create<V1Pod>(pod(namespace), { dryRun: true }), { namespace, version, mode })
+    } catch (error) {
+      if (!(error instanceof ClusterError)) throw error
+      return [judgeRefusal(error, namespace)]
+    }
+  },
+}
+
+const injection = 'sidecar-first.dev/injection'
+const nameOf = (namespace: V1Namespace | undefined) => namespace?.metadata?.name
+
+/** It passes PodSecurity "restricted", and a LimitRange or quota that isn't narrow. */
+function pod(namespace: string): V1Pod {
+  const container = (name: string) => ({
+    name,
+    image: 'sidecar-first.dev/dry-run',
+    resources: { requests: { cpu: '1m', memory: '1Mi' }, limits: { cpu: '1m', memory: '1Mi' } },
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+  })
+  const asks = { [keys.sidecars]: 'sidecar', 'check.sidecar-first.dev/sidecar': 'tcp://:1' }
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { generateName: 'sidecar-first-check-', namespace, annotations: asks },
+    spec: {
+      containers: [container('app'), container('sidecar')],
+      securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
+    },
+  }
+}
+
+export function judgeTrial(
+  { metadata, spec }: V1Pod,
+  { namespace, version, mode }: { namespace: string; version: string; mode: 'enforce' | 'observe' },
+): readonly Finding[] {
+  const status = metadata?.annotations?.[keys.status]
+  const what = `a pod that asks, in namespace ${namespace}`
+  if (status === undefined || spec?.containers[0]?.name !== 'sidecar') {
+    if (mode === 'observe') return [ok(`${what}, comes back as it was: mode: observe`)]
+    return [
+      problem(`${what}, comes back unpatched: the API server gets no answer it can use`, 'see the findings below'),
+    ]
+  }
+  const theirs = /"version":"([^"]*)"/.exec(status)?.[1]
+  if (theirs !== undefined && theirs !== version) {
+    const say = `the replicas are version ${theirs}, this is ${version}: it may judge pods differently`
+    return [ok(`${what}, comes back patched`), warning(say, `use sidecar-first ${theirs} for check`)]
+  }
+  return [ok(`${what}, comes back patched`)]
+}
+
+export function judgeRefusal({ message }: { readonly message: string }, namespace: string): Finding {
+  if (/failed calling webhook "[^"]*sidecar-first\.dev"/.test(message)) {
+    return problem(`pods that ask can't be created in namespace ${namespace}: ${message}`, 'see the findings below')
+  }
+  return warning(`a pod could not be tried out in namespace ${namespace}: ${message}`)
+}

@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
+import type { Waiter } from '../admission/configuration.ts'
+import { type Finding, ok, problem, warning } from './finding.ts'
+import { type Check, type Site, Unseen, validConfiguration } from './site.ts'
+
+/** How long a pull may take, in ms. */
+const PATIENCE = 60_000
+
+/** Whether a node can pull the waiter's image and run it: a pod tries, and is removed. */
+export const waiterImage: Check = {
+  name: 'waiter image',
+  async run(site) {
+    const { waiter } = validConfiguration(site.installed).configuration
+    if (waiter.delivery === 'shell') return [ok('none is needed: waiter.delivery is shell')]
+    if (!site.pods) throw new Unseen('--no-pods')
+    return judgePull(await tryToPull(site, waiter), waiter, site.namespace)
+  },
+}
+
+export interface Attempt {
+  readonly pod: V1Pod
+  readonly events: readonly CoreV1Event[]
+}
+
+async function tryToPull({ objects, namespace, signal, progress }: Site, waiter: Waiter): Promise<Attempt> {
+  const { metadata } = await objects.create<V1Pod>(podOf(waiter, namespace))
+  const reference = { apiVersion: 'v1', kind: 'Pod', metadata: { name: metadata?.name ?? '', namespace } }
+  try {
+    const end = Date.now() + PATIENCE
+    for (;;) {
+      const pod = await objects.read<V1Pod>(reference)
+      if (signal.aborted) throw new Unseen('interrupted')
+      if (!pod) throw new Unseen(`somebody removed the pod ${reference.metadata.name}`)
+      if (isOver(pod) || Date.now() > end) {
+        const fieldSelector = `involvedObject.uid=${pod.metadata?.uid}`
+        const events = await objects.list<CoreV1Event>(
+          { apiVersion: 'v1', kind: 'Event' },
+          { namespace, fieldSelector },
+        )
+        return { pod, events }
+      }
+      progress(`Waiting for a pod that pulls ${waiter.image}, ${Math.ceil((end - Date.now()) / 1000)} s at most…`)
+      await sleep(300, undefined, { signal }).catch(() => {})
+    }
+  } finally {
+    await objects.remove(reference)
+  }
+}
+
+/** It passes PodSecurity "restricted". Its own deadline ends it where nobody is left to remove it. */
+export function podOf({ image, imagePullPolicy }: Waiter, namespace: string): V1Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      generateName: 'sidecar-first-check-',
+      namespace,
+      labels: { 'app.kubernetes.io/name': 'sidecar-first', 'app.kubernetes.io/component': 'check' },
+    },
+    spec: {
+      restartPolicy: 'Never',
+      activeDeadlineSeconds: (2 * PATIENCE) / 1000,
+      terminationGracePeriodSeconds: 0,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      nodeSelector: { 'kubernetes.io/os': 'linux' },
+      securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [
+        {
+          name: 'wait',
+          image,
+          imagePullPolicy,
+          command: ['/wait', '--help'],
+          resources: { requests: { cpu: '1m', memory: '8Mi' }, limits: { cpu: '1', memory: '32Mi' } },
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+          },
+        },
+      ],
+    },
+  }
+}
+
+/** The kubelet tries again for ever; the first failure says enough. */
+const hopeless = /^(ErrImage|ImagePull|InvalidImageName|ImageInspectError|CreateContainer|RunContainer|StartError)/
+
+const stateOf = ({ status }: V1Pod) => status?.containerStatuses?.[0]?.state
+
+function isOver(pod: V1Pod): boolean {
+  const { phase = '' } = pod.status ?? {}
+  return phase === 'Succeeded' || phase === 'Failed' || hopeless.test(stateOf(pod)?.waiting?.reason ?? '')
+}
+
+export function judgePull({ pod, events }: Attempt, { image }: Waiter, namespace: string): readonly Finding[] {
+  const { phase, conditions = [] } = pod.status ?? {}
+  const node = pod.spec?.nodeName
+  const state = stateOf(pod)
+  const mend = 'set waiter.image in the configuration to one that your nodes can pull'
+  if (phase === 'Succeeded') {
+    const there = events.some(({ reason, message }) => reason === 'Pulled' && /already present/.test(message ?? ''))
+    const how = there ? `was on the node ${node} already (so no registry was asked)` : `was pulled by the node ${node}`
+    return [ok(`${image} ${how}, and runs`)]
+  }
+  if (node === undefined) {
+    const why = conditions.find(({ type }) => type === 'PodScheduled')?.message ?? 'no scheduler took it'
+    return [
+      warning(`no node took the pod that tries to pull ${image}: ${why}`, `see kubectl get events -n ${namespace}`),
+    ]
+  }
+  const { waiting, terminated } = state ?? {}
+  if (waiting && hopeless.test(waiting.reason ?? '')) {
+    // Once it has backed off, the reason is in the events alone.
+    const failed = events.filter(({ reason }) => reason === 'Failed').map(({ message }) => message)
+    const why = failed.find((message) => message?.startsWith('Failed to pull')) ?? waiting.message ?? failed[0]
+    return [problem(`the node ${node} can't run ${image}: ${waiting.reason}: ${why}`, mend)]
+  }
+  if (terminated) {
+    const { exitCode, reason, message } = terminated
+    return [problem(`${image} on the node ${node} ended with ${exitCode}: ${message ?? reason ?? 'no reason'}`, mend)]
+  }
+  const why = waiting?.reason ?? phase ?? 'nothing is known'
+  return [
+    warning(
+      `${image} was not there after ${PATIENCE / 1000} s on the node ${node}: ${why}`,
+      'check again; a pull may be slow',
+    ),
+  ]
+}
