@@ -1,0 +1,60 @@
+import type { KubeConfig } from '@kubernetes/client-node'
+import { call } from '../kubernetes/call.ts'
+import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
+import type { Objects } from '../kubernetes/objects.ts'
+import { InstallError } from './error.ts'
+import { isOlder, type NodeInfo } from './nodes.ts'
+
+/** The cluster of a kubeconfig, and what people know it by. */
+export interface Connected {
+  readonly objects: Objects
+  readonly context: string
+  readonly server: string
+  /** The API server's version, `v1.36.3`. */
+  version(): Promise<string>
+}
+
+/** @throws InstallError where there is no kubeconfig to speak of */
+export async function connect(context: string | undefined): Promise<Connected> {
+  const kubeconfig = await load(context)
+  const { VersionApi } = await import('@kubernetes/client-node')
+  const { connection } = await import('../kubernetes/connection.ts')
+  const { objects } = await import('../kubernetes/objects.ts')
+  const configuration = connection(kubeconfig, { timeout: 30_000 })
+  return {
+    objects: objects(configuration),
+    context: kubeconfig.getCurrentContext(),
+    server: kubeconfig.getCurrentCluster()?.server ?? '',
+    version: async () => (await call(() => new VersionApi(configuration).getCode())).gitVersion,
+  }
+}
+
+async function load(context: string | undefined): Promise<KubeConfig> {
+  let kubeconfig: KubeConfig
+  try {
+    kubeconfig = (await loadKubeconfig(context)).kubeconfig
+  } catch (error) {
+    throw new InstallError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+  // What the client makes up where there is no file.
+  const server = kubeconfig.getCurrentCluster()?.server
+  if (
+    server === undefined ||
+    (server === 'http://localhost:8080' && kubeconfig.getCurrentContext() === 'loaded-context')
+  ) {
+    throw new InstallError('there is no kubeconfig; set KUBECONFIG to its path, or name a context with --context')
+  }
+  return kubeconfig
+}
+
+/** @throws InstallError where the cluster is too old */
+export async function survey(connected: Connected): Promise<{ version: string; nodes: NodeInfo[] }> {
+  const version = await connected.version()
+  if (isOlder(version, [1, 30])) {
+    throw new InstallError(
+      `the cluster is ${version}; sidecar-first needs Kubernetes 1.30 or newer, whose API servers know matchConditions`,
+    )
+  }
+  const nodes = await connected.objects.list<{ status: { nodeInfo: NodeInfo } }>({ apiVersion: 'v1', kind: 'Node' })
+  return { version, nodes: nodes.map(({ status }) => status.nodeInfo) }
+}

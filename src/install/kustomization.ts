@@ -1,0 +1,25 @@
+import { posix } from 'node:path'
+import { type Document, parse, parseAllDocuments } from 'yaml'
+
+/**
+ * The objects of a folder with a `kustomization.yaml`, as YAML documents with their comments, in the order of its `resources`. That is all
+ * of kustomize that is read here; what an overlay's patches do, render.ts does.
+ * @param files texts by path
+ * @throws Error where a file isn't there
+ */
+export function resourcesOf(files: Readonly<Record<string, string>>, path: string): Document[] {
+  const kustomization = files[posix.join(path, 'kustomization.yaml')]
+  if (kustomization !== undefined) {
+    const { resources }: { resources: string[] } = parse(kustomization)
+    return resources.flatMap((resource) => resourcesOf(files, posix.join(path, resource)))
+  }
+  const text = files[path]
+  if (text === undefined) throw new Error(`there is no ${path} among the manifests`)
+  const documents = parseAllDocuments(text)
+  if ('empty' in documents) return []
+  for (const document of documents) {
+    if (document.errors[0]) throw document.errors[0]
+    if (document.directives) document.directives.docStart = null
+  }
+  return [...documents]
+}

@@ -1,0 +1,55 @@
+import type { Delivery } from '../admission/configuration.ts'
+
+/** What a node says of itself (`status.nodeInfo`). */
+export interface NodeInfo {
+  readonly kubeletVersion: string
+  /** `containerd://2.3.7`, `cri-o://1.35.0` */
+  readonly containerRuntimeVersion: string
+  readonly operatingSystem: string
+}
+
+/** What the cluster can do, by the oldest of its Linux nodes. */
+export interface Ability {
+  /** `1.36` */
+  readonly kubernetesVersion: string
+  readonly delivery: Delivery
+  /** The node that decides the delivery, in words. */
+  readonly because: string
+}
+
+type Version = readonly [major: number, minor: number]
+
+/** Image volumes are on by default in kubelets from 1.35; the runtimes mount them from these versions on (Kubernetes' blog, 1.31 and 1.33). */
+const kubelet: Version = [1, 35]
+const runtimes: Readonly<Record<string, Version>> = { containerd: [2, 1], 'cri-o': [1, 31] }
+
+/** @param server the API server's version, which no kubelet is newer than, and which decides where there are no nodes yet */
+export function abilityOf(server: string, nodes: readonly NodeInfo[]): Ability {
+  const linux = nodes.filter(({ operatingSystem }) => operatingSystem !== 'windows')
+  const versions = [server, ...linux.map(({ kubeletVersion }) => kubeletVersion)].map(parseVersion)
+  const [major, minor] = versions.reduce((oldest, version) => (isBefore(version, oldest) ? version : oldest))
+  const kubernetesVersion = `${major}.${minor}`
+  const copied = (because: string): Ability => ({ kubernetesVersion, delivery: 'init-container', because })
+  if (linux.length === 0) return copied('there are no nodes yet')
+  if (isBefore([major, minor], kubelet)) return copied(`the oldest kubelet is ${kubernetesVersion}`)
+  const old = linux.find(({ containerRuntimeVersion }) => {
+    const [name = '', version = ''] = containerRuntimeVersion.split('://')
+    const least = runtimes[name]
+    return least === undefined || isBefore(parseVersion(version), least)
+  })
+  if (old !== undefined) return copied(`a node runs ${old.containerRuntimeVersion.replace('://', ' ')}`)
+  return { kubernetesVersion, delivery: 'image-volume', because: 'every node can mount an image' }
+}
+
+/** Whether a version, such as `v1.29.3-eks-1`, is before another. */
+export const isOlder = (version: string, than: Version): boolean => isBefore(parseVersion(version), than)
+
+function isBefore([major, minor]: Version, [otherMajor, otherMinor]: Version): boolean {
+  return major < otherMajor || (major === otherMajor && minor < otherMinor)
+}
+
+/** What can't be read is older than all. */
+function parseVersion(text: string): Version {
+  const [, major = 0, minor = 0] = /^v?(\d+)\.(\d+)/.exec(text) ?? []
+  return [Number(major), Number(minor)]
+}

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { keys } from '../admission/keys.ts'
+import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
+import { label, type Manifest } from './apply.ts'
+import { type Deployment, type Event, type Pod, rollout } from './deployment.ts'
+import { InstallError } from './error.ts'
+import type { Progress } from './progress.ts'
+
+export interface Waiting {
+  readonly objects: Objects
+  readonly progress: Progress
+  /** Ends the waiting. */
+  readonly signal: AbortSignal
+}
+
+/** Waits until all of a Deployment's replicas are of its newest template and ready. @throws InstallError with what is in the way */
+export async function awaitRollout(reference: Manifest, { objects, progress, signal }: Waiting): Promise<void> {
+  const namespace = reference.metadata.namespace ?? ''
+  await until(label(reference), { progress, signal }, async () => {
+    const deployment = await objects.read<Deployment>(reference)
+    if (deployment === undefined) return { done: false, state: 'not there' }
+    const first = rollout(deployment, [], [])
+    if (first.done) return { done: true, state: 'ready' }
+    const labelSelector = Object.entries(deployment.spec.selector.matchLabels ?? {})
+      .map(([key, value]) => `${key}=${value}`)
+      .join(',')
+    const [pods, events] = await Promise.all([
+      objects.list<Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector }),
+      objects.list<Event>({ apiVersion: 'v1', kind: 'Event' }, { namespace, fieldSelector: 'type=Warning' }),
+    ])
+    return rollout(deployment, pods, events)
+  })
+}
+
+/** The pod that is tried out, and never stored. It passes PodSecurity "restricted". */
+function trialPod(namespace: string): ClusterObject & { spec: object } {
+  const container = (name: string) => ({
+    name,
+    image: 'example/trial:1',
+    resources: { requests: { cpu: '1m', memory: '1Mi' }, limits: { cpu: '1m', memory: '1Mi' } },
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+  })
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'sidecar-first-trial', namespace, annotations: { [keys.sidecars]: 'sidecar' } },
+    spec: {
+      securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [container('app'), { ...container('sidecar'), readinessProbe: { tcpSocket: { port: 15021 } } }],
+    },
+  }
+}
+
+/**
+ * Waits until the API server has a pod patched, by dry runs in a namespace that is there.
+ * @throws InstallError with the last answer
+ */
+export async function awaitPatch(namespace: string, { objects, progress, signal }: Waiting): Promise<void> {
+  await until(`a pod tried out in ${namespace}`, { progress, signal }, async () => {
+    const stored = await objects.create(trialPod(namespace), { dryRun: true })
+    const done = stored.metadata?.annotations?.[keys.status] !== undefined
+    return {
+      done,
+      state: done ? 'patched' : 'not patched: the API server has it stored without an answer from the webhook',
+    }
+  })
+}
+
+const often = 500
+
+/** Asks until it is done. A failed call is a state as well: what is being waited for may be its cause. */
+async function until(
+  thing: string,
+  { progress, signal }: Omit<Waiting, 'objects'>,
+  ask: () => Promise<{ done: boolean; state: string }>,
+): Promise<void> {
+  for (;;) {
+    const { done, state } = await ask().catch((error: Error) => ({
+      done: false,
+      state: error.message.replace(/\s+/g, ' '),
+    }))
+    if (done) return progress.done(thing, state)
+    if (signal.aborted) throw new InstallError(`${thing}: ${state}`)
+    progress.waiting(thing, state)
+    await sleep(often, undefined, { signal }).catch(() => {})
+  }
+}
