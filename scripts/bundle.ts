@@ -3,6 +3,7 @@
 import { chmod, rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { manifests } from '../src/install/manifests.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outdir = `${root}dist`
@@ -35,6 +36,14 @@ await build({
       setup({ onResolve, onLoad }) {
         onResolve({ filter: /^body-parser$/ }, ({ path }) => ({ path, namespace: 'nothing' }))
         onLoad({ filter: /./, namespace: 'nothing' }, () => ({ contents: 'module.exports = {}' }))
+      },
+    },
+    {
+      // The texts of the manifests, in place of the module that reads them from their folder.
+      name: 'manifests',
+      setup({ onLoad }) {
+        const contents = `export const manifests = ${JSON.stringify(manifests)}`
+        onLoad({ filter: /\/src\/install\/manifests\.ts$/ }, () => ({ contents }))
       },
     },
   ],

@@ -14,6 +14,7 @@ import { version } from '../version.ts'
 import { installModes } from '../webhooks/configurations.ts'
 import { type Command, UsageError } from './command.ts'
 import { readText } from './files.ts'
+import { interrupted } from './interrupted.ts'
 import { checkNamespace } from './namespace.ts'
 
 const help = `Prints what a cluster needs, or applies it and waits until a pod has been patched. Again is an upgrade.
@@ -145,13 +146,6 @@ function choice<T extends string>(flag: string, choices: readonly T[], text: str
   const found = choices.find((each) => each === text)
   if (found === undefined) throw new UsageError(`${flag} takes ${choices.join(', ')}, not ${quote(text)}`)
   return found
-}
-
-/** Ends at Ctrl-C, so that what was made for the waiting is cleared away. */
-function interrupted(): AbortSignal {
-  const controller = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => controller.abort())
-  return controller.signal
 }
 
 function next({ mode }: Wanted, dryRun: boolean): string {

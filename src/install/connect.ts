@@ -1,7 +1,7 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import { call } from '../kubernetes/call.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
-import type { Objects } from '../kubernetes/objects.ts'
+import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
 import { InstallError } from './error.ts'
 import { isOlder, type NodeInfo } from './nodes.ts'
 
@@ -55,6 +55,9 @@ export async function survey(connected: Connected): Promise<{ version: string; n
       `the cluster is ${version}; sidecar-first needs Kubernetes 1.30 or newer, whose API servers know matchConditions`,
     )
   }
-  const nodes = await connected.objects.list<{ status: { nodeInfo: NodeInfo } }>({ apiVersion: 'v1', kind: 'Node' })
+  const nodes = await connected.objects.list<ClusterObject & { status: { nodeInfo: NodeInfo } }>({
+    apiVersion: 'v1',
+    kind: 'Node',
+  })
   return { version, nodes: nodes.map(({ status }) => status.nodeInfo) }
 }

@@ -3,28 +3,27 @@ import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
 import type { Manifest } from './apply.ts'
 
 /** All that an installation may consist of, in the order in which it is taken away: what calls the pods, the pods, what they need. */
-const kinds: readonly (readonly [apiVersion: string, kind: string, scope: 'cluster' | 'namespace'])[] = [
-  ['admissionregistration.k8s.io/v1', 'MutatingWebhookConfiguration', 'cluster'],
-  ['admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', 'cluster'],
-  ['monitoring.coreos.com/v1', 'PodMonitor', 'namespace'],
-  ['monitoring.coreos.com/v1', 'ServiceMonitor', 'namespace'],
-  ['monitoring.coreos.com/v1', 'PrometheusRule', 'namespace'],
-  ['cert-manager.io/v1', 'Certificate', 'namespace'],
-  ['cert-manager.io/v1', 'Issuer', 'namespace'],
-  ['policy/v1', 'PodDisruptionBudget', 'namespace'],
-  ['apps/v1', 'Deployment', 'namespace'],
-  ['v1', 'Service', 'namespace'],
-  ['networking.k8s.io/v1', 'NetworkPolicy', 'namespace'],
-  ['v1', 'ConfigMap', 'namespace'],
-  ['v1', 'Secret', 'namespace'],
-  ['coordination.k8s.io/v1', 'Lease', 'namespace'],
-  ['rbac.authorization.k8s.io/v1', 'RoleBinding', 'namespace'],
-  ['rbac.authorization.k8s.io/v1', 'Role', 'namespace'],
-  ['rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', 'cluster'],
-  ['rbac.authorization.k8s.io/v1', 'ClusterRole', 'cluster'],
-  ['v1', 'ServiceAccount', 'namespace'],
-  ['v1', 'ResourceQuota', 'namespace'],
-  ['v1', 'Namespace', 'cluster'],
+const kinds: readonly (readonly [apiVersion: string, kind: string])[] = [
+  ['admissionregistration.k8s.io/v1', 'MutatingWebhookConfiguration'],
+  ['admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration'],
+  ['monitoring.coreos.com/v1', 'PodMonitor'],
+  ['monitoring.coreos.com/v1', 'ServiceMonitor'],
+  ['monitoring.coreos.com/v1', 'PrometheusRule'],
+  ['cert-manager.io/v1', 'Certificate'],
+  ['cert-manager.io/v1', 'Issuer'],
+  ['policy/v1', 'PodDisruptionBudget'],
+  ['apps/v1', 'Deployment'],
+  ['v1', 'Service'],
+  ['networking.k8s.io/v1', 'NetworkPolicy'],
+  ['v1', 'ConfigMap'],
+  ['rbac.authorization.k8s.io/v1', 'RoleBinding'],
+  ['rbac.authorization.k8s.io/v1', 'Role'],
+  ['rbac.authorization.k8s.io/v1', 'ClusterRoleBinding'],
+  ['rbac.authorization.k8s.io/v1', 'ClusterRole'],
+  ['v1', 'ServiceAccount'],
+  ['v1', 'ResourceQuota'],
+  ['v1', 'Namespace'],
+  ['apiextensions.k8s.io/v1', 'CustomResourceDefinition'],
 ]
 
 export const labelSelector = 'app.kubernetes.io/name=sidecar-first'
@@ -52,6 +51,9 @@ export function leftovers(found: readonly Manifest[], wanted: readonly Manifest[
   return found.filter((each) => {
     const { managedFields = [], deletionTimestamp } = each.metadata
     const ours = managedFields.some(({ manager, operation }) => manager === 'sidecar-first' && operation === 'Apply')
-    return ours && deletionTimestamp === undefined && !kept.has(identity(each))
+    // With a definition go all objects of its kind, which are people's own.
+    return (
+      ours && deletionTimestamp === undefined && each.kind !== 'CustomResourceDefinition' && !kept.has(identity(each))
+    )
   })
 }

@@ -68,8 +68,8 @@ export async function awaitPatch(namespace: string, { objects, progress, signal 
 
 const often = 500
 
-/** Asks until it is done. A failed call is a state as well: what is being waited for may be its cause. */
-async function until(
+/** Asks until it is done, and says so. A failed call is a state as well: what is being waited for may be its cause. */
+export async function until(
   thing: string,
   { progress, signal }: Omit<Waiting, 'objects'>,
   ask: () => Promise<{ done: boolean; state: string }>,

@@ -1,0 +1,83 @@
+import type { Objects, Reference } from '../kubernetes/objects.ts'
+import { explained, label, type Manifest } from './apply.ts'
+import { labelled } from './installed.ts'
+import type { Progress } from './progress.ts'
+import { until } from './ready.ts'
+import { standardNamespace } from './render.ts'
+
+export interface Removal {
+  readonly objects: Objects
+  readonly progress: Progress
+  readonly keepNamespace: boolean
+  /** Also the definitions of our kinds, and with them all objects of these kinds. */
+  readonly definitions: boolean
+  readonly signal: AbortSignal
+}
+
+/** What of an installation there is. */
+export interface Installed {
+  /** Where it runs, by what its webhook configurations call. */
+  readonly namespace: string
+  readonly found: readonly Manifest[]
+}
+
+interface WebhookConfiguration extends Manifest {
+  readonly webhooks?: readonly { readonly clientConfig: { readonly service?: { readonly namespace: string } } }[]
+}
+
+const isWebhook = ({ kind }: Manifest) => kind.endsWith('WebhookConfiguration')
+const isDefinition = ({ kind }: Manifest) => kind === 'CustomResourceDefinition'
+
+/** @param namespace where it runs, if that is known */
+export async function findInstalled(objects: Objects, namespace: string | undefined): Promise<Installed> {
+  const all = await labelled(objects)
+  const called = (all.filter(isWebhook) as WebhookConfiguration[])
+    .flatMap(({ webhooks = [] }) => webhooks)
+    .map(({ clientConfig }) => clientConfig.service?.namespace)
+  const where = namespace ?? called.find((each) => each !== undefined) ?? standardNamespace
+  const found = all.filter(({ kind, metadata }) => {
+    if (kind === 'Namespace') return metadata.name === where || metadata.name.startsWith('sidecar-first-trial-')
+    return metadata.namespace === undefined || metadata.namespace === where
+  })
+  return { namespace: where, found }
+}
+
+/**
+ * Removes an installation: first what calls the pods, then the pods, the namespace last. What isn't there is no failure.
+ * @throws InstallError
+ */
+export async function uninstall({ namespace, found }: Installed, removal: Removal): Promise<void> {
+  const { objects, progress, keepNamespace, definitions } = removal
+  const remove = async (reference: Reference) => {
+    const there = await objects.remove(reference).catch((error) => {
+      throw explained(error, reference)
+    })
+    if (!there) return
+    await until(label(reference), removal, async () => {
+      const done = (await objects.read(reference)) === undefined
+      return { done, state: done ? 'removed' : 'ending' }
+    })
+  }
+  for (const each of found.filter(isWebhook)) await remove(each)
+  const goes = !keepNamespace && found.some(({ kind, metadata }) => kind === 'Namespace' && metadata.name === namespace)
+  for (const each of found) {
+    if (isWebhook(each) || isDefinition(each) || each.kind === 'Namespace') continue
+    if (each.metadata.namespace === undefined || !goes) await remove(each)
+  }
+  if (!goes) {
+    // Made by certs, which is gone now.
+    for (const [apiVersion, kind] of [
+      ['v1', 'Secret'],
+      ['coordination.k8s.io/v1', 'Lease'],
+    ] as const) {
+      await remove({ apiVersion, kind, metadata: { name: 'sidecar-first', namespace } })
+    }
+  }
+  for (const each of found) {
+    if (each.kind === 'Namespace' && (goes || each.metadata.name !== namespace)) await remove(each)
+    if (isDefinition(each)) {
+      if (definitions) await remove(each)
+      else progress.done(label(each), 'stays, with the objects of its kind; --crds removes them')
+    }
+  }
+}
