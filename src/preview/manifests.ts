@@ -139,14 +139,19 @@ interface Fault {
 /** What is said of a key that an object has twice. */
 const twice = (key: string): string => `the key ${quote(key)} is there twice`
 const expanding = 'its aliases expand to too much'
-const unrendered = 'this is a template that was not rendered; run `helm template` first'
+/** At the beginning of a line or a value; in a text they may be somebody else's. */
+const unquotedBraces = /\{\{(?<=(?:^|[:-][ \t])[ \t]*\{\{)/m
+/** What is said of `{{ .Values.x }}`. */
+export const unrendered = 'this is a Helm template; render it first: helm template RELEASE CHART'
 
 /** One syntax error a document, since the others follow from it, and all keys that can't be. */
 function faultsOf(tree: Document.Parsed, text: string): Fault[] {
   const [syntax] = tree.errors
   if (syntax !== undefined) {
-    const template = text.slice(tree.range[0], tree.range[2]).indexOf('{{')
-    if (template >= 0) return [{ offset: tree.range[0] + template, message: unrendered }]
+    // its range may end in mid-line, where the error is
+    const end = text.indexOf('\n', tree.range[2])
+    const template = unquotedBraces.exec(text.slice(tree.range[0], end < 0 ? text.length : end))
+    if (template !== null) return [{ offset: tree.range[0] + template.index, message: unrendered }]
     return [{ offset: syntax.pos[0], message: `no valid YAML: ${lowerFirst(syntax.message)}` }]
   }
   const faults: Fault[] = []

@@ -2,7 +2,7 @@ import { isNode } from 'yaml'
 import type { Surroundings } from '../admission/decision.ts'
 import { type Json, pointer } from '../admission/operation.ts'
 import { isObject, type JsonObject } from './json.ts'
-import type { ManifestDocument, Manifests, Problem } from './manifests.ts'
+import { type ManifestDocument, type Manifests, type Problem, unrendered } from './manifests.ts'
 
 /** One object of an input. An empty text stands for what it doesn't say. */
 export interface ManifestObject {
@@ -75,7 +75,9 @@ function* openUp(value: Json | undefined, place: Place): Generator<ManifestObjec
     const metadata = isObject(value.metadata) ? value.metadata : {}
     const name = text(metadata.name) || (text(metadata.generateName) && `${text(metadata.generateName)}*`)
     const namespace = text(metadata.namespace) || place.namespace
-    yield { apiVersion, kind, namespace, name, value, document, path: pointer(...path), line }
+    // a template with quotes around is YAML, but no name has braces
+    if (`${kind}${namespace}${name}`.includes('{{')) yield wrong(unrendered)
+    else yield { apiVersion, kind, namespace, name, value, document, path: pointer(...path), line }
   }
 }
 

@@ -64,7 +64,7 @@ test('markers, empty documents, a byte order mark and CRLF are no obstacle', () 
 })
 
 test('each thing wrong is said with its place', () => {
-  const helm = 'this is a template that was not rendered; run `helm template` first'
+  const helm = 'this is a Helm template; render it first: helm template RELEASE CHART'
   const cases: [string, string[]][] = [
     ['{"a":1,\n "a":2, "b":{"c":1,"c":2}}', ['1:2:2 the key "a" is there twice', '1:2:20 the key "c" is there twice']],
     ['{"a\\"":"\\"{[\\\\","b":1,"a\\"":2}', ['1:1:23 the key "a\\"" is there twice']],
@@ -73,6 +73,11 @@ test('each thing wrong is said with its place', () => {
     ['kind: Pod\nimage: {{ .Values.image }}\n', [`1:2:8 ${helm}`]],
     ['{{- if .Values.on }}\nkind: Pod\n{{- end }}\n', [`1:1:1 ${helm}`]],
     ['a: 1\nb:\n  {{- toYaml .x | nindent 2 }}\nc: 1\n', [`1:3:3 ${helm}`]],
+    ['a:\n  {{- include "labels" . | nindent 2 }}\n', [`1:2:3 ${helm}`]],
+    [
+      'a: "{{ $x }}"\nb: [\n',
+      ['1:3:1 no valid YAML: flow sequence in block collection must be sufficiently indented and end with a ]'],
+    ],
     ['? [a]\n: 1\n', ['1:1:3 a key is text, not a list or an object']],
     [
       'text\n---\n- a\n',

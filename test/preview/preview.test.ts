@@ -122,6 +122,13 @@ test('an AdmissionReview stands for its object', () => {
   assert.deepEqual(problems({ ...review, request: {} }), ['1 the AdmissionReview has no request.object'])
 })
 
+test('a quoted template is YAML, but no name has braces; elsewhere they may be somebody else’s', () => {
+  const name = '{{ .Values.name }}'
+  const helm = '1 this is a Helm template; render it first: helm template RELEASE CHART'
+  assert.deepEqual(problems({ kind: 'Pod', metadata: { name } }), [helm])
+  assert.equal(results({ kind: 'ConfigMap', metadata: { name: 'a' }, data: { rule: name } })[0]?.verdict, 'skipped')
+})
+
 test('what has no kind is named; nothing else is previewed then', () => {
   assert.deepEqual(problems(pod, { spec: {} }, { kind: 'List', items: [pod, { a: 1 }, 'x'] }), [
     '2 the document has no kind',
