@@ -1,7 +1,7 @@
 import type { V1LabelSelector, V1MutatingWebhook, V1Namespace } from '@kubernetes/client-node'
 import type { Configuration } from '../admission/configuration.ts'
 import { decide } from '../admission/decide.ts'
-import type { Decision } from '../admission/decision.ts'
+import type { Decision, Surroundings } from '../admission/decision.ts'
 import { keys } from '../admission/keys.ts'
 import { type LabelSelector, selects } from '../admission/selector.ts'
 
@@ -21,7 +21,7 @@ export function covering<T extends Pick<V1MutatingWebhook, 'namespaceSelector'>>
 }
 
 /** The set in a webhook's path; undefined: the webhook for all namespaces. */
-function setOf({ clientConfig }: V1MutatingWebhook): string | undefined {
+export function setOf({ clientConfig }: V1MutatingWebhook): string | undefined {
   return /\/mutate\/([^/?]+)$/.exec(clientConfig.service?.path ?? clientConfig.url ?? '')?.[1]
 }
 
@@ -42,11 +42,12 @@ export function standingOf(
   pod: Manifest,
   configuration: Configuration,
   webhooks: readonly V1MutatingWebhook[],
+  surroundings: Surroundings = { job: false },
 ): Standing {
   const seeing = webhooks.filter(({ objectSelector }) => selected(objectSelector, pod.metadata?.labels))
   const sets = webhooks.length === 0 ? [undefined] : seeing.map(setOf)
   const decisions = sets.map((set) =>
-    decide(pod, configuration, set === undefined ? { job: false } : { job: false, set }),
+    decide(pod, configuration, set === undefined ? surroundings : { ...surroundings, set }),
   )
   const of = (verdict: Decision['verdict']) => decisions.find((each) => each.verdict === verdict)
   const refused = of('refused')

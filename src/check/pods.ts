@@ -1,9 +1,11 @@
 import type { V1MutatingWebhook, V1Namespace, V1Pod } from '@kubernetes/client-node'
 import type { Configuration } from '../admission/configuration.ts'
+import { keys } from '../admission/keys.ts'
 import { covering, plain, type Standing, standingOf } from './coverage.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { type Owner, ownerOf, renewal } from './owner.ts'
-import { type Check, needed, Unseen, validConfiguration } from './site.ts'
+import { type Check, liveMutating, needed, Unseen, validConfiguration } from './site.ts'
+import { injection, whyUncovered } from './uncovered.ts'
 
 /** How many namespaces are read at a time. */
 const ATONCE = 8
@@ -13,21 +15,22 @@ export const pods: Check = {
   name: 'pods',
   async run({ objects, installed, progress }) {
     const { configuration } = validConfiguration(installed)
-    const { webhooks = [], metadata } = needed(installed.mutating) ?? {}
-    const covered = needed(installed.namespaces).filter((each) => covering(webhooks, each).length > 0)
+    const { webhooks = [], metadata } = liveMutating(installed)
+    const namespaces = needed(installed.namespaces)
     if (configuration.mode === 'observe') throw new Unseen('mode: observe patches none')
     const judged: JudgedPod[] = []
-    const waiting = covered.slice()
+    const waiting = namespaces.slice()
     const read = async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        progress(`Looking at the pods of ${covered.length} namespaces…`)
+        progress(`Looking at the pods of ${namespaces.length} namespaces, ${waiting.length} to go…`)
         const namespace = next.metadata?.name ?? ''
         const found = await objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, fieldSelector })
-        judged.push(...found.map((pod) => judgePod(pod, next, configuration, webhooks)))
+        const live = found.filter((pod) => pod.metadata?.deletionTimestamp === undefined)
+        judged.push(...live.flatMap((pod) => judgePod(pod, next, configuration, webhooks) ?? []))
       }
     }
     await Promise.all(Array.from({ length: ATONCE }, read))
-    return judgePods(judged, covered.length, metadata?.creationTimestamp)
+    return judgePods(judged, metadata?.creationTimestamp)
   },
 }
 
@@ -38,21 +41,30 @@ export interface JudgedPod {
   readonly owner: Owner
   readonly created: Date | undefined
   readonly standing: Standing
+  /** Why no webhook sees its namespace, where none does. */
+  readonly uncovered: { readonly text: string; readonly next: string } | undefined
 }
 
+/** Undefined for a pod that nobody expects to be patched: its namespace isn't covered, and it doesn't ask or somebody opted out. */
 export function judgePod(
   pod: V1Pod,
   namespace: V1Namespace,
   configuration: Configuration,
   webhooks: readonly V1MutatingWebhook[],
-): JudgedPod {
-  const { name = '', creationTimestamp: created } = pod.metadata ?? {}
-  const standing = standingOf(plain(pod), configuration, covering(webhooks, namespace))
-  return { name, owner: ownerOf(pod), created, standing }
+): JudgedPod | undefined {
+  const { name = '', creationTimestamp: created, annotations = {} } = pod.metadata ?? {}
+  const covers = covering(webhooks, namespace)
+  if (covers.length === 0) {
+    const optedOut = namespace.metadata?.labels?.[injection] === 'disabled'
+    if (optedOut || annotations[keys.sidecars] === undefined) return undefined
+  }
+  const standing = standingOf(plain(pod), configuration, covers)
+  const uncovered = covers.length > 0 ? undefined : whyUncovered(webhooks, namespace)
+  return { name, owner: ownerOf(pod), created, standing, uncovered }
 }
 
 /** @param since when the webhook configuration was created */
-export function judgePods(all: readonly JudgedPod[], namespaces: number, since: Date | undefined): readonly Finding[] {
+export function judgePods(all: readonly JudgedPod[], since: Date | undefined): readonly Finding[] {
   const owners = Map.groupBy(all, ({ owner: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`)
   const findings = [...owners].flatMap(([title, group]) => {
     const of = (kind: Standing['kind'], what: (one: JudgedPod, some: readonly JudgedPod[]) => Finding) => {
@@ -72,6 +84,13 @@ export function judgePods(all: readonly JudgedPod[], namespaces: number, since: 
       ...of('missed', (one, some) => {
         const [reason = ''] = one.standing.decision.reasons
         const due = reason.replace(/^starts /, '')
+        if (one.uncovered) {
+          const { text, next } = one.uncovered
+          return warning(
+            `${count(some)} that ask for the order ${due}, but ${text}`,
+            `${next}; then ${again(one, some)}`,
+          )
+        }
         return problem(`${count(some)} without the order ${due} (${causeOf(some, since)})`, again(one, some))
       }),
       ...of('refused', (one, some) => {
@@ -88,11 +107,7 @@ export function judgePods(all: readonly JudgedPod[], namespaces: number, since: 
   })
   if (findings.length > 0) return findings
   const right = all.filter(({ standing }) => standing.kind === 'right').length
-  return [
-    ok(
-      `${right} patched, ${all.length - right} that ask for nothing, in ${namespaces} covered ${namespaces === 1 ? 'namespace' : 'namespaces'}`,
-    ),
-  ]
+  return [ok(`${right} patched; the other ${all.length - right} of the covered namespaces ask for nothing`)]
 }
 
 function causeOf(some: readonly JudgedPod[], since: Date | undefined): string {

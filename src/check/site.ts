@@ -104,3 +104,10 @@ export function validConfiguration({ configuration }: Installed): { configuratio
   if (text === undefined || !read?.ok) throw new Unseen('there is no valid configuration to judge it by')
   return { configuration: read.configuration, text }
 }
+
+/** The webhooks that the API server calls. @throws ClusterError, Unseen */
+export function liveMutating({ mutating }: Installed): V1MutatingWebhookConfiguration {
+  const live = needed(mutating)
+  if (!live) throw new Unseen('there is no MutatingWebhookConfiguration')
+  return live
+}

@@ -3,14 +3,15 @@ import { keys } from '../admission/keys.ts'
 import { ClusterError } from '../kubernetes/failure.ts'
 import { covering } from './coverage.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
-import { type Check, needed, validConfiguration } from './site.ts'
+import { type Check, liveMutating, needed, validConfiguration } from './site.ts'
+import { injection } from './uncovered.ts'
 
 /** Whether a pod that asks is patched, by a dry run: the API server calls the webhook and stores nothing. */
 export const trial: Check = {
   name: 'dry run',
   async run({ objects, installed }) {
     const { version, mode } = validConfiguration(installed).configuration
-    const webhooks = needed(installed.mutating)?.webhooks ?? []
+    const { webhooks = [] } = liveMutating(installed)
     const covered = needed(installed.namespaces).filter((each) => covering(webhooks, each).length > 0)
     const namespace = nameOf(covered.find((each) => nameOf(each) === 'default') ?? covered[0])
     if (namespace === undefined) {
@@ -27,7 +28,6 @@ export const trial: Check = {
   },
 }
 
-const injection = 'sidecar-first.dev/injection'
 const nameOf = (namespace: V1Namespace | undefined) => namespace?.metadata?.name
 
 /** It passes PodSecurity "restricted", and a LimitRange or quota that isn't narrow. */

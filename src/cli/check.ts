@@ -1,11 +1,13 @@
 import { parseArgs } from 'node:util'
+import type { KubeConfig } from '@kubernetes/client-node'
+import { quote } from '../admission/quote.ts'
 import type { Checked } from '../check/checks.ts'
-import type { Level } from '../check/finding.ts'
-import { type ClusterError, failureKind } from '../kubernetes/failure.ts'
+import { parseSubject } from '../check/subject.ts'
+import { ClusterError } from '../kubernetes/failure.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { version } from '../version.ts'
 import { type Command, type ExitCode, type Terminal, UsageError } from './command.ts'
-import { lookOf, type Style, styled } from './look.ts'
+import { lookOf } from './look.ts'
 
 const help = `Examines what is installed in a cluster, or says why one pod was patched or wasn't.
 
@@ -30,54 +32,77 @@ const options = {
   output: { type: 'string', short: 'o', default: 'text' },
 } as const
 
+type Flags = ReturnType<typeof parse>['values']
+const parse = (args: readonly string[]) => parseArgs({ args: [...args], options, allowPositionals: true })
+
 export const check: Command = {
   help,
   async run(args, terminal) {
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const { output, context } = values
+    const { values, positionals } = parse(args)
+    const { output } = values
     if (output !== 'text' && output !== 'json') throw new UsageError('--output takes text or json')
-    if (positionals.length > 1) throw new UsageError('check takes one pod/NAME, or none')
-    const { kubeconfig } = await loadKubeconfig(context)
-    const { connection } = await import('../kubernetes/connection.ts')
-    const { objects: objectsOf } = await import('../kubernetes/objects.ts')
-    const { readInstalled } = await import('../check/site.ts')
-    const objects = objectsOf(connection(kubeconfig))
     const [subject] = positionals
-    const { installed, namespace } = await readInstalled(
-      objects,
-      subject === undefined ? values.namespace : undefined,
-      version,
-    )
-    // Who can't be reached answers nothing else either.
-    const silent = [installed.mutating, installed.configuration].find((each) => !each.ok && unreachable(each.error))
-    if (silent?.ok === false) {
-      terminal.stderr.write(`sidecar-first check: ${silent.error.message}\n`)
-      return 1
-    }
-    const report = (checked: readonly Checked[]) => {
-      terminal.stdout.write(output === 'json' ? json(checked) : text(checked, terminal))
-      return checked.some(({ findings }) => findings.some(({ level }) => level === 'problem')) ? 1 : 0
-    }
-    const progress = createProgress(terminal)
-    const stop = new AbortController()
-    const interrupt = () => stop.abort()
-    process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
+    if (positionals.length > 1) throw new UsageError('check takes one pod/NAME, or none')
     try {
-      const { runChecks } = await import('../check/checks.ts')
-      const pods = !values['no-pods']
-      const site = { objects, kubeconfig, namespace, installed, pods, signal: stop.signal, progress: progress.say }
-      const checked = await runChecks(site)
-      progress.end()
-      const code: ExitCode = report(checked)
-      return stop.signal.aborted ? 1 : code
-    } finally {
-      progress.end()
-      process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
+      const checked = subject === undefined ? await everything(values, terminal) : await one(subject, values)
+      const { hasProblem, jsonReport, textReport } = await import('../check/report.ts')
+      terminal.stdout.write(
+        output === 'json' ? jsonReport(checked) : textReport(checked, lookOf(terminal, process.env)),
+      )
+      const code: ExitCode = hasProblem(checked) ? 1 : 0
+      return code
+    } catch (error) {
+      if (!(error instanceof ClusterError)) throw error
+      terminal.stderr.write(`sidecar-first check: ${error.message}\n`)
+      return 1
     }
   },
 }
 
-const unreachable = (error: ClusterError) => ['network', 'timeout'].includes(failureKind(error))
+/** @throws ClusterError where the API server can't be reached: then no check could say anything else */
+async function connect({ context }: Flags, namespace: string | undefined) {
+  const { kubeconfig } = await loadKubeconfig(context).catch((error: Error) => {
+    throw new UsageError(error.message, { cause: error })
+  })
+  const { connection } = await import('../kubernetes/connection.ts')
+  const { objects: objectsOf } = await import('../kubernetes/objects.ts')
+  const { readInstalled } = await import('../check/site.ts')
+  const objects = objectsOf(connection(kubeconfig))
+  const found = await readInstalled(objects, namespace, version)
+  const { mutating } = found.installed
+  if (!mutating.ok && ['network', 'timeout'].includes(mutating.error.kind)) throw mutating.error
+  return { kubeconfig, objects, ...found }
+}
+
+async function one(subject: string, flags: Flags): Promise<readonly Checked[]> {
+  const found = parseSubject(subject)
+  if (!found) throw new UsageError(`check takes pod/NAME or deploy/NAME, not ${quote(subject)}`)
+  const { kubeconfig, objects, installed } = await connect(flags, undefined)
+  const { examineOne } = await import('../check/one.ts')
+  const namespace = flags.namespace ?? namespaceOf(kubeconfig)
+  const findings = await examineOne({ objects, installed, version }, { ...found, namespace })
+  return [{ name: `${namespace}/${found.name}`, findings }]
+}
+
+async function everything(flags: Flags, terminal: Terminal): Promise<readonly Checked[]> {
+  const site = await connect(flags, flags.namespace)
+  const { runChecks } = await import('../check/checks.ts')
+  const progress = createProgress(terminal)
+  // The pod that tries to pull is removed all the same.
+  const stop = new AbortController()
+  const interrupt = () => stop.abort()
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
+  try {
+    return await runChecks({ ...site, pods: !flags['no-pods'], signal: stop.signal, progress: progress.say })
+  } finally {
+    progress.end()
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
+  }
+}
+
+/** Of the context, as kubectl takes it. */
+const namespaceOf = (kubeconfig: KubeConfig) =>
+  kubeconfig.getContextObject(kubeconfig.getCurrentContext())?.namespace ?? 'default'
 
 /** One line that is written over, on a terminal alone. */
 function createProgress({ stderr }: Terminal): { say: (what: string) => void; end: () => void } {
@@ -95,29 +120,4 @@ function createProgress({ stderr }: Terminal): { say: (what: string) => void; en
       open = false
     },
   }
-}
-
-const styles: Record<Level, Style> = { ok: 'green', warning: 'yellow', problem: 'red' }
-
-function text(checked: readonly Checked[], terminal: Terminal): string {
-  const look = lookOf(terminal, process.env)
-  const width = Math.max(...checked.map(({ name }) => name.length))
-  const lines = checked.flatMap(({ name, findings }) =>
-    findings.flatMap(({ level, text, next }, index) => {
-      const head = `${styled(look, styles[level], level.padEnd(8))} ${(index === 0 ? name : '').padEnd(width)}  `
-      const indent = ' '.repeat(width + 11)
-      return [`${head}${text}\n`, ...(next === undefined ? [] : [`${indent}${look.unicode ? '→' : '->'} ${next}\n`])]
-    }),
-  )
-  const count = (level: Level) =>
-    checked.flatMap(({ findings }) => findings).filter((each) => each.level === level).length
-  const amount = (number: number, what: string) => `${number === 0 ? 'no' : number} ${what}${number === 1 ? '' : 's'}`
-  return `${lines.join('')}\n${amount(count('problem'), 'problem')}, ${amount(count('warning'), 'warning')}\n`
-}
-
-function json(checked: readonly Checked[]): string {
-  const findings = checked.flatMap(({ name, findings }) =>
-    findings.map(({ level, text, next }) => ({ check: name, level, text, next })),
-  )
-  return `${JSON.stringify({ findings }, null, 2)}\n`
 }

@@ -1,0 +1,40 @@
+import { type Look, type Style, styled } from '../cli/look.ts'
+import type { Checked } from './checks.ts'
+import type { Finding, Level } from './finding.ts'
+
+const styles: Record<Level, Style> = { ok: 'green', warning: 'yellow', problem: 'red' }
+
+const all = (checked: readonly Checked[]): Finding[] => checked.flatMap(({ findings }) => findings)
+
+export const hasProblem = (checked: readonly Checked[]): boolean =>
+  all(checked).some(({ level }) => level === 'problem')
+
+/** A line a finding, those of one subject below its name, what to do below it, and how many there are. */
+export function textReport(checked: readonly Checked[], look: Look): string {
+  const [only, ...others] = checked
+  const alone = only !== undefined && others.length === 0
+  const width = alone ? -2 : Math.max(...checked.map(({ name }) => name.length))
+  const title = alone ? `${styled(look, 'bold', only.name)}\n` : ''
+  const lines = checked.flatMap(({ name, findings }) =>
+    findings.flatMap(({ level, text, next }, index) => {
+      const column = alone ? '' : `${(index === 0 ? name : '').padEnd(width)}  `
+      const head = `${styled(look, styles[level], level.padEnd(8))} ${column}`
+      const arrow = `${' '.repeat(width + 11)}${look.unicode ? '→' : '->'} `
+      return [`${head}${text}\n`, ...(next === undefined ? [] : [`${arrow}${next}\n`])]
+    }),
+  )
+  return `${title}${lines.join('')}\n${amount(checked, 'problem')}, ${amount(checked, 'warning')}\n`
+}
+
+function amount(checked: readonly Checked[], what: Level): string {
+  const count = all(checked).filter(({ level }) => level === what).length
+  return `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`
+}
+
+/** `{"findings": [{check, level, text, next?}]}` */
+export function jsonReport(checked: readonly Checked[]): string {
+  const findings = checked.flatMap(({ name, findings }) =>
+    findings.map(({ level, text, next }) => ({ check: name, level, text, next })),
+  )
+  return `${JSON.stringify({ findings }, null, 2)}\n`
+}
