@@ -1,14 +1,20 @@
 import type { Configuration } from '../admission/configuration.ts'
+import { type Answer, failure } from './failure.ts'
 import { formatJson } from './json.ts'
-import { readJson, readYaml } from './manifests.ts'
-import { type Preview, previewManifests, previewResult, problemLine } from './preview.ts'
+import { podTemplate } from './objects.ts'
+import { type Preview, preview, previewResult, problemLine } from './preview.ts'
+import { readQuery } from './query.ts'
+import { warningHeader } from './warning-header.ts'
 import { writeManifests } from './write.ts'
 
-/** What the server sends. */
-export interface Answer {
-  readonly status: 200 | 400 | 406 | 413 | 415 | 422
-  readonly contentType: string
+/** A `POST /preview`, as far as it matters; the headers are as they were sent. */
+export interface PreviewRequest {
+  /** JSON or YAML, whatever its content type says of the two. */
   readonly body: string
+  readonly contentType: string | undefined
+  readonly accept: string | undefined
+  /** What follows the `?` of its URL. */
+  readonly query: string
 }
 
 const json = 'application/json'
@@ -24,17 +30,12 @@ const taken: ReadonlySet<string> = new Set([
   'application/x-www-form-urlencoded',
 ])
 
-/** The YAML that makes most work (directives, flow lists, thousands of tiny pods) takes up to 2 s at this size, and nobody else is answered meanwhile. */
-const mostYaml = 512 * 1024
+/** In characters: many times what was sent can come of it, and all who wait for an answer have theirs in memory. */
+const mostAnswer = 28 * 1024 * 1024
 
-/**
- * Answers `POST /preview`: a body (JSON or YAML, whatever its content type says of the two) to what is sent. `contentType` and
- * `accept` are the request's headers. Never throws.
- */
+/** Answers `POST /preview`. Never throws. Hostile input keeps it busy and takes memory: `previewer.ts` bounds both. */
 export function answerPreview(
-  body: string,
-  contentType: string | undefined,
-  accept: string | undefined,
+  { body, contentType, accept, query }: PreviewRequest,
   configuration: Configuration,
 ): Answer {
   const given = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
@@ -43,22 +44,20 @@ export function answerPreview(
   }
   const wanted = negotiate(accept)
   if (wanted === undefined) return failure(406, `the answer can be ${json}, ${jsonPatch} or ${yaml}`)
-  const manifests = readJson(body) ?? (body.length > mostYaml ? undefined : readYaml(body))
-  if (manifests === undefined) {
-    return failure(
-      413,
-      `the body is no JSON, and YAML can be ${mostYaml} characters long; send less at a time, or JSON`,
-    )
-  }
-  const previewed = previewManifests(manifests, configuration)
+  const asked = readQuery(query)
+  if (!asked.ok) return failure(400, 'the query can not be read', [asked.problem])
+  const previewed = preview(body, configuration)
   if (!previewed.ok) {
     return failure(400, 'the manifests can not be read', previewed.problems.map(problemLine))
   }
   const { previews } = previewed
   const [only] = previews
   if (only === undefined) return failure(400, 'there is no manifest in the body; send a Pod or a workload')
-  if (wanted === json)
-    return { status: 200, contentType: json, body: formatJson({ results: previews.map(previewResult) }) }
+  const { namespace, manifests } = asked.value
+  if (wanted === json) {
+    const results = previews.map((each) => ({ ...previewResult(each), namespace: namespaceOf(each, namespace) }))
+    return success(json, formatJson({ results, ...(manifests && { manifests: writeManifests(previewed) }) }), previews)
+  }
   const refused = previews.filter(({ decision }) => decision.verdict === 'refused')
   if (wanted === jsonPatch && previews.length > 1) {
     return failure(406, `${jsonPatch} is for one object, and here are ${previews.length}; ask for ${json}`)
@@ -70,8 +69,12 @@ export function answerPreview(
         : `${refused.length} of ${previews.length} objects ${refused.length === 1 ? 'is' : 'are'} refused`
     return failure(422, count, refused.flatMap(refusal))
   }
-  if (wanted === jsonPatch) return { status: 200, contentType: jsonPatch, body: formatJson(only.patch) }
-  return { status: 200, contentType: wanted, body: writeManifests(previewed) }
+  return success(wanted, wanted === jsonPatch ? formatJson(only.patch) : writeManifests(previewed), previews)
+}
+
+/** As `kubectl apply -n` fills it in; an object without a pod template may have none at all. */
+function namespaceOf({ object }: Preview, assumed: string): string {
+  return object.namespace === '' && podTemplate(object) !== undefined ? assumed : object.namespace
 }
 
 /** Each reason of a refusal, with the object it is about. */
@@ -79,8 +82,12 @@ export function refusal({ object: { kind, name }, decision: { reasons } }: Previ
   return reasons.map((reason) => `${kind}${name && ` ${name}`}: ${reason}`)
 }
 
-function failure(status: Answer['status'], error: string, problems: readonly string[] = []): Answer {
-  return { status, contentType: json, body: formatJson({ error, problems }) }
+function success(contentType: string, body: string, previews: readonly Preview[]): Answer {
+  if (body.length > mostAnswer) {
+    return failure(413, `the answer would be longer than ${mostAnswer} characters; send fewer manifests at a time`)
+  }
+  const warning = warningHeader(previews)
+  return { status: 200, contentType, body, ...(warning.length > 0 && { headers: { warning } }) }
 }
 
 /** The offer that an Accept header (RFC 9110, 12.5.1) likes best: the closest range decides on an offer, the order on a tie. */

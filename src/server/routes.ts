@@ -1,10 +1,10 @@
-import express, { type ErrorRequestHandler, type Express } from 'express'
+import type { RequestListener } from 'node:http'
+import express, { type ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
-import { answerPreview } from '../preview/answer.ts'
-import { receive } from './admission.ts'
 import { createMetrics, type Measured } from './metrics.ts'
+import { createPreviewRoutes } from './preview.ts'
 import type { Readiness } from './readiness.ts'
-import { sendJson, sendProblem, sendText } from './send.ts'
+import { sendJson, sendProblem } from './send.ts'
 
 /** What the routes behind express need. */
 export interface RoutesContext extends Measured {
@@ -13,8 +13,14 @@ export interface RoutesContext extends Measured {
   readonly preview: boolean
 }
 
+export interface Routes {
+  readonly listener: RequestListener
+  /** Ends what was started to answer. */
+  stop(): void
+}
+
 /** Everything but admissions: those are answered before express sees them. */
-export function createRoutes(context: RoutesContext): Express {
+export function createRoutes(context: RoutesContext): Routes {
   const app = express()
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
 
@@ -27,14 +33,10 @@ export function createRoutes(context: RoutesContext): Express {
   get('/metrics', async (_request, response) => {
     response.set('content-type', metrics.contentType).end(await metrics.text())
   })
-  if (context.preview) {
-    app.all('/preview', (request, response) => {
-      receive(request, response, undefined, context.inFlight, (text) => {
-        const { 'content-type': contentType, accept } = request.headers
-        const answer = answerPreview(text, contentType, accept, context.configuration.current)
-        sendText(response, answer.status, answer.contentType, answer.body)
-      })
-    })
+  const preview = context.preview ? createPreviewRoutes(context) : undefined
+  if (preview !== undefined) {
+    app.all('/preview', preview.answer)
+    for (const [path, handler] of preview.files) get(path, handler)
   }
   app.use((request, response) => sendProblem(response, 404, `there is nothing at ${request.path.slice(0, 200)}`))
   const onError: ErrorRequestHandler = (error, _request, response, _next) => {
@@ -44,7 +46,7 @@ export function createRoutes(context: RoutesContext): Express {
     sendProblem(response, status, status === 500 ? 'internal error; the log of sidecar-first has more' : error.message)
   }
   app.use(onError)
-  return app
+  return { listener: app, stop: () => preview?.stop() }
 
   function get(path: string, handler: express.RequestHandler): void {
     app

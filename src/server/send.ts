@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 
 /** Answers with the one shape all errors have: `{"error","problems"}`. Never HTML, never a stack. */
 export function sendProblem(
@@ -25,7 +25,7 @@ export function sendText(
   status: number,
   contentType: string,
   text: string,
-  headers?: Readonly<Record<string, string>>,
+  headers?: OutgoingHttpHeaders,
 ): void {
   if (response.headersSent || response.destroyed) return
   response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(text), ...headers })

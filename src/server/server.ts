@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -11,6 +11,7 @@ import { type Material, openCertificate, type Sources } from './certificate.ts'
 import { createInFlight } from './in-flight.ts'
 import type { LiveConfiguration } from './live-configuration.ts'
 import { createReadiness } from './readiness.ts'
+import type { Routes } from './routes.ts'
 import { sendProblem } from './send.ts'
 import { createTallies } from './tally.ts'
 import { watchFiles } from './watch.ts'
@@ -89,10 +90,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const context = { configuration, inFlight, tallies, log, certificate, readiness, preview }
 
   // Loaded with the first request that needs it: admissions don't.
-  let express: Promise<RequestListener> | undefined
+  let express: Promise<Routes> | undefined
   const rest = (request: IncomingMessage, response: ServerResponse) => {
     express ??= import('./routes.ts').then(({ createRoutes }) => createRoutes(context))
-    express.then((listener) => listener(request, response))
+    express.then(({ listener }) => listener(request, response))
   }
 
   const server = createServer(
@@ -120,6 +121,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       } else answerAdmission(request, response, path, context)
     },
   )
+  server.on('close', () => express?.then(({ stop }) => stop()))
   server.on('clientError', answerBrokenRequest)
   server.on('tlsClientError', (error) => log.debug({ err: error.message }, 'TLS handshake failed'))
 

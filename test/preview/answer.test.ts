@@ -15,8 +15,8 @@ spec:
 `
 const refused = pod.replace('sidecars: proxy', 'sidecars: "a,,b"')
 
-const answer = (body: string, { type, accept }: { type?: string; accept?: string } = {}) =>
-  answerPreview(body, type, accept, defaultConfiguration('0.0.0'))
+const answer = (body: string, { type, accept, query = '' }: { type?: string; accept?: string; query?: string } = {}) =>
+  answerPreview({ body, contentType: type, accept, query }, defaultConfiguration('0.0.0'))
 
 test('JSON unless something else is asked for', () => {
   for (const accept of [
@@ -101,14 +101,62 @@ test('what can not be read is a 400 with the places, what can not be sent a 406,
   assert.equal(answer(pod, { type: 'multipart/form-data; boundary=x' }).status, 415)
 })
 
-test('YAML has a limit of its own, JSON has not', () => {
-  const filler = (text: string) => text.replace('metadata:', `metadata: # ${'x'.repeat(512 * 1024)}\n`)
-  const { status, contentType, body } = answer(filler(pod))
-  assert.deepEqual([status, contentType], [413, 'application/json'])
-  assert.match(JSON.parse(body).error, /YAML can be 524288 characters long/)
-  const json = (end: string) => `{"kind":"Pod","metadata":{"name":"${'x'.repeat(512 * 1024)}"}${end}`
-  assert.equal(answer(json('}')).status, 200)
-  assert.equal(answer(json('')).status, 413)
+test('an answer has a limit, whatever was sent', () => {
+  const item = JSON.stringify({ kind: 'Pod', spec: { containers: [] } })
+  const { status, body } = answer(`{"kind":"List","items":[${Array(140_000).fill(item)}]}`)
+  assert.equal(status, 413)
+  assert.match(JSON.parse(body).error, /the answer would be longer than 29360128 characters; send fewer/)
+})
+
+test('the namespace of the query is for objects that name none and live in one', () => {
+  const named = pod.replace('name: p', 'name: p\n  namespace: own')
+  const { body } = answer(`${pod}---\n${named}---\nkind: ClusterRole\n`, { query: 'namespace=shop' })
+  assert.deepEqual(
+    JSON.parse(body).results.map(({ namespace }: { namespace: string }) => namespace),
+    ['shop', 'own', ''],
+  )
+})
+
+test('the whole input as it would be, what is refused as it came', () => {
+  const { body } = answer(`${pod}---\n${refused}`, { query: 'include=manifests' })
+  const { results, manifests } = JSON.parse(body)
+  assert.deepEqual(
+    results.map(({ verdict }: { verdict: string }) => verdict),
+    ['patched', 'refused'],
+  )
+  assert(manifests.endsWith(`---\n${refused}`))
+  assert.match(manifests, /- name: app # the app/)
+  assert(manifests.indexOf('- name: proxy') < manifests.indexOf('- name: app'))
+})
+
+test('a query that is not understood is a 400 that says what there is', () => {
+  for (const [query, problem] of [
+    ['namespce=shop', /there is no "namespce"; use namespace or include/],
+    ['namespace=Shop', /"Shop" is no name of a namespace/],
+    ['namespace=', /is no name/],
+    ['include=patch', /there is only manifests/],
+  ] as const) {
+    const { status, body } = answer(pod, { query })
+    assert.equal(status, 400, query)
+    assert.match(JSON.parse(body).problems.join(), problem)
+  }
+})
+
+test('warnings are a header too, each one value, bounded', () => {
+  const { body, headers } = answer(pod)
+  const [{ warnings }] = JSON.parse(body).results
+  assert(warnings.length > 0)
+  assert.deepEqual(
+    headers?.warning,
+    warnings.map((text: string) => `299 - "${text.replaceAll('"', '\\"')}"`),
+  )
+  assert.deepEqual(answer(pod, { accept: 'application/yaml' }).headers?.warning, headers?.warning)
+  const odd = answer(`${pod}---\n${pod.replace('name: p\n', 'name: "é\\\\\\"\\n日"\n')}`).headers?.warning ?? []
+  assert.match(Buffer.from(odd.at(-1) ?? '', 'latin1').toString(), /^299 - "Pod é\\\\\\" 日: proxy/)
+  const many = answer(`${pod}---\n`.repeat(100)).headers?.warning ?? []
+  assert(Array.isArray(many) && many.join().length < 5000, String(many.length))
+  assert.match(many.at(-1) ?? '', /^299 - "and \d+ more warnings"$/)
+  assert.equal(answer('kind: Secret').headers, undefined)
 })
 
 test('however many problems, a hundred are told', () => {

@@ -1,0 +1,174 @@
+import { version } from '../version.ts'
+
+const text = { type: 'string' } as const
+const step = { type: 'integer', minimum: 0 } as const
+const list = (items: object) => ({ type: 'array', items })
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+
+/** An object with these keys and no others; `optional` ones may be missing. */
+const object = (properties: Record<string, object>, optional: readonly string[] = []) => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties).filter((key) => !optional.includes(key)),
+  additionalProperties: false,
+})
+
+const pointer = { type: 'string', description: 'JSON Pointer (RFC 6901) from the root of the object.' }
+
+const schemas = {
+  Previews: object(
+    {
+      results: { ...list(ref('Result')), description: 'One for each object, in the order of the input.' },
+      manifests: {
+        type: 'string',
+        description: 'With `include=manifests`: the whole input as it would be. What is refused is in it as it came.',
+      },
+    },
+    ['manifests'],
+  ),
+  Result: object(
+    {
+      apiVersion: text,
+      kind: text,
+      namespace: { type: 'string', description: 'Its own, or the one of the query; empty where there is none.' },
+      name: { type: 'string', description: 'With `*` at the end for a generateName.' },
+      verdict: {
+        enum: ['patched', 'unchanged', 'skipped', 'refused'],
+        description: 'skipped: nothing is asked for, or nothing can be done; unchanged: it is as it should be already.',
+      },
+      reasons: list(text),
+      warnings: { ...list({ type: 'string', maxLength: 256 }), maxItems: 15, description: 'The worst first.' },
+      tiers: {
+        ...list(list(ref('Sidecar'))),
+        description: 'Sidecars of one tier start side by side; the next tier starts when all of them are ready.',
+      },
+      patch: { ...list(ref('Operation')), description: 'JSON Patch (RFC 6902).' },
+      patched: { type: 'object', description: 'The object as it would be; missing where it is refused.' },
+      start: ref('Start'),
+    },
+    ['patched', 'start'],
+  ),
+  Sidecar: object(
+    {
+      name: text,
+      check: {
+        type: 'string',
+        description: 'What ready means, in the grammar of the annotation; none: not waited for.',
+      },
+      timeout: { type: 'string', description: 'As in `1m30s`; missing where nothing is waited for.' },
+      onTimeout: { enum: ['fail', 'continue'] },
+    },
+    ['timeout', 'onTimeout'],
+  ),
+  Operation: {
+    oneOf: [
+      object({ op: { const: 'move' }, from: pointer, path: pointer }),
+      object({ op: { const: 'add' }, path: pointer, value: {} }),
+      object({ op: { const: 'remove' }, path: pointer }),
+    ],
+  },
+  Start: {
+    ...object({ without: list(ref('Bar')), with: list(ref('Bar')) }),
+    description:
+      'The predicted start, as given and as patched, if all goes well. Numbers are steps, an order of events: no measured time.',
+  },
+  Bar: object(
+    {
+      name: text,
+      role: { enum: ['init', 'sidecar', 'app'] },
+      check: { type: 'string', description: 'Of a sidecar that the pod lists.' },
+      start: step,
+      ready: { ...step, description: 'Of an init container: its end.' },
+      hook: {
+        ...object({ from: step, until: step, waitsFor: list(text) }),
+        description: 'Its PostStart hook: until it returns, nothing else is started.',
+      },
+      after: { ...list(text), description: 'Whom it waited for.' },
+      notReady: { ...list(text), description: "The sidecars that aren't ready when it starts, and should be." },
+    },
+    ['check', 'hook'],
+  ),
+  Problem: object({ error: text, problems: { ...list(text), description: 'At most 100, each with its place.' } }),
+}
+
+const json = (schema: object) => ({ 'application/json': { schema } })
+const problem = (description: string, headers?: object) => ({
+  description,
+  ...(headers && { headers }),
+  content: json(ref('Problem')),
+})
+
+/** What `GET /openapi.json` says of `POST /preview`. */
+export const openapi = {
+  openapi: '3.1.0',
+  info: {
+    title: 'sidecar-first preview',
+    version,
+    description:
+      'What the webhook would do to manifests, without a cluster. Nothing of what is sent is stored or logged. ' +
+      'The answer is the same as that of `sidecar-first preview -o json`.',
+    license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+  },
+  // Relative to this document, wherever the server is mounted.
+  servers: [{ url: '.' }],
+  paths: {
+    '/preview': {
+      post: {
+        operationId: 'preview',
+        summary: 'A dry run of manifests',
+        security: [],
+        parameters: [
+          {
+            name: 'namespace',
+            in: 'query',
+            description: 'The namespace of objects that name none, as in `kubectl apply -n`.',
+            schema: { type: 'string', pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$' },
+          },
+          {
+            name: 'include',
+            in: 'query',
+            description: 'What the JSON answer is to have beside the results.',
+            schema: { enum: ['manifests'] },
+          },
+        ],
+        requestBody: {
+          required: true,
+          description:
+            'A Pod, a workload, a List, an AdmissionReview, or several YAML documents of those; up to 7 MiB. JSON and YAML are told apart by ' +
+            'the body itself.',
+          content: { 'application/yaml': { schema: text }, 'application/json': { schema: { type: 'object' } } },
+        },
+        responses: {
+          200: {
+            description:
+              'What would be done. The header `Accept` chooses between all results, the patch of one object, and the manifests.',
+            headers: {
+              Warning: {
+                description: 'For each warning `299 - "text"` (RFC 9111, 5.5), 4,096 characters in all at most.',
+                schema: text,
+              },
+            },
+            content: {
+              ...json(ref('Previews')),
+              'application/json-patch+json': { schema: list(ref('Operation')) },
+              'application/yaml': { schema: text },
+            },
+          },
+          400: problem(
+            'The body or the query can not be read. Each problem says where: `document 2, line 4, column 5: …`.',
+          ),
+          406: problem('None of the types that `Accept` names can be answered.'),
+          408: problem('The body came too slowly.'),
+          413: problem('The body, or what would come of it, is too large.'),
+          415: problem('The body is of another type than JSON or YAML, or compressed.'),
+          422: problem(
+            'An object is refused, and a patch or manifests were asked for; or the manifests take more time or memory than they may.',
+          ),
+          429: problem('Too many requests.', { 'Retry-After': { schema: { type: 'integer' } } }),
+          500: problem('A fault of the server; its log has more.'),
+        },
+      },
+    },
+  },
+  components: { schemas },
+} as const

@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { openapi } from '../preview/openapi.ts'
+import { pageFiles } from './page-files.ts'
+import { sendText } from './send.ts'
+
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void
+
+/** The page is what it brings along, and talks to this server alone. */
+const policy = [
+  "default-src 'none'",
+  ...['script-src', 'style-src', 'connect-src', 'img-src'].map((source) => `${source} 'self'`),
+  ...['base-uri', 'form-action', 'frame-ancestors'].map((directive) => `${directive} 'none'`),
+].join('; ')
+
+const headers = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  // Asked for again each time, and answered with 304 while it is the same.
+  'cache-control': 'no-cache',
+}
+
+const types: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+  yaml: 'text/plain; charset=utf-8',
+}
+
+/** By path, what answers a GET for the page, its parts and the description of `/preview`. `opened`: somebody looks at the page. */
+export function createPage(opened: () => void): ReadonlyMap<string, Handler> {
+  const handlers = new Map<string, Handler>()
+  handlers.set('/openapi.json', sender('application/json', JSON.stringify(openapi)))
+  for (const [name, text] of pageFiles) {
+    const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
+    const send = sender(type, text)
+    if (name !== 'index.html') handlers.set(`/page/${name}`, send)
+    else {
+      handlers.set('/', (request, response) => {
+        opened()
+        send(request, response)
+      })
+    }
+  }
+  return handlers
+}
+
+function sender(type: string, text: string): Handler {
+  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
+  return (request, response) => {
+    if (request.headers['if-none-match']?.split(/, */).includes(etag)) {
+      response.writeHead(304, { ...headers, etag }).end()
+    } else sendText(response, 200, type, text, { ...headers, etag })
+  }
+}

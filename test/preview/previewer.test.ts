@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { defaultConfiguration } from '../../src/admission/configuration.ts'
+import { createPreviewer, previewLimits } from '../../src/preview/previewer.ts'
+
+const pod = 'kind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: app}]}\n'
+const configuration = defaultConfiguration('0.0.0')
+const request = (body: string) => ({ body, contentType: undefined, accept: undefined, query: '' })
+
+/** One with limits of its own; what it reports as its own fault ends up in `failures`. */
+function start(limits = {}) {
+  const failures: string[] = []
+  const previewer = createPreviewer((what) => failures.push(what), { ...previewLimits, ...limits })
+  return {
+    ...previewer,
+    failures,
+    async ask(body: string, signal?: AbortSignal) {
+      const { status, body: answer, headers } = await previewer.answer(request(body), configuration, signal)
+      return { status, headers, json: JSON.parse(answer) }
+    },
+    [Symbol.dispose]: previewer.stop,
+  }
+}
+
+/** Keeps it busy for minutes, and takes little memory: each key that is there twice is looked for from the start. */
+const slow = `{${'"a":1,'.repeat(1_200_000)}"b":2}`
+
+test('what takes too long is ended, and said; the next one is answered', async () => {
+  using previewer = start({ time: 3000 })
+  const [late, next] = await Promise.all([previewer.ask(slow), previewer.ask(pod)])
+  assert.deepEqual([late.status, late.json.problems], [422, []])
+  assert.equal(late.json.error, 'the manifests take longer than 3 s to preview; send fewer at a time')
+  assert.equal(next.status, 200)
+  assert.deepEqual(previewer.failures, [])
+})
+
+// In a thread this one would end the whole process: V8 finds the heap full in the middle of JSON.parse.
+test('what takes too much memory ends its process alone, and is said', async () => {
+  using previewer = start({ heap: 64 })
+  for (const body of [`{"kind":"a","x":[${'{},'.repeat(2_000_000)}1]}`, '- '.repeat(1_000_000)]) {
+    const { status, json } = await previewer.ask(body)
+    assert.equal(status, 422)
+    assert.equal(json.error, 'the manifests take more than 64 MiB to preview; send fewer at a time')
+  }
+  assert.equal((await previewer.ask(pod)).status, 200)
+  assert.deepEqual(previewer.failures, [])
+})
+
+test('more than may wait are turned away, and who left is not waited for', async () => {
+  using previewer = start({ time: 3000, waiting: 2 })
+  const gone = new AbortController()
+  const answers = [previewer.ask(slow), previewer.ask(pod, gone.signal), previewer.ask(pod)]
+  const { status, headers, json } = await previewer.ask(pod)
+  assert.deepEqual([status, headers?.['retry-after']], [429, '1'])
+  assert.match(json.error, /^2 previews are waiting/)
+  gone.abort()
+  const instead = await previewer.ask(pod)
+  assert.equal(instead.status, 200)
+  assert.equal((await answers[2])?.status, 200)
+})
+
+test('a changed configuration is taken from the next request on; an idle process ends and comes back', async () => {
+  using previewer = start({ idle: 1 })
+  const wanting =
+    'kind: Pod\nmetadata: {annotations: {sidecar-first.dev/sidecars: "a,,"}}\nspec: {containers: [{name: a}]}\n'
+  const verdict = async (changed = configuration) =>
+    JSON.parse((await previewer.answer(request(wanting), changed)).body).results[0].verdict
+  assert.equal(await verdict(), 'refused')
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.equal(await verdict({ ...configuration, invalid: 'warn' }), 'skipped')
+})
