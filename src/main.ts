@@ -21,6 +21,18 @@ const commands: Readonly<Record<string, { readonly summary: string; readonly loa
     summary: 'print the patched manifests',
     load: () => import('./cli/inject.ts').then(({ inject }) => inject),
   },
+  install: {
+    summary: 'print or apply the manifests, and wait until a pod has been patched',
+    load: () => import('./cli/install.ts').then(({ install }) => install),
+  },
+  uninstall: {
+    summary: 'take it off the cluster, what calls the pods first',
+    load: () => import('./cli/uninstall.ts').then(({ uninstall }) => uninstall),
+  },
+  check: {
+    summary: 'examine a live cluster, or why a pod was patched or was not',
+    load: () => import('./cli/check.ts').then(({ check }) => check),
+  },
   certs: {
     summary: "keep the webhook's certificate and caBundle valid",
     load: () => import('./cli/certs.ts').then(({ certs }) => certs),

@@ -63,21 +63,27 @@ export const certs: Command = {
     const [action, ...rest] = positionals
     if (rest.length > (action === 'rotate' ? 1 : 0))
       throw new UsageError(`${action} takes no ${quote(rest.at(-1) ?? '')}`)
-    switch (action) {
-      case 'run':
-        return await run(values)
-      case 'once':
-        return await once(values, terminal)
-      case 'status':
-        return await status(values, terminal)
-      case 'rotate':
-        return await rotate(rest[0], values, terminal)
-      case 'issue':
-        return await issue(values, terminal)
-      default:
-        throw new UsageError(
-          `what shall be done: run, once, status, rotate or issue${action ? `, not ${quote(action)}` : ''}?`,
-        )
+    try {
+      switch (action) {
+        case 'run':
+          return await run(values)
+        case 'once':
+          return await once(values, terminal)
+        case 'status':
+          return await status(values, terminal)
+        case 'rotate':
+          return await rotate(rest[0], values, terminal)
+        case 'issue':
+          return await issue(values, terminal)
+        default:
+          throw new UsageError(
+            `what shall be done: run, once, status, rotate or issue${action ? `, not ${quote(action)}` : ''}?`,
+          )
+      }
+    } catch (error) {
+      if (!(error instanceof ClusterError)) throw error
+      terminal.stderr.write(`sidecar-first: ${error.message}\n`)
+      return 1
     }
   },
 }
@@ -119,26 +125,22 @@ async function status(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   const dnsNames = [...serviceNames(names.service, names.namespace), ...flags['dns-name']]
   const servername = dnsNames[0] ?? names.service
   const { cluster } = kubernetes({ kubeconfig, names })
-  try {
-    const found = await statusOf({
-      cluster,
-      names: dnsNames,
-      lifetimes: lifetimesOf(flags),
-      async ask({ host, port, pod }) {
-        if (via === 'direct') return await servedCertificate({ host, port }, servername)
-        if (pod === undefined) return undefined
-        const { forward } = await import('../kubernetes/port-forward.ts')
-        const socket = await forward(kubeconfig, { namespace: names.namespace, pod, port })
-        return await servedCertificate({ socket }, servername)
-      },
-    })
-    terminal.stdout.write(`${found.lines.join('\n')}\n`)
-    if (found.problems.length === 0) return 0
-    terminal.stdout.write(`\nWrong:\n${found.problems.map((problem) => `  ${problem}\n`).join('')}`)
-    return 1
-  } catch (error) {
-    return refused(error, terminal)
-  }
+  const found = await statusOf({
+    cluster,
+    names: dnsNames,
+    lifetimes: lifetimesOf(flags),
+    async ask({ host, port, pod }) {
+      if (via === 'direct') return await servedCertificate({ host, port }, servername)
+      if (pod === undefined) return undefined
+      const { forward } = await import('../kubernetes/port-forward.ts')
+      const socket = await forward(kubeconfig, { namespace: names.namespace, pod, port })
+      return await servedCertificate({ socket }, servername)
+    },
+  })
+  terminal.stdout.write(`${found.lines.join('\n')}\n`)
+  if (found.problems.length === 0) return 0
+  terminal.stdout.write(`\nWrong:\n${found.problems.map((problem) => `  ${problem}\n`).join('')}`)
+  return 1
 }
 
 async function rotate(what: string | undefined, flags: Flags, terminal: Terminal): Promise<ExitCode> {
@@ -147,22 +149,18 @@ async function rotate(what: string | undefined, flags: Flags, terminal: Terminal
   const { ROTATE } = await import('../../certs/secret.ts')
   const { kubeconfig } = await loadKubeconfig()
   const { cluster } = kubernetes({ kubeconfig, names: namesOf(flags) })
-  try {
-    const secret = await cluster.readSecret()
-    if (!secret) {
-      terminal.stderr.write(
-        `sidecar-first: there is no Secret in namespace ${flags.namespace}; see sidecar-first certs once\n`,
-      )
-      return 1
-    }
-    await cluster.updateSecret(secret.version, { data: {}, annotations: { [ROTATE]: what satisfies Asked } })
-    const which =
-      what === 'ca' ? `The CA is replaced in steps, which takes ${flags.settle} and more` : 'The leaf is replaced'
-    terminal.stdout.write(`${which}, by the sidecar-first certs that runs; see sidecar-first certs status\n`)
-    return 0
-  } catch (error) {
-    return refused(error, terminal)
+  const secret = await cluster.readSecret()
+  if (!secret) {
+    terminal.stderr.write(
+      `sidecar-first: there is no Secret in namespace ${flags.namespace}; see sidecar-first certs once\n`,
+    )
+    return 1
   }
+  await cluster.updateSecret(secret.version, { data: {}, annotations: { [ROTATE]: what satisfies Asked } })
+  const which =
+    what === 'ca' ? `The CA is replaced in steps, which takes ${flags.settle} and more` : 'The leaf is replaced'
+  terminal.stdout.write(`${which}, by the sidecar-first certs that runs; see sidecar-first certs status\n`)
+  return 0
 }
 
 async function issue(flags: Flags, terminal: Terminal): Promise<ExitCode> {
@@ -271,10 +269,4 @@ function ending(): AbortSignal {
   const controller = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => controller.abort())
   return controller.signal
-}
-
-function refused(error: unknown, terminal: Terminal): ExitCode {
-  if (!(error instanceof ClusterError)) throw error
-  terminal.stderr.write(`sidecar-first: ${error.message}\n`)
-  return 1
 }

@@ -61,9 +61,7 @@ export const check: Command = {
 
 /** @throws ClusterError where the API server can't be reached: then no check could say anything else */
 async function connect({ context }: Flags, namespace: string | undefined) {
-  const { kubeconfig } = await loadKubeconfig(context).catch((error: Error) => {
-    throw new UsageError(error.message, { cause: error })
-  })
+  const { kubeconfig } = await loadKubeconfig(context)
   const { connection } = await import('../kubernetes/connection.ts')
   const { objects: objectsOf } = await import('../kubernetes/objects.ts')
   const { readInstalled } = await import('../check/site.ts')

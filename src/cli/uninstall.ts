@@ -17,7 +17,7 @@ Usage: sidecar-first uninstall [flags]
   --context NAME        the kubeconfig's context (default: its current one)
   --namespace NAME      where it runs (default: where the webhook configurations say)
   --keep-namespace      leave the namespace, and what others have put into it
-  --crds                also the kind Rollout, and with it all rollouts
+  --crds                also the kind SidecarRollout, and with it all rollouts
   --yes                 don't ask; without a terminal it isn't asked anyhow
   --timeout DURATION    how long to wait (5m, at most 10m)
 

@@ -1,19 +1,35 @@
 import type { KubeConfig } from '@kubernetes/client-node'
+import { ClusterError } from './failure.ts'
 
 /**
  * The kubeconfig as kubectl finds it, or in a pod the service account's; the client is loaded only when it's asked for.
  * @param context the kubeconfig's current one by default
- * @throws Error when there is no such context, or the file can't be read
+ * @throws ClusterError when there is none, it can't be read, or it has no such context
  */
 export async function loadKubeconfig(
   context?: string,
 ): Promise<{ readonly kubeconfig: KubeConfig; readonly inside: boolean }> {
   const { KubeConfig } = await import('@kubernetes/client-node')
   const kubeconfig = new KubeConfig()
-  kubeconfig.loadFromDefault()
+  try {
+    kubeconfig.loadFromDefault()
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ClusterError('other', `the kubeconfig can't be read: ${reason}`)
+  }
   if (context !== undefined) {
-    if (kubeconfig.getContextObject(context) === null) throw new Error(`the kubeconfig has no context ${context}`)
+    if (kubeconfig.getContextObject(context) === null) {
+      throw new ClusterError('other', `the kubeconfig has no context ${context}`)
+    }
     kubeconfig.setCurrentContext(context)
+  }
+  const server = kubeconfig.getCurrentCluster()?.server
+  // What the client makes up where there is no file.
+  if (
+    server === undefined ||
+    (server === 'http://localhost:8080' && kubeconfig.getCurrentContext() === 'loaded-context')
+  ) {
+    throw new ClusterError('other', 'there is no kubeconfig; set KUBECONFIG to its path, or name a context')
   }
   return { kubeconfig, inside: kubeconfig.getCurrentContext() === 'inClusterContext' }
 }
