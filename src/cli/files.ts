@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { buffer } from 'node:stream/consumers'
+import { isUtf8 } from 'node:buffer'
+import { type FileHandle, open } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
 import { type Terminal, UsageError } from './command.ts'
 
 /** What a file says is wrong. The message has a line for each problem: `FILE:LINE:COLUMN: what`. */
@@ -15,6 +16,9 @@ export interface Input {
   readonly text: string
 }
 
+/** Bytes. What is bigger takes gigabytes to work on. */
+const most = 100_000_000
+
 /** The texts of files (`-` is standard input), or of standard input where none is named. Throws `UsageError`. */
 export async function readInputs(paths: readonly string[], { stdin }: Pick<Terminal, 'stdin'>): Promise<Input[]> {
   if (paths.length === 0 && 'isTTY' in stdin && stdin.isTTY === true) {
@@ -24,29 +28,62 @@ export async function readInputs(paths: readonly string[], { stdin }: Pick<Termi
   if (wanted.filter((path) => path === '-').length > 1) throw new UsageError('standard input can be read once')
   const inputs: Input[] = []
   for (const path of wanted) {
-    if (path === '-') inputs.push({ name: 'standard input', text: decode('standard input', await buffer(stdin)) })
+    if (path === '-')
+      inputs.push({ name: standardInput, text: decode(standardInput, await readAll(standardInput, stdin)) })
     else inputs.push({ name: path, text: await readText(path) })
   }
   return inputs
 }
 
+export const standardInput = 'standard input'
+
 /** A file's text. Throws `UsageError` where it can't be read. */
 export async function readText(path: string): Promise<string> {
-  let content: Buffer
+  let file: FileHandle | undefined
   try {
-    content = await readFile(path)
+    file = await open(path)
+    return decode(path, await readAll(path, file.createReadStream()))
   } catch (error) {
+    if (error instanceof UsageError) throw error
     throw new UsageError(`cannot read ${path}: ${reason(error)}`, { cause: error })
+  } finally {
+    await file?.close()
   }
-  return decode(path, content)
 }
 
-function decode(name: string, content: Uint8Array): string {
+async function readAll(name: string, stream: Readable): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of stream) {
+    size += chunk.length
+    if (size > most) throw new UsageError(`${name} is over ${most / 1e6} MB; split it`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function decode(name: string, content: Buffer): string {
+  if (content[0] === 0xff && content[1] === 0xfe) {
+    throw new UsageError(`${name} is UTF-16; save it as UTF-8 (PowerShell: Out-File -Encoding utf8)`)
+  }
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content)
   } catch (error) {
-    throw new UsageError(`${name} is not UTF-8 text; save it as UTF-8`, { cause: error })
+    const what = content.includes(0) ? 'is binary, not text' : 'is not UTF-8 text; save it as UTF-8'
+    throw new UsageError(`${name}:${firstNoText(content)} ${what}`, { cause: error })
   }
+}
+
+/** The line of the first byte that is no UTF-8. */
+function firstNoText(content: Buffer): number {
+  let line = 1
+  for (let start = 0; start < content.length; line++) {
+    const end = content.indexOf('\n', start) + 1 || content.length
+    // a line break is never part of a longer character
+    if (!isUtf8(content.subarray(start, end))) return line
+    start = end
+  }
+  return line
 }
 
 function reason(error: unknown): string {

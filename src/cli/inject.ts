@@ -2,19 +2,20 @@ import { parseArgs } from 'node:util'
 import { writeManifests } from '../preview/write.ts'
 import type { Command } from './command.ts'
 import { FileError } from './files.ts'
-import { fileOptions, placeOf, previewFiles, refuse } from './preview-files.ts'
+import { fileHelp, fileOptions, placeOf, previewFiles, refuse } from './preview-files.ts'
+import { sampleManifest } from './sample.ts'
 
 const help = `Prints manifests as the webhook would make them, for kubectl apply. Comments and formatting stay where nothing changes.
 
-Usage: sidecar-first inject [flags] [FILE...]
+Usage: sidecar-first inject [flags] [PATH...]
 
-  -f, --filename FILE   manifests, YAML or JSON; may be repeated; - is standard input
-  --config FILE         configuration
+${fileHelp}
 
-It prints nothing, and ends with 1, where an object is refused. Reasons and warnings go to standard error.
+It prints nothing, and ends with 1, where an object is refused or a file can't be read. Reasons and warnings go to standard error.
 
-Example:
-kubectl create deployment sample --image=app:1 --dry-run=client -o yaml | sidecar-first inject -f - | kubectl apply -f -
+Example, and then | kubectl apply -f -
+sidecar-first inject -f - <<'EOF'
+${sampleManifest}EOF
 `
 
 export const inject: Command = {
@@ -22,16 +23,16 @@ export const inject: Command = {
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options: fileOptions, allowPositionals: true })
     try {
-      const files = await previewFiles([...values.filename, ...positionals], values.config, terminal)
-      refuse(files)
-      for (const { name, previewed } of files) {
+      const found = await previewFiles([...values.filename, ...positionals], values.config, terminal)
+      refuse(found)
+      for (const { name, previewed } of found.files) {
         for (const preview of previewed.previews) {
           for (const warning of preview.decision.warnings) {
             terminal.stderr.write(`${placeOf(name, preview)}: warning: ${warning}\n`)
           }
         }
       }
-      terminal.stdout.write(joinDocuments(files.map(({ previewed }) => writeManifests(previewed))))
+      terminal.stdout.write(joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed))))
       return 0
     } catch (error) {
       if (!(error instanceof FileError)) throw error

@@ -1,13 +1,28 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
+import type { Configuration } from '../admission/configuration.ts'
+import type { Problem } from '../preview/manifests.ts'
 import { type Preview, type Previewed, preview } from '../preview/preview.ts'
 import type { Terminal } from './command.ts'
 import { readConfigurationFile } from './configuration.ts'
 import { FileError, readInputs } from './files.ts'
+import { findFiles } from './paths.ts'
 
 /** An input with what would happen to each of its objects. */
 export interface PreviewedFile {
   readonly name: string
   readonly previewed: Extract<Previewed, { ok: true }>
+}
+
+/** What is wrong in a file that can't be read. */
+export interface FileProblem extends Problem {
+  readonly name: string
+}
+
+export interface PreviewedFiles {
+  readonly configuration: Configuration
+  readonly files: readonly PreviewedFile[]
+  /** Of the files that aren't among them. */
+  readonly problems: readonly FileProblem[]
 }
 
 /** The flags that `preview` and `inject` share. Files may also be named without `-f`. */
@@ -16,38 +31,73 @@ export const fileOptions = {
   config: { type: 'string' },
 } as const satisfies ParseArgsOptionsConfig
 
-/** Reads and previews files (standard input where none is named). Throws `UsageError`, or `FileError` with all problems. */
+/** What `--help` says of them. */
+export const fileHelp = `  -f, --filename PATH   manifests, YAML or JSON: a file, a folder and all below it, a quoted glob, or - for standard input;
+                        may be repeated, and -f may be left out
+  --config FILE         configuration`
+
+/** YAML takes a few seconds and half a gigabyte for this many characters, and worse if somebody means it to. */
+const mostYaml = 8_000_000
+
+/** Reads and previews files (standard input where none is named). Throws `UsageError`, or `FileError` about the configuration. */
 export async function previewFiles(
   paths: readonly string[],
   config: string | undefined,
   terminal: Terminal,
-): Promise<readonly PreviewedFile[]> {
+): Promise<PreviewedFiles> {
   const configuration = await readConfigurationFile(config)
+  const found = await findFiles(paths)
   const files: PreviewedFile[] = []
-  const problems: string[] = []
-  for (const { name, text } of await readInputs(paths, terminal)) {
-    const previewed = preview(text, configuration)
-    if (previewed.ok) files.push({ name, previewed })
-    else {
-      problems.push(
-        ...previewed.problems.map(
-          ({ document, line, column, message }) => `${name}:${line}:${column}: document ${document}: ${message}`,
-        ),
-      )
+  const problems: FileProblem[] = []
+  const others: string[] = []
+  const inputs = await readInputs(
+    found.map(({ path }) => path),
+    terminal,
+  )
+  for (const [index, { name, text }] of inputs.entries()) {
+    if (found[index]?.named === false && !mayBeManifest(text)) {
+      others.push(name)
+      continue
     }
+    const previewed = isTooLong(text) ? tooLong : preview(text, configuration)
+    if (previewed.ok) files.push({ name, previewed })
+    else problems.push(...previewed.problems.map((problem) => ({ name, ...problem })))
   }
-  if (problems.length > 0) throw new FileError(problems)
-  return files
+  if (others.length > 0) terminal.stderr.write(`no manifests, passed over: ${others.join(', ')}\n`)
+  return { configuration, files, problems }
 }
 
-/** Throws a `FileError` with all reasons where an object is refused. */
-export function refuse(files: readonly PreviewedFile[]): void {
+/** Whether something in it has a kind: a folder also holds values.yaml, package.json and the like. */
+const mayBeManifest = (text: string): boolean => /(?:^|[{,]\s*)["']?kind["']?\s*:/m.test(text)
+
+const isTooLong = (text: string): boolean => text.length > mostYaml && !/^\uFEFF?\s*\{/.test(text)
+
+const tooLong: Previewed = {
+  ok: false,
+  problems: [
+    {
+      document: 1,
+      line: 1,
+      column: 1,
+      message: `more than ${mostYaml / 1e6} MB of YAML; split it, or give it as JSON`,
+    },
+  ],
+}
+
+/** A problem as one line. */
+export function problemText({ name, document, line, column, message }: FileProblem): string {
+  return `${name}:${line}:${column}: document ${document}: ${message}`
+}
+
+/** Throws a `FileError` with all problems and all reasons where a file can't be read or an object is refused. */
+export function refuse({ files, problems }: PreviewedFiles): void {
   const reasons = files.flatMap(({ name, previewed }) =>
     previewed.previews
       .filter(({ decision }) => decision.verdict === 'refused')
       .flatMap((each) => each.decision.reasons.map((reason) => `${placeOf(name, each)} is refused: ${reason}`)),
   )
-  if (reasons.length > 0) throw new FileError(reasons)
+  const all = [...problems.map(problemText), ...reasons]
+  if (all.length > 0) throw new FileError(all)
 }
 
 /** Where and what an object is, for the beginning of a message: `pods.yaml:12: Pod default/sample`. */

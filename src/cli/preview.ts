@@ -1,34 +1,39 @@
-import { parseArgs, styleText } from 'node:util'
-import type { Decision } from '../admission/decision.ts'
-import { formatDuration } from '../admission/duration.ts'
-import { formatJson, isObject } from '../preview/json.ts'
-import { podTemplate } from '../preview/objects.ts'
-import { type Preview, previewResult, tiersOf } from '../preview/preview.ts'
-import { type Rewritten, rewrite, writeManifests } from '../preview/write.ts'
-import { type Command, UsageError } from './command.ts'
-import { changesOf, hunksOf } from './diff.ts'
+import { parseArgs } from 'node:util'
+import { formatJson } from '../preview/json.ts'
+import { type Preview, previewResult } from '../preview/preview.ts'
+import { writeManifests } from '../preview/write.ts'
+import { type Command, type ExitCode, UsageError } from './command.ts'
 import { FileError } from './files.ts'
+import { annotations } from './github.ts'
 import { joinDocuments } from './inject.ts'
-import { fileOptions, type PreviewedFile, previewFiles, refuse, titleOf } from './preview-files.ts'
+import { type Look, lookOf } from './look.ts'
+import { fileHelp, fileOptions, type PreviewedFiles, previewFiles, problemText, refuse } from './preview-files.ts'
 import { sampleManifest } from './sample.ts'
+import { describe, fileDiff } from './text.ts'
+import { graveWarnings } from './warnings.ts'
 
-const help = `Shows what the webhook would do to manifests, without a cluster: why, the start order, and a diff.
+const help = `Shows what the webhook would do to manifests, without a cluster: why, the start order as a chart, and a diff.
 
-Usage: sidecar-first preview [flags] [FILE...]
+Usage: sidecar-first preview [flags] [PATH...]
 
-  -f, --filename FILE   manifests, YAML or JSON; may be repeated; - is standard input
-  --config FILE         configuration
+${fileHelp}
   -o, --output FORMAT   text; diff; json as POST /preview gives it; yaml, the patched manifests; patch, the JSON patch of
-                        one object (text)
+                        one object; github, annotations for GitHub Actions (text)
+  --fail-on WHAT        end with 1 where an object is refused, or also where there is a warning, other than of mere costs:
+                        refused, warning (refused)
 
-It ends with 1 where an object is refused.
+It ends with 1 also where a file can't be read as manifests, and with 2 where the call is wrong.
 
 Example:
 sidecar-first preview -f - <<'EOF'
 ${sampleManifest}EOF
 `
 
-const options = { ...fileOptions, output: { type: 'string', short: 'o', default: 'text' } } as const
+const options = {
+  ...fileOptions,
+  output: { type: 'string', short: 'o', default: 'text' },
+  'fail-on': { type: 'string', default: 'refused' },
+} as const
 
 export const preview: Command = {
   help,
@@ -36,14 +41,18 @@ export const preview: Command = {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const format = formats[values.output]
     if (format === undefined) throw new UsageError(`--output takes ${Object.keys(formats).join(', ')}`)
+    const failOn = (['refused', 'warning'] as const).find((what) => what === values['fail-on'])
+    if (failOn === undefined) throw new UsageError('--fail-on takes refused, warning')
     try {
-      const files = await previewFiles([...values.filename, ...positionals], values.config, terminal)
-      if (files.every(({ previewed }) => previewed.previews.length === 0)) {
-        throw new FileError(files.map(({ name }) => `${name}: there is no manifest in it`))
+      const found = await previewFiles([...values.filename, ...positionals], values.config, terminal)
+      if (found.problems.length === 0 && previewsOf(found).length === 0) {
+        throw new FileError(found.files.map(({ name }) => `${name}: there is no manifest in it`))
       }
-      terminal.stdout.write(format(files, terminal.color))
-      const all = files.flatMap(({ previewed }) => previewed.previews)
-      return all.some(({ decision }) => decision.verdict === 'refused') ? 1 : 0
+      terminal.stdout.write(format(found, lookOf(terminal, process.env)))
+      if (values.output !== 'github') {
+        for (const problem of found.problems) terminal.stderr.write(`${problemText(problem)}\n`)
+      }
+      return verdict(found, failOn)
     } catch (error) {
       if (!(error instanceof FileError)) throw error
       terminal.stderr.write(`${error.message}\n`)
@@ -52,101 +61,27 @@ export const preview: Command = {
   },
 }
 
-type Files = readonly PreviewedFile[]
+function verdict(found: PreviewedFiles, failOn: 'refused' | 'warning'): ExitCode {
+  const previews = previewsOf(found)
+  if (found.problems.length > 0 || previews.some(({ decision }) => decision.verdict === 'refused')) return 1
+  return failOn === 'warning' && previews.some((each) => graveWarnings(each, found.configuration).length > 0) ? 1 : 0
+}
 
-const formats: Partial<Record<string, (files: Files, color: boolean) => string>> = {
-  text: (files, color) => files.map((file) => describeFile(file, color)).join('\n'),
-  diff: (files, color) => files.map((file) => fileDiff(file, color)).join(''),
-  json: (files) => `${formatJson({ results: previewsOf(files).map(previewResult) }, 2)}\n`,
-  yaml(files) {
-    refuse(files)
-    return joinDocuments(files.map(({ previewed }) => writeManifests(previewed)))
+const formats: Partial<Record<string, (found: PreviewedFiles, look: Look) => string>> = {
+  text: ({ files }, look) => describe(files, look),
+  diff: ({ files }, look) => files.map((file) => fileDiff(file, look)).join(''),
+  json: (found) => `${formatJson({ results: previewsOf(found).map(previewResult) }, 2)}\n`,
+  yaml(found) {
+    refuse(found)
+    return joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed)))
   },
-  patch(files) {
-    const [only, ...others] = previewsOf(files)
-    if (only === undefined || others.length > 0) throw new UsageError('--output patch is for one object')
-    refuse(files)
-    return `${formatJson(only.patch, 2)}\n`
+  patch(found) {
+    const [only, ...others] = previewsOf(found)
+    if (others.length > 0) throw new UsageError('--output patch is for one object')
+    refuse(found)
+    return `${formatJson(only?.patch, 2)}\n`
   },
+  github: (found) => annotations(found, process.env.GITHUB_WORKSPACE ?? process.cwd()),
 }
 
-const previewsOf = (files: Files): Preview[] => files.flatMap(({ previewed }) => previewed.previews)
-
-type Style = Parameters<typeof styleText>[0]
-
-/** Whether a terminal shows colors is known, so that styleText need not ask. */
-const styled = (color: boolean, style: Style, text: string): string =>
-  color ? styleText(style, text, { validateStream: false }) : text
-
-const verdictStyles: Record<Decision['verdict'], Style> = {
-  patched: 'green',
-  unchanged: 'green',
-  skipped: 'dim',
-  refused: 'red',
-}
-
-/** Each object, and after the last one of a document the document's diff. */
-function describeFile(file: PreviewedFile, color: boolean): string {
-  const { name, previewed } = file
-  const rewritten = new Map(rewrite(previewed).map((each) => [each.document, each]))
-  const last = new Map(previewed.previews.map((each) => [each.object.document, each]))
-  return previewed.previews
-    .map((each) => {
-      const { object, decision } = each
-      const verdict = styled(color, verdictStyles[decision.verdict], decision.verdict)
-      const head = `${styled(color, 'bold', titleOf(object))} (${name}:${object.line}): ${verdict}\n`
-      const changed = last.get(object.document) === each ? rewritten.get(object.document) : undefined
-      const diff = changed === undefined ? '' : diffOf(file, changed, color)
-      const body = [
-        ...decision.reasons.map((reason) => `  ${reason}\n`),
-        ...decision.warnings.map((warning) => `  ${styled(color, 'yellow', '!')} ${warning}\n`),
-        ...orderOf(each).map((line) => `  ${line}\n`),
-      ]
-      return head + body.join('') + diff
-    })
-    .join('\n')
-}
-
-/** The start order in lines: the tiers, then the rest. */
-function orderOf({ object, decision, patched }: Preview): string[] {
-  const tiers = tiersOf(decision)
-  if (tiers.length === 0 || patched === undefined) return []
-  const pod = podTemplate({ ...object, value: patched })?.pod
-  const spec = isObject(pod) && isObject(pod.spec) ? pod.spec : {}
-  const containers = Array.isArray(spec.containers) ? spec.containers.filter(isObject) : []
-  const sidecars = new Set(tiers.flat().map(({ name }) => name))
-  const rest = containers.map(({ name }) => String(name)).filter((name) => !sidecars.has(name))
-  const lines = tiers.map((tier, index) => {
-    const members = tier.map(({ name, check, timeout, onTimeout }) => {
-      const limit = timeout === undefined ? '' : `, ${formatDuration(timeout)}, then ${onTimeout ?? 'fail'}`
-      return `${name} (${check}${limit})`
-    })
-    return `${index + 1}. ${members.join(' + ')}`
-  })
-  return rest.length === 0 ? lines : [...lines, `${tiers.length + 1}. ${rest.join(', ')}`]
-}
-
-/** A unified diff of the whole file: the context of a change goes beyond its document, or `patch` would not take it. */
-function fileDiff(file: PreviewedFile, color: boolean): string {
-  const edits = rewrite(file.previewed).flatMap((each) => each.edits)
-  const { length } = file.previewed.manifests.text
-  return edits.length === 0 ? '' : diffOf(file, { start: 0, end: length, edits }, color)
-}
-
-function diffOf(
-  { name, previewed }: PreviewedFile,
-  { start, end, edits }: Pick<Rewritten, 'start' | 'end' | 'edits'>,
-  color: boolean,
-): string {
-  const { text, documents } = previewed.manifests
-  const line = documents[0]?.yaml?.lines.linePos(start).line ?? 1
-  const hunks = hunksOf(changesOf(text, start, end, edits), Math.max(line, 1))
-  return [`--- ${name}\n`, `+++ ${name}\n`, ...hunks].map((each) => paint(each, color)).join('')
-}
-
-const lineStyles: Partial<Record<string, Style>> = { '+': 'green', '-': 'red', '@': 'cyan' }
-
-function paint(line: string, color: boolean): string {
-  const style = lineStyles[line.charAt(0)]
-  return style === undefined ? line : styled(color, style, line)
-}
+const previewsOf = ({ files }: PreviewedFiles): Preview[] => files.flatMap(({ previewed }) => previewed.previews)

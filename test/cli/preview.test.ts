@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { run } from './process.ts'
+import { promisify } from 'node:util'
+import { main, run } from './process.ts'
 
 const pod = `apiVersion: v1
 kind: Pod
@@ -32,7 +34,6 @@ await Promise.all(
     'wrong.yaml': `${secret}---\n${wrong}`,
     'broken.yaml': 'kind: Pod\n---\na: [\n',
     'empty.yaml': '# nothing\n',
-    'latin.yaml': Buffer.from([0x61, 0x3a, 0x20, 0xe4]),
     'shell.yaml': 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nwaiter: {delivery: shell}\n',
     'bad.yaml': 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nmod: observe\ninvalid: no\n',
   }).map(([name, content]) => writeFile(join(folder, name), content)),
@@ -45,14 +46,39 @@ test('preview shows the verdict, the order and a diff', async () => {
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, /^Pod sample \(pod\.yaml:1\): patched\n/)
   assert.match(stdout, /\n {2}! .*emptyDir/)
-  assert.match(
-    stdout,
-    /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n--- pod\.yaml\n\+\+\+ pod\.yaml\n@@ -\d/,
-  )
+  assert.match(stdout, /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n\n/)
+  assert.match(stdout, /\n\n--- pod\.yaml\n\+\+\+ pod\.yaml\n@@ -\d/)
   assert.match(stdout, /\n- {4}- name: app {3}# the app\n/)
   assert.match(stdout, /\n\+ {10}exec:\n/)
-  assert.match(stdout, /\n\nSecret \(no name\) \(secret\.yaml:2\): skipped\n {2}a Secret has no pod template\n$/)
+  assert.match(
+    stdout,
+    /\n\nSecret \(no name\) \(secret\.yaml:2\): skipped\n {2}a Secret has no pod template\n\n1 patched, 1 skipped\n$/,
+  )
   assert(!stdout.includes('\x1b'))
+})
+
+test('preview draws the start without and with us, in ASCII where the locale wants it', async () => {
+  const { stdout } = await here('preview pod.yaml')
+  const [, chart] = /\n\n( {2}without sidecar-first\n.*?)\n\n---/s.exec(stdout) ?? []
+  assert.equal(
+    chart,
+    `\
+  without sidecar-first
+  app                   ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓███████████████████████████████  too early for proxy
+  proxy                      ░░░░░░░░░░░░░░░░░░███████████████████████████████
+  with sidecar-first
+  sidecar-first-waiter  ▬▬▬▬▬▬▬▬▬
+  proxy                               ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒██████████████████████  hook waits for proxy
+  app                                                       ░░░░░░░░░█████████  after proxy
+  ▬ runs to its end   ░ not ready yet   ▒ its hook waits, nothing else starts   █ ready   ▓ runs too early
+  The order is what counts: steps, not measured time.`,
+  )
+  const ascii = await run(['preview', 'pod.yaml'], { cwd: folder, env: { LC_ALL: 'C' } })
+  assert.match(ascii.stdout, /\n {2}app +!+=+ {2}too early for proxy\n/)
+  assert.match(ascii.stdout, /^[\n\x20-\x7e]*$/)
+  const again = await here('preview', (await here('inject pod.yaml')).stdout)
+  assert.match(again.stdout, /: unchanged\n/)
+  assert(!again.stdout.includes('without sidecar-first'), 'two equal charts')
 })
 
 test('preview in other formats', async () => {
@@ -112,11 +138,10 @@ test('the configuration holds', async () => {
 test('a wrong call is one line and exit code 2', async () => {
   for (const [args, expected] of [
     ['inject nowhere.yaml', 'cannot read nowhere.yaml: there is no such file'],
-    ['inject .', 'cannot read .: it is a directory; name its files'],
-    ['inject latin.yaml', 'latin.yaml is not UTF-8 text; save it as UTF-8'],
     ['inject - -', 'standard input can be read once'],
     ['preview --config nowhere.yaml pod.yaml', 'cannot read nowhere.yaml: there is no such file'],
-    ['preview -o xml pod.yaml', '--output takes text, diff, json, yaml, patch'],
+    ['preview -o xml pod.yaml', '--output takes text, diff, json, yaml, patch, github'],
+    ['preview --fail-on all pod.yaml', '--fail-on takes refused, warning'],
     ['preview -o patch pod.yaml secret.yaml', '--output patch is for one object'],
     ['inject --filname x', "Unknown option '--filname'"],
   ] as const) {
@@ -128,9 +153,96 @@ test('a wrong call is one line and exit code 2', async () => {
 })
 
 test('the examples in --help work when pasted', async () => {
-  const { code, stdout } = await here('preview --help')
-  assert.equal(code, 0)
-  const [, manifest] = /<<'EOF'\n([\s\S]*)EOF\n$/.exec(stdout) ?? []
-  assert.match((await here('preview -f -', manifest ?? '')).stdout, /^Pod sample \(standard input:1\): patched\n/)
-  assert.match((await here('inject --help')).stdout, /Example:\nkubectl /)
+  const bin = join(folder, 'bin')
+  await mkdir(bin)
+  const program = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`
+  await writeFile(join(bin, 'sidecar-first'), program, { mode: 0o755 })
+  const paste = async (command: string) => {
+    const { stdout: help } = await here(`${command} --help`)
+    const [, example = ''] = /\nExample[^\n]*\n(.*)$/s.exec(help) ?? []
+    return promisify(execFile)('sh', ['-ec', example], { env: { ...process.env, PATH: `${bin}:${process.env.PATH}` } })
+  }
+  const [shown, injected] = await Promise.all(['preview', 'inject'].map(paste))
+  assert.match(shown?.stdout ?? '', /^Pod sample \(standard input:1\): patched\n/)
+  assert.match(injected?.stdout ?? '', /\n {6}lifecycle:\n/)
 })
+
+test('--fail-on warning: a warning that somebody should act on ends with 1, mere costs do not', async () => {
+  const unwaited = pod.replace(/ {6}readinessProbe:.*/s, '')
+  for (const [input, flags, code] of [
+    [pod, '--fail-on warning', 0],
+    [unwaited, '', 0],
+    [unwaited, '--fail-on refused', 0],
+    [unwaited, '--fail-on warning', 1],
+    [unwaited, '--fail-on warning -o json', 1],
+    [wrong, '--fail-on warning', 1],
+    [secret, '--fail-on warning', 0],
+  ] as const) {
+    assert.equal((await here(`preview ${flags}`.trim(), input)).code, code, `${flags}\n${input}`)
+  }
+})
+
+test('a release of hundreds of documents: the skipped on one line, the others to be found, comments kept', async () => {
+  const text = release(300)
+  const [shown, injected] = await Promise.all([here('preview -', text), here('inject -', text)])
+  assert.deepEqual([shown.code, injected.code], [0, 0])
+  assert.match(
+    shown.stdout,
+    /\n\nskipped: a Service has no pod template \(100\), a ConfigMap has no pod template \(100\)\n\n/,
+  )
+  assert.match(shown.stdout, /\n100 patched, 200 skipped\n$/)
+  assert.equal(shown.stdout.match(/not ready yet/g)?.length, 1, 'the marks are explained once')
+  assert.equal(shown.stdout.match(/^Deployment .*: patched$/gm)?.length, 100)
+  const given = new Set(text.split('\n'))
+  const kept = new Set(injected.stdout.split('\n'))
+  for (const line of given) assert(kept.has(line), line)
+  assert.equal(injected.stdout.match(/ # first, or nothing works$/gm)?.length, 100)
+  const again = await here('inject -', injected.stdout)
+  assert.deepEqual([again.code, again.stdout === injected.stdout], [0, true])
+})
+
+/** What `helm template` prints: every third document is a Deployment that asks for its sidecar first. */
+function release(count: number): string {
+  const documents = Array.from({ length: count }, (_, index) => {
+    const [kind, body] = [
+      ['Deployment', deployment],
+      ['Service', 'spec:\n  ports:\n    - {port: 80, targetPort: http}\n'],
+      ['ConfigMap', 'data:\n  app.conf: |\n    # no comment\n    a = "b"\n'],
+    ][index % 3] ?? ['', '']
+    const apiVersion = kind === 'Deployment' ? 'apps/v1' : 'v1'
+    return `---
+# Source: shop/templates/${kind}-${index}.yaml
+apiVersion: ${apiVersion}
+kind: ${kind}
+metadata:
+  name: shop-${index}
+  labels:
+    helm.sh/chart: "shop-1.${index}"
+${body}`
+  })
+  return documents.join('')
+}
+
+const deployment = `spec:
+  replicas: 2
+  template:
+    metadata:
+      annotations:
+        sidecar-first.dev/sidecars: envoy # first, or nothing works
+    spec:
+      containers:
+        # the app
+        - name: app
+          image: "registry.example/shop:1"   # pinned
+          args:
+            - |
+              a block
+                with: { indent }
+
+        - name: envoy
+          image: envoy:1
+          readinessProbe: {httpGet: {path: /ready, port: 15021}}
+      volumes:
+        - name: config
+          configMap: {name: shop}
+`

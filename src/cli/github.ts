@@ -1,0 +1,51 @@
+import { relative, resolve } from 'node:path'
+import { standardInput } from './files.ts'
+import { type PreviewedFiles, titleOf } from './preview-files.ts'
+import { summary } from './text.ts'
+import { graveWarnings } from './warnings.ts'
+
+/**
+ * Workflow commands that GitHub Actions shows beside the lines of a pull request (docs.github.com, "Workflow commands for GitHub
+ * Actions"): what can't be read or is refused as errors, warnings as such, and as notices those that only cost something. The last line is for people.
+ * Paths are relative to `root`, the checkout.
+ */
+export function annotations({ files, problems, configuration }: PreviewedFiles, root: string): string {
+  const previews = files.flatMap(({ previewed }) => previewed.previews)
+  const unread = problems.map(({ name, line, column, message, document }) =>
+    command('error', { file: name, line, col: column, title: `document ${document}` }, message, root),
+  )
+  const decided = files.flatMap(({ name, previewed }) =>
+    previewed.previews.flatMap((preview) => {
+      const place = { file: name, line: preview.object.line, title: titleOf(preview.object) }
+      const { decision } = preview
+      const grave = graveWarnings(preview, configuration)
+      return [
+        ...(decision.verdict === 'refused' ? decision.reasons : []).map((reason) =>
+          command('error', place, reason, root),
+        ),
+        ...decision.warnings.map((text) => command(grave.includes(text) ? 'warning' : 'notice', place, text, root)),
+      ]
+    }),
+  )
+  return `${[...unread, ...decided, summary(previews)].join('\n')}\n`
+}
+
+function command(
+  kind: 'error' | 'warning' | 'notice',
+  { file, ...place }: { file: string; line: number; col?: number; title: string },
+  message: string,
+  root: string,
+): string {
+  const properties = { ...(file === standardInput ? {} : { file: relative(root, resolve(file)) }), ...place }
+  const written = Object.entries(properties).map(([key, value]) => `${key}=${escapeProperty(String(value))}`)
+  return `::${kind} ${written.join(',')}::${escapeData(message)}`
+}
+
+/** As the runner takes it apart again (actions/toolkit, command.ts). */
+function escapeData(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+}
+
+function escapeProperty(text: string): string {
+  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
+}

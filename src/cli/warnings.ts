@@ -1,0 +1,15 @@
+import type { Configuration } from '../admission/configuration.ts'
+import { examine } from '../admission/examine.ts'
+import { warningTexts } from '../admission/warning.ts'
+import { podTemplate } from '../preview/objects.ts'
+import type { Preview } from '../preview/preview.ts'
+
+/** The warnings that somebody should act on: not those of mere costs, which the default way of the waiter into a pod has always. */
+export function graveWarnings({ object, decision }: Preview, configuration: Configuration): readonly string[] {
+  if (decision.warnings.length === 0) return []
+  const template = podTemplate(object)
+  if (template === undefined) return decision.warnings
+  const { warnings } = examine(template.pod, configuration, template.surroundings)
+  const costs = new Set(warnings.filter(({ severity }) => severity === 'costs').flatMap((each) => warningTexts([each])))
+  return decision.warnings.filter((text) => !costs.has(text))
+}
