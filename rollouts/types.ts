@@ -1,3 +1,5 @@
+import type { LabelSelector } from '../src/admission/selector.ts'
+
 /** The SidecarRollout resource as the API server stores it (manifests/rollouts/crd.yaml); its schema has filled in the defaults. */
 
 export const API_GROUP = 'sidecar-first.dev'
@@ -44,17 +46,6 @@ export interface RolloutStrategy {
 
 export type OnFailure = 'pause' | 'rollback'
 
-export interface LabelSelector {
-  readonly matchLabels?: Readonly<Record<string, string>>
-  readonly matchExpressions?: readonly LabelRequirement[]
-}
-
-export interface LabelRequirement {
-  readonly key: string
-  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
-  readonly values?: readonly string[]
-}
-
 /**
  * - `Waiting`: an older rollout claims the container
  * - `Progressing`: images are fetched, pods are touched, or something holds them back that will pass (the condition says what)
@@ -85,6 +76,8 @@ export interface RolloutStatus {
   readonly observedGeneration: number
   /** Pods that the selector matches and that have the container; those that end or have ended don't count. */
   readonly matched: number
+  /** When this generation was taken up: deadlines begin then at the earliest. */
+  readonly since: string
   /** How many of them shall be on the image. */
   readonly desired: number
   /** Those on the image, whether they run it already or not. */
@@ -127,6 +120,7 @@ export type ProgressReason =
   | 'RolledBack'
   | 'Complete'
   | 'NoPods'
+  | 'CallFailed'
 
 export interface RolloutCondition {
   readonly type: ConditionType

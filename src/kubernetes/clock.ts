@@ -1,0 +1,14 @@
+/** The API server's clock, by the Date of its answers and a steady clock of ours. */
+export function createClock(wallClock: () => number = Date.now) {
+  let ahead = wallClock() - performance.now()
+  let known = false
+  return {
+    now: () => performance.now() + ahead,
+    heard(date: number) {
+      const sample = date - performance.now()
+      // A Date is cut to the second and a while under way, so the greatest is the best; one far below means that a clock was set.
+      if (!known || sample > ahead || sample < ahead - 5000) ahead = sample
+      known = true
+    },
+  }
+}

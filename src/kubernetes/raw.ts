@@ -1,0 +1,52 @@
+import { ApiException, type createConfiguration, HttpMethod, type PatchStrategy } from '@kubernetes/client-node'
+import { call } from './call.ts'
+
+/**
+ * Calls that hand over JSON as it comes over the wire: no class is made of it, which for thousands of pods is most of the work.
+ * Each throws ClusterError.
+ */
+export interface RawCalls {
+  get<T>(path: string, query?: Query): Promise<T>
+  /** undefined when the API server says that there is none. */
+  find<T>(path: string): Promise<T | undefined>
+  create<T>(path: string, body: object): Promise<T>
+  patch<T>(path: string, body: object, strategy: PatchStrategy): Promise<T>
+  /** False when it wasn't there. */
+  remove(path: string, body?: object): Promise<boolean>
+}
+
+type Query = Readonly<Record<string, string | undefined>>
+
+export function rawCalls(configuration: ReturnType<typeof createConfiguration>): RawCalls {
+  async function send<T>(
+    method: HttpMethod,
+    path: string,
+    { query = {}, body, type = 'application/json' }: { query?: Query; body?: object; type?: string } = {},
+  ): Promise<T> {
+    let context = configuration.baseServer.makeRequestContext(path, method)
+    context.setHeaderParam('Accept', 'application/json')
+    for (const [name, value] of Object.entries(query)) if (value !== undefined) context.setQueryParam(name, value)
+    if (body) {
+      context.setHeaderParam('Content-Type', type)
+      context.setBody(JSON.stringify(body))
+    }
+    await configuration.authMethods.default?.applySecurityAuthentication(context)
+    for (const middleware of configuration.middleware) context = await middleware.pre(context).toPromise()
+    let response = await configuration.httpApi.send(context).toPromise()
+    for (const middleware of configuration.middleware) response = await middleware.post(response).toPromise()
+    const text = await response.body.text()
+    if (response.httpStatusCode < 200 || response.httpStatusCode > 299) {
+      throw new ApiException(response.httpStatusCode, `${method} ${path}`, text, response.headers)
+    }
+    return JSON.parse(text)
+  }
+  return {
+    get: (path, query) => call(() => send(HttpMethod.GET, path, { ...(query && { query }) })),
+    find: <T>(path: string) => call(() => send<T>(HttpMethod.GET, path), { optional: true }),
+    create: (path, body) => call(() => send(HttpMethod.POST, path, { body })),
+    patch: (path, body, strategy) => call(() => send(HttpMethod.PATCH, path, { body, type: strategy })),
+    async remove(path, body = {}) {
+      return (await call(() => send<object>(HttpMethod.DELETE, path, { body }), { optional: true })) !== undefined
+    },
+  }
+}
