@@ -33,7 +33,9 @@ async function load(context: string | undefined): Promise<KubeConfig> {
   try {
     return (await loadKubeconfig(context)).kubeconfig
   } catch (error) {
-    throw new InstallError(error instanceof Error ? error.message : String(error), { cause: error })
+    throw new InstallError(`the kubeconfig can't be read: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    })
   }
 }
 

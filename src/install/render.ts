@@ -1,7 +1,7 @@
-import { type Document, isMap, isSeq, parse, parseDocument, Scalar, YAMLMap, YAMLSeq } from 'yaml'
+import { type Document, isMap, isSeq, parse, Scalar, YAMLMap, YAMLSeq } from 'yaml'
 import type { Configuration, GateChoice } from '../admission/configuration.ts'
 import { type Remark, readConfiguration } from '../configuration/read.ts'
-import { type InstallMode, webhookConfigurations, webhookYaml } from '../webhooks/configurations.ts'
+import { configurationHashKey, type InstallMode, webhookConfigurations } from '../webhooks/configurations.ts'
 import { type Settings, settle } from './configuration.ts'
 import { resourcesOf } from './kustomization.ts'
 
@@ -70,16 +70,16 @@ export function render(files: Readonly<Record<string, string>>, version: string,
 
   const endpoint = { service: 'sidecar-first', port: 443 }
   const webhooks = webhookConfigurations(read.configuration, text, { mode, namespace, endpoint })
-  const made = webhookYaml(webhooks)
-    .split(/^---\n/m)
-    .map((yaml) => parseDocument(yaml))
-  const all = documents.map((document) => {
-    const same = made.find((each) => each.get('kind') === document.get('kind'))
-    if (same) same.commentBefore = document.commentBefore
-    return same ?? document
-  })
-  for (const document of all) {
-    if (certManager && isWebhookConfiguration(document)) {
+  for (const document of documents) {
+    const made = [webhooks.mutating, webhooks.validating].find(({ kind }) => isA(document, kind ?? ''))
+    if (made) {
+      document.setIn(
+        ['metadata', 'annotations', configurationHashKey],
+        made.metadata?.annotations?.[configurationHashKey],
+      )
+      document.set('webhooks', document.createNode(made.webhooks, { aliasDuplicateObjects: false }))
+    }
+    if (made && certManager) {
       document.setIn(
         ['metadata', 'annotations', 'cert-manager.io/inject-ca-from'],
         `${standardNamespace}/sidecar-first`,
@@ -89,7 +89,7 @@ export function render(files: Readonly<Record<string, string>>, version: string,
     if (isA(document, 'Deployment')) adapt(document, wanted)
   }
   const notices = [...read.notices.map(({ message }) => message), ...webhooks.notices]
-  return { ok: true, documents: all, configuration: read.configuration, notices }
+  return { ok: true, documents, configuration: read.configuration, notices }
 }
 
 /** The documents as one text that `kubectl apply -f -` takes. */
@@ -99,7 +99,6 @@ export const textOf = (documents: readonly Document[]): string =>
 const component = 'app.kubernetes.io/component'
 const nameOf = (document: Document) => document.getIn(['metadata', 'name'])
 const isA = (document: Document, kind: string) => document.get('kind') === kind
-const isWebhookConfiguration = (document: Document) => String(document.get('kind')).endsWith('WebhookConfiguration')
 
 /** Puts an object into another namespace, and what it says of the namespace with it. */
 function move(document: Document, namespace: string): void {

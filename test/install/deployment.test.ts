@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Deployment, type Event, type Pod, rollout } from '../../src/install/deployment.ts'
+
+const deployment = (status: Deployment['status'], generation = 1): Deployment => ({
+  metadata: { generation },
+  spec: { replicas: 2, selector: {} },
+  status: { observedGeneration: 1, ...status },
+})
+const all = { replicas: 2, updatedReplicas: 2, availableReplicas: 2 }
+const pod = (status: NonNullable<Pod['status']>): Pod => ({ metadata: { name: 'sf-1' }, status })
+const waiting = (reason: string, message?: string): Pod =>
+  pod({ containerStatuses: [{ ready: false, state: { waiting: { reason, ...(message ? { message } : {}) } } }] })
+const warning = (message: string, second: number, name = 'sf-1'): Event => ({
+  type: 'Warning',
+  message,
+  lastTimestamp: new Date(second * 1000),
+  involvedObject: { name },
+})
+
+test('it is rolled out when all replicas are new and ready, and no old one is left', () => {
+  assert.equal(rollout(deployment(all), [], []).done, true)
+  for (const status of [
+    { ...all, updatedReplicas: 1 },
+    { ...all, availableReplicas: 1 },
+    { ...all, replicas: 3 },
+    undefined,
+  ]) {
+    assert.equal(rollout(deployment(status), [], []).done, false)
+  }
+  assert.equal(rollout(deployment(all, 2), [], []).done, false, 'the controller has not seen the newest')
+})
+
+test('what is in the way: an image, a mount, no node, a quota, a crash', () => {
+  const stateOf = (status: Deployment['status'], pods: Pod[], events: Event[] = []) =>
+    rollout(deployment(status), pods, events).state
+  const none = { replicas: 2, updatedReplicas: 2, availableReplicas: 0 }
+  assert.equal(
+    stateOf(none, [waiting('ImagePullBackOff', 'Back-off pulling\nimage "r/sf:1"')]),
+    '0 of 2 replicas ready: sf-1: ImagePullBackOff: Back-off pulling image "r/sf:1"',
+  )
+  const events = [warning('secret "new" not found', 9), warning('old', 3), warning('not ours', 10, 'other')]
+  assert.match(
+    stateOf(none, [waiting('ContainerCreating')], events),
+    /: sf-1: ContainerCreating: secret "new" not found$/,
+  )
+  const unscheduled = pod({ conditions: [{ type: 'PodScheduled', status: 'False', message: 'Insufficient memory' }] })
+  assert.match(stateOf(none, [unscheduled]), /sf-1 isn't scheduled: Insufficient memory$/)
+  const refused = { ...none, conditions: [{ type: 'ReplicaFailure', status: 'True', message: 'exceeded quota: q' }] }
+  assert.match(stateOf(refused, []), /: exceeded quota: q$/)
+  const crashed = pod({
+    containerStatuses: [
+      { ready: false, state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: { terminated: { exitCode: 2 } } },
+    ],
+  })
+  assert.match(stateOf(none, [crashed]), /CrashLoopBackOff: ended with exit code 2$/)
+})
+
+test('a pod that only just begins, or is ready, is no reason', () => {
+  const ready = pod({ conditions: [{ type: 'Ready', status: 'True' }], containerStatuses: [{ ready: true }] })
+  const { state } = rollout(deployment({ ...all, availableReplicas: 1 }), [ready, pod({})], [])
+  assert.equal(state, '1 of 2 replicas ready')
+})

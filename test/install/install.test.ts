@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import { install } from '../../src/cli/install.ts'
+import { uninstall } from '../../src/cli/uninstall.ts'
+import { run } from './command.ts'
+
+test('install prints YAML without a cluster, and its example is a call of it', async () => {
+  const [, example = ''] = /^Example: sidecar-first install (.+) \|/m.exec(install.help) ?? []
+  const { code, stdout, stderr } = await run(install, ...example.split(' '))
+  assert.deepEqual([code, stderr], [0, ''])
+  const kinds = parseAllDocuments(stdout).map((document) => document.toJS().kind)
+  assert.equal(kinds[0], 'Namespace')
+  assert.ok(kinds.includes('MutatingWebhookConfiguration'))
+})
+
+test('a wrong call is told before any cluster is asked', async () => {
+  for (const [command, ...args] of [
+    [install, '--mode', 'all'],
+    [install, '--gate', 'hard'],
+    [install, '--replicas', '0'],
+    [install, '--timeout', '1d'],
+    [install, '--namespace', 'kube-system'],
+    [install, '--namespace', 'A'],
+    [install, '--config', '/nowhere.yaml'],
+    [install, '--unknown'],
+    [uninstall, '--namespace', 'default'],
+    [uninstall, '--timeout', 'soon'],
+  ] as const) {
+    await assert.rejects(run(command, ...args), /takes|cannot read|no duration|Unknown option/, args.join(' '))
+  }
+})
+
+test('without a kubeconfig, or with a cluster that is not there, one line says so', async (t) => {
+  const before = process.env.KUBECONFIG
+  t.after(() => {
+    process.env.KUBECONFIG = before
+  })
+  process.env.KUBECONFIG = '/nowhere/config'
+  for (const command of [uninstall, install]) {
+    const { code, stdout, stderr } = await run(command, ...(command === install ? ['--apply'] : ['--yes']))
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /^sidecar-first: the kubeconfig can't be read: .*\/nowhere\/config'\n$/)
+  }
+})

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Manifest } from '../../src/install/apply.ts'
+import { isNewer } from '../../src/install/install.ts'
+import { leftovers } from '../../src/install/installed.ts'
+
+const applied = [{ manager: 'sidecar-first', operation: 'Apply' }]
+const object = (name: string, metadata: Partial<Manifest['metadata']> = {}, kind = 'ConfigMap'): Manifest => ({
+  apiVersion: 'v1',
+  kind,
+  metadata: { name, namespace: 'sidecar-first', managedFields: applied, ...metadata },
+})
+
+test('what an earlier installation made goes, and nothing else', () => {
+  const found = [
+    object('kept'),
+    object('kept', { namespace: 'before' }),
+    object('dropped'),
+    object('by kubectl', { managedFields: [{ manager: 'kubectl', operation: 'Apply' }] }),
+    object('written, not applied', { managedFields: [{ manager: 'sidecar-first', operation: 'Update' }] }),
+    object('going already', { deletionTimestamp: new Date(0) }),
+    object('rollouts.sidecar-first.dev', {}, 'CustomResourceDefinition'),
+  ]
+  const left = leftovers(found, [object('kept')])
+  assert.deepEqual(
+    left.map(({ metadata: { name, namespace } }) => `${namespace}/${name}`),
+    ['before/kept', 'sidecar-first/dropped'],
+  )
+})
+
+test('versions go by number', () => {
+  assert.ok(isNewer('0.10.0', '0.9.3'))
+  assert.ok(isNewer('1.0.0', '0.9.3'))
+  assert.ok(!isNewer('0.9.3', '0.9.3'))
+  assert.ok(!isNewer('0.9.3', '0.10.0'))
+})

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import { manifests } from '../../src/install/manifests.ts'
+import { render, textOf, type Wanted } from '../../src/install/render.ts'
+import { version } from '../../src/version.ts'
+import { configurationHash } from '../../src/webhooks/configurations.ts'
+
+const standard: Wanted = { mode: 'namespace-opt-in', namespace: 'sidecar-first' }
+
+function rendered(wanted: Partial<Wanted> = {}) {
+  const made = render(manifests, version, { ...standard, ...wanted })
+  assert.ok(made.ok)
+  const text = textOf(made.documents)
+  const objects = parseAllDocuments(text).map((document) => document.toJS())
+  const find = (kind: string, name?: string) =>
+    objects.find((each) => each.kind === kind && (name === undefined || each.metadata.name === name))
+  const configuration: string = find('ConfigMap', 'sidecar-first').data['config.yaml']
+  return { ...made, text, objects, find, configuration }
+}
+
+interface Deployment {
+  spec: { template: { spec: { containers: [{ image: string; args: string[] }]; imagePullSecrets?: object[] } } }
+}
+const podOf = (deployment: Deployment) => deployment.spec.template.spec
+
+describe('what install prints', () => {
+  it('is what is applied, with the comments of the files', () => {
+    const { documents, objects, text } = rendered({ parts: ['monitoring', 'preview'] })
+    assert.deepEqual(
+      objects,
+      documents.map((document) => document.toJS()),
+    )
+    for (const comment of ['# A new replica is ready before an old one goes.', '# For namespaces labelled']) {
+      assert.ok(text.includes(comment), comment)
+    }
+  })
+
+  it('moves everything to another namespace', () => {
+    const all = { namespace: 'mesh', parts: ['monitoring', 'preview'] as const }
+    for (const { text, objects, find } of [rendered(all), rendered({ ...all, certManager: true })]) {
+      assert.doesNotMatch(text, /namespace: sidecar-first|sidecar-first\.sidecar-first|sidecar-first\/sidecar-first$/m)
+      assert.equal(find('Namespace').metadata.name, 'mesh')
+      const [{ clientConfig, namespaceSelector }] = find('MutatingWebhookConfiguration').webhooks
+      assert.equal(clientConfig.service.namespace, 'mesh')
+      assert.deepEqual(namespaceSelector.matchExpressions[0].values, ['kube-system', 'kube-node-lease', 'mesh'])
+      for (const { kind, subjects = [] } of objects)
+        for (const { namespace } of subjects) assert.equal(namespace, 'mesh', kind)
+    }
+    assert.ok(
+      podOf(rendered(all).find('Deployment', 'sidecar-first-certs')).containers[0].args.includes('--namespace=mesh'),
+    )
+    const { metadata } = rendered({ ...all, certManager: true }).find('ValidatingWebhookConfiguration')
+    assert.equal(metadata.annotations['cert-manager.io/inject-ca-from'], 'mesh/sidecar-first')
+  })
+
+  it('puts image, pull secret and replicas where they belong', () => {
+    const { objects, find } = rendered({ image: 'r/sf@sha256:0', pullSecret: 'pull', replicas: 5, parts: ['preview'] })
+    const deployments = objects.filter(({ kind }) => kind === 'Deployment')
+    assert.equal(deployments.length, 3)
+    for (const deployment of deployments) {
+      const { containers, imagePullSecrets } = podOf(deployment)
+      assert.deepEqual([containers[0].image, imagePullSecrets], ['r/sf@sha256:0', [{ name: 'pull' }]])
+    }
+    assert.equal(find('Deployment', 'sidecar-first').spec.replicas, 5)
+    assert.equal(find('Deployment', 'sidecar-first-certs').spec.replicas, 1)
+  })
+
+  it('makes the webhook configurations of the configuration that it writes', () => {
+    const rule = 'rules: [{name: a, tier: 1, match: {container: envoy, namespaceSelector: {matchLabels: {team: a}}}}]\n'
+    const { configuration, find } = rendered({
+      configuration: `apiVersion: sidecar-first.dev/v1\nkind: Configuration\n${rule}`,
+      waiterImage: 'r/waiter:1',
+      gate: 'native',
+      found: { kubernetesVersion: '1.36', delivery: 'image-volume' },
+    })
+    assert.match(configuration, /image: r\/waiter:1/)
+    assert.match(configuration, /gate: native/)
+    for (const kind of ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration']) {
+      const { metadata, webhooks } = find(kind)
+      assert.equal(metadata.annotations['sidecar-first.dev/configuration-hash'], configurationHash(configuration))
+      assert.equal(webhooks.length, 2)
+      assert.equal(webhooks[0].clientConfig.caBundle, undefined, 'certs owns it')
+    }
+  })
+
+  it('goes by the mode: who is asked for, and what annotations may do', () => {
+    const wide = rendered({ mode: 'cluster-wide' })
+    assert.equal(wide.find('MutatingWebhookConfiguration').webhooks[0].failurePolicy, 'Ignore')
+    assert.match(wide.configuration, /^ {2}checks: \[probe, http, https, tcp, grpc, unix, file, none\]$/m)
+    assert.equal(rendered().find('MutatingWebhookConfiguration').webhooks[0].failurePolicy, 'Fail')
+  })
+
+  it("says what is wrong with a configuration by the file's own lines", () => {
+    const configuration = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nwaiter:\nmod: observe\n'
+    const found = { kubernetesVersion: '1.36', delivery: 'image-volume' } as const
+    const made = render(manifests, version, { ...standard, configuration, found })
+    assert.ok(!made.ok)
+    assert.deepEqual(
+      made.problems.map(({ line, column }) => [line, column]),
+      [[4, 1]],
+    )
+  })
+})
