@@ -1,0 +1,76 @@
+import { parseArgs } from 'node:util'
+import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
+import { quote } from '../admission/quote.ts'
+import { ClusterError } from '../kubernetes/failure.ts'
+import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
+import { type Command, UsageError } from './command.ts'
+import { lookOf } from './look.ts'
+
+const help = `Shows how a pod started, as a chart: which container when, and for whom the app had to wait.
+
+Usage: sidecar-first timeline pod/NAME [flags]
+
+  -n, --namespace NAME  the pod's namespace (the kubeconfig's)
+  --context NAME        of the kubeconfig
+  -o, --output FORMAT   text or json (text)
+
+It reads the pod and its events, which a cluster keeps for an hour; afterwards times are to the second. It ends with 1 where
+there is no such pod.
+
+Example: sidecar-first timeline -n shop pod/web-6ddb87c549-9vlmv
+`
+
+const options = {
+  namespace: { type: 'string', short: 'n' },
+  context: { type: 'string' },
+  output: { type: 'string', short: 'o', default: 'text' },
+} as const
+
+export const timeline: Command = {
+  help,
+  async run(args, terminal) {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+    const { output, context } = values
+    if (output !== 'text' && output !== 'json') throw new UsageError('--output takes text or json')
+    const [subject = '', ...others] = positionals
+    const name = /^(?:po|pod|pods)\/([a-z0-9][a-z0-9.-]*)$/.exec(subject)?.[1]
+    if (name === undefined || others.length > 0)
+      throw new UsageError(`name one pod/NAME, not ${quote(positionals.join(' '))}`)
+    const { kubeconfig } = await loadKubeconfig(context).catch((error: Error) => {
+      throw new UsageError(error.message, { cause: error })
+    })
+    const namespace =
+      values.namespace ?? kubeconfig.getContextObject(kubeconfig.getCurrentContext())?.namespace ?? 'default'
+    const { connection } = await import('../kubernetes/connection.ts')
+    const { objects: objectsOf } = await import('../kubernetes/objects.ts')
+    const { timelineOf } = await import('../timeline/timeline.ts')
+    const { waitedFor } = await import('../timeline/waits.ts')
+    let now = Date.now()
+    const objects = objectsOf(connection(kubeconfig, { heard: (date) => (now = date) }))
+    try {
+      const pod = await objects.read<V1Pod>({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace } })
+      if (!pod) {
+        terminal.stderr.write(
+          `sidecar-first timeline: there is no pod ${name} in namespace ${namespace}; name it with -n\n`,
+        )
+        return 1
+      }
+      const fieldSelector = `involvedObject.uid=${pod.metadata?.uid}`
+      const events = await objects.list<CoreV1Event>({ apiVersion: 'v1', kind: 'Event' }, { namespace, fieldSelector })
+      const found = timelineOf(pod, events, now)
+      const waited = waitedFor(found, pod)
+      if (output === 'json') {
+        const { jsonTimeline } = await import('../timeline/json.ts')
+        terminal.stdout.write(jsonTimeline(found, waited))
+      } else {
+        const { drawTimeline } = await import('../timeline/draw.ts')
+        terminal.stdout.write(drawTimeline(found, waited, lookOf(terminal, process.env)))
+      }
+      return 0
+    } catch (error) {
+      if (!(error instanceof ClusterError)) throw error
+      terminal.stderr.write(`sidecar-first timeline: ${error.message}\n`)
+      return 1
+    }
+  },
+}

@@ -1,0 +1,56 @@
+import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
+
+/** When something happened. */
+export interface Moment {
+  /** Milliseconds since 1970, by the clock of who saw it. */
+  readonly at: number
+  /** Known to the millisecond; otherwise it may be up to a second later. */
+  readonly exact: boolean
+}
+
+/** What one kind of event says of one container, the first time it happened. */
+export interface Happening {
+  /** Absent for what concerns the whole pod. */
+  readonly container: string | undefined
+  readonly reason: string
+  readonly message: string
+  readonly moment: Moment
+  /** How often it happened. */
+  readonly count: number
+}
+
+/** A pod's events in the order of their time. */
+export function happenings(events: readonly CoreV1Event[]): Happening[] {
+  const found = events.flatMap((event): Happening[] => {
+    const moment = momentOf(event)
+    if (moment === undefined) return []
+    const container = /\{(.+)\}$/.exec(event.involvedObject.fieldPath ?? '')?.[1]
+    return [{ container, reason: event.reason ?? '', message: event.message ?? '', moment, count: event.count ?? 1 }]
+  })
+  return found.sort((a, b) => a.moment.at - b.moment.at)
+}
+
+/**
+ * An event's own times are cut to the second, but its name ends in its first time in nanoseconds (client-go, GenerateEventName): `web.18ea0b765c81969c`. It
+ * is believed where both agree.
+ */
+function momentOf({ metadata, eventTime, firstTimestamp }: CoreV1Event): Moment | undefined {
+  const precise = eventTime ?? undefined
+  if (precise) return { at: new Date(precise).getTime(), exact: true }
+  if (!firstTimestamp) return undefined
+  const second = new Date(firstTimestamp).getTime()
+  const digits = /\.([0-9a-f]{16})$/.exec(metadata.name ?? '')?.[1]
+  const named = digits === undefined ? Number.NaN : Number(BigInt(`0x${digits}`) / 1_000_000n)
+  return named >= second && named < second + 1000 ? { at: named, exact: true } : { at: second, exact: false }
+}
+
+/** A time of a status. */
+export function coarse(time: Date | string | undefined): Moment | undefined {
+  return time === undefined ? undefined : { at: new Date(time).getTime(), exact: false }
+}
+
+/** When a condition became true; undefined while it isn't. */
+export function since(pod: V1Pod, type: string): Moment | undefined {
+  const found = pod.status?.conditions?.find((each) => each.type === type && each.status === 'True')
+  return coarse(found?.lastTransitionTime)
+}
