@@ -1,5 +1,5 @@
 import { glob, readdir, stat } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { UsageError } from './command.ts'
 
 /** A file to read. */
@@ -36,7 +36,7 @@ async function findOne(path: string): Promise<readonly Found[]> {
   }
   if (kind === 'file' || !/[*?[{]/.test(path)) return [{ path, named: true }]
   const matches: string[] = []
-  for await (const match of glob(path)) matches.push(match)
+  for await (const match of glob(path, { exclude: (name) => isOthers(basename(name)) })) matches.push(match)
   const found: Found[] = []
   for (const match of matches.sort()) {
     if ((await kindOf(match)) === 'folder') found.push(...(await manifestsBelow(match)))
@@ -51,14 +51,17 @@ async function kindOf(path: string): Promise<'file' | 'folder' | 'nothing'> {
   return found === undefined ? 'nothing' : found.isDirectory() ? 'folder' : 'file'
 }
 
-/** In the order of their names. What is hidden, or was installed, is nobody's manifest. Links to folders aren't followed. */
+/** What is hidden, or was installed, is nobody's manifest. */
+const isOthers = (name: string): boolean => /^(\.[^./]|node_modules$)/.test(name)
+
+/** In the order of their names. Links to folders aren't followed. */
 async function manifestsBelow(folder: string): Promise<Found[]> {
   const entries = await readdir(folder, { withFileTypes: true })
   entries.sort((a, b) => (a.name < b.name ? -1 : 1))
   const found: Found[] = []
   for (const entry of entries) {
     const path = join(folder, entry.name)
-    if (entry.name.startsWith('.') || entry.name === 'node_modules') continue
+    if (isOthers(entry.name)) continue
     if (entry.isDirectory()) found.push(...(await manifestsBelow(path)))
     else if (/\.(ya?ml|json)$/.test(entry.name) && (await kindOf(path)) === 'file') found.push({ path, named: false })
   }

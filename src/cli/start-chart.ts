@@ -13,9 +13,15 @@ export function startChart({ without, with: patched }: Start, explained: boolean
     { label: 'with sidecar-first', segments: [] },
     ...patched.map((bar) => row(bar, patched, end)),
   ]
-  const meaning = `${legend(bars, look)}The order is what counts: steps, not measured time.\n`
+  const meaning = `${legend(marks, look)}The order is what counts: steps, not measured time.\n`
   return drawChart(bars, look) + (explained ? meaning : '')
 }
+
+/** All that a prediction may show, since it is explained once for many. */
+const marks: readonly ChartBar[] = (['init', 'starting', 'hook', 'ready', 'early'] as const).map((doing) => ({
+  label: '',
+  segments: [{ from: 0, until: 1, doing }],
+}))
 
 function row(bar: Bar, all: readonly Bar[], end: number): ChartBar {
   return { label: bar.name, segments: segments(bar, all, end), note: note(bar, all) }

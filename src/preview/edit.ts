@@ -69,7 +69,9 @@ function formOf(tree: Document.Parsed, text: string): Form {
 
 /** What a text's lines end with. */
 export const lineBreak = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n')
-const lineStart = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1
+const lineStart = (text: string, offset: number): number =>
+  // the first line begins behind a byte order mark
+  text.lastIndexOf('\n', offset - 1) + 1 || (text.startsWith('\uFEFF') ? 1 : 0)
 const columnOf = (text: string, offset: number): number => offset - lineStart(text, offset)
 
 function rangeOf(node: unknown): readonly [number, number, number] {

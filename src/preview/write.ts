@@ -68,7 +68,7 @@ function editYaml(
   const marker = text.startsWith('---', start) ? '---\n' : ''
   const flow = /^(?:---)?\s*\{/.test(text.slice(start, end))
   const fresh = marker + (flow ? `${formatJson(target, 2)}\n` : writeYaml(target))
-  return { start, end, edits: [{ start, end, text: fresh }] }
+  return { start, end, edits: [{ start, end, text: fresh.replaceAll('\n', lineBreak(text.slice(start, end))) }] }
 }
 
 function lineEdits(tree: Document.Parsed, text: string, now: JsonObject, target: JsonObject): Edit[] | undefined {

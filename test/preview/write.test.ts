@@ -114,6 +114,16 @@ test('lists at the level of their key, four spaces, CRLF and a last line without
   )
 })
 
+test('a byte order mark is no reason to format anything anew; what is formatted anew keeps its CRLF', () => {
+  const text = '\uFEFFkind: Pod\r\nspec:\r\n  containers: # two\r\n  - name: app\r\n  - name: proxy\r\n'
+  assert.equal(
+    write(text, moveLastFirst),
+    '\uFEFFkind: Pod\r\nspec:\r\n  containers: # two\r\n  - name: proxy\r\n  - name: app\r\n',
+  )
+  const shared = 'kind: Pod\r\nspec:\r\n  containers:\r\n  - {name: a, x: &x [1]}\r\n  - {name: b, x: *x}\r\n'
+  assert(!/[^\r]\n/.test(write(shared, moveLastFirst)))
+})
+
 test('empty and flow parts become block parts', () => {
   const text =
     'kind: Pod\nmetadata: {annotations: {a: b}} # c\nspec: # d\n  volumes: []\n  initContainers:\n  containers: [{name: a}, {name: b}]\n'
