@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SidecarRollout } from '../../rollouts/types.ts'
+import { type FailureKind, failureKind } from '../kubernetes/failure.ts'
+import type { RolloutCluster } from './cluster.ts'
+import { RolloutError } from './error.ts'
+import type { Screen } from './screen.ts'
+import { viewOf } from './view.ts'
+
+/**
+ * - `done`: as many pods as shall be are on the image
+ * - `failed`: it was stopped by a failure, or rolled back
+ * - `unseen`: no controller has taken it up in time
+ * - `ended`: by the signal
+ */
+export type Outcome = 'done' | 'failed' | 'unseen' | 'ended'
+
+/** How a rollout stands; undefined while it goes on. */
+export function outcomeOf({ metadata, status }: SidecarRollout): 'done' | 'failed' | undefined {
+  if (status === undefined || status.observedGeneration < metadata.generation) return undefined
+  switch (status.phase) {
+    case 'Complete':
+      return 'done'
+    case 'Stopped':
+    case 'RolledBack':
+      return 'failed'
+    case 'Waiting':
+    case 'Progressing':
+    case 'Paused':
+    case 'RollingBack':
+      return undefined
+    default:
+      return status.phase satisfies never
+  }
+}
+
+const interval = 1000
+/** Of the time, at most a tenth is spent asking: a thousand pods take a moment to list. */
+const restFactor = 9
+const passing: readonly FailureKind[] = ['timeout', 'throttled', 'server', 'network']
+
+/**
+ * Shows a rollout until it is done, has failed, or the signal ends.
+ * @param patience how long a controller may take to see it, in ms
+ * @throws RolloutError when it is deleted, ClusterError of a call that trying again won't help
+ */
+export async function follow(
+  cluster: RolloutCluster,
+  name: string,
+  { screen, signal, patience }: { screen: Screen; signal: AbortSignal; patience: number },
+): Promise<Outcome> {
+  let unseenSince: number | undefined
+  while (!signal.aborted) {
+    const asked = performance.now()
+    const rollout = await passed(() => cluster.read(name), signal)
+    if (rollout === 'ended') return 'ended'
+    if (rollout === undefined) throw new RolloutError(`the rollout ${name} is gone`)
+    const pods = await passed(() => cluster.pods(rollout.spec.selector), signal)
+    if (pods === 'ended') return 'ended'
+    screen.show(viewOf(rollout, pods, cluster.now()))
+    const outcome = outcomeOf(rollout)
+    if (outcome) return outcome
+    if ((rollout.status?.observedGeneration ?? 0) >= rollout.metadata.generation) unseenSince = undefined
+    else unseenSince ??= asked
+    if (unseenSince !== undefined && performance.now() - unseenSince > patience) return 'unseen'
+    const took = performance.now() - asked
+    await sleep(Math.max(interval, took * restFactor), undefined, { signal }).catch(() => {})
+  }
+  return 'ended'
+}
+
+/** What will pass, such as an API server that restarts, is waited out. */
+async function passed<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T | 'ended'> {
+  while (!signal.aborted) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!passing.includes(failureKind(error))) throw error
+      await sleep(interval, undefined, { signal }).catch(() => {})
+    }
+  }
+  return 'ended'
+}
+
+/** Whether a controller has seen it as it is now, within `limit` ms. */
+export async function takenUp(cluster: RolloutCluster, name: string, limit: number): Promise<boolean> {
+  const end = performance.now() + limit
+  while (true) {
+    const rollout = await cluster.read(name)
+    if (rollout?.status !== undefined && rollout.status.observedGeneration >= rollout.metadata.generation) return true
+    if (performance.now() > end) return false
+    await sleep(interval / 4)
+  }
+}

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, test } from 'node:test'
+import type { RolloutStatus, SidecarRollout } from '../../rollouts/types.ts'
+import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
+import { SECOND, until } from '../cluster-certs/fixture.ts'
+import { installKind, rollout, shopPods, startRollout } from '../rollout/cluster.ts'
+import { type FakeKubelet, startFakeKubelet } from '../rollout/fake-kubelet.ts'
+
+let api: ApiServer
+let kubelet: FakeKubelet
+let admin: string
+before(async () => {
+  api = await startApiServer()
+  admin = api.kubeconfigFile('admin')
+  kubelet = startFakeKubelet(api.kubeconfig('admin'))
+})
+after(async () => {
+  await kubelet?.stop()
+  await api?.stop()
+})
+
+const command = (...args: string[]) => rollout(admin, ...args)
+const envoy = ['--selector', 'app=shop', '--container', 'envoy']
+const read = async (name = 'shop-envoy'): Promise<SidecarRollout> =>
+  JSON.parse(await api.kubectl(['get', 'sidecarrollout', name, '-o', 'json']))
+
+/** What a controller would report; none runs here. */
+async function report(status: Partial<RolloutStatus>, message = 'as a test says', name = 'shop-envoy') {
+  const { metadata, status: before } = await read(name)
+  const time = new Date().toISOString().replace(/\.\d+/, '')
+  const condition = { type: 'Progressing', status: 'True', reason: 'Updating', message, lastTransitionTime: time }
+  const base = { observedGeneration: metadata.generation, since: time, matched: 4, desired: 4, updated: 0, ready: 4 }
+  const body = { ...base, updatedReady: 0, inProgress: 0, ...before, ...status, conditions: [condition] }
+  const now = { ...body, observedGeneration: metadata.generation }
+  await api.kubectl([
+    'patch',
+    'scr',
+    name,
+    '--subresource=status',
+    '--type=merge',
+    '-p',
+    JSON.stringify({ status: now }),
+  ])
+}
+
+test('without the kind it says how to install it', async () => {
+  for (const args of [
+    ['status'],
+    ['status', 'some'],
+    ['start', ...envoy, '--image', 'example/envoy:2.1'],
+    ['pause', 'some'],
+  ]) {
+    const { code, out } = await command(...args)
+    assert.equal(code, 1, out)
+    assert.match(out, /no SidecarRollout yet; sidecar-first install --rollouts/)
+  }
+  await installKind(api)
+})
+
+test('start says what it matches, and creates nothing where that is nothing', async () => {
+  const none = await command('start', ...envoy, '--image', 'example/envoy:2.1')
+  assert.deepEqual([none.code, none.out], [1, 'sidecar-first: no pod in namespace default matches app=shop\n'])
+
+  const items = shopPods(4)
+  await api.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
+  await until('four pods that run', 20 * SECOND, async () => {
+    const phases = await api.kubectl(['get', 'pods', '-o', 'jsonpath={.items[*].status.phase}'])
+    return phases.split(' ').filter((phase) => phase === 'Running').length === 4
+  })
+  const other = await command('start', '--selector', 'app=shop', '--container', 'envoi', '--image', 'example/envoy:2.1')
+  assert.equal(other.code, 1)
+  assert.match(other.out, /none of the 4 pods that match app=shop has a container envoi; they have .*envoy/)
+  assert.match((await command('status')).out, /No rollouts in namespace default/)
+})
+
+test('start creates it as the schema has it, and says when no controller runs', async () => {
+  const image = ['--image', 'example/envoy:2.1']
+  const { code, out } = await command('start', ...envoy, ...image, '--partition', '50%', '--on-failure', 'rollback')
+  assert.equal(code, 0, out)
+  assert.match(
+    out,
+    /sidecarrollout\/shop-envoy created: example\/envoy:2\.1 for 4 pods, maxUnavailable 1, partition 50%/,
+  )
+  assert.match(out, /no controller runs in this cluster: sidecar-first install --rollouts/)
+  const { spec } = await read()
+  assert.deepEqual(spec.strategy, {
+    partition: '50%',
+    maxUnavailable: 1,
+    minReadySeconds: 10,
+    progressDeadlineSeconds: 300,
+    onFailure: 'rollback',
+    paused: false,
+  })
+})
+
+test('start with the claim of another is refused by name; the same one takes a new image', async () => {
+  const claimed = await command('start', ...envoy, '--name', 'second', '--image', 'example/envoy:2.2')
+  assert.equal(claimed.code, 1)
+  assert.match(claimed.out, /the rollout shop-envoy has envoy of app=shop already; .*start --name shop-envoy/)
+  const overlapping = await command(
+    'start',
+    '--selector',
+    'app',
+    '--container',
+    'envoy',
+    '--image',
+    'example/envoy:2.2',
+  )
+  assert.match(overlapping.out, /the rollout shop-envoy has envoy of app=shop already; remove that one first/)
+  const named = await command(
+    'start',
+    '--selector',
+    'app',
+    '--container',
+    'app',
+    '--name',
+    'shop-envoy',
+    '--image',
+    'a:1',
+  )
+  assert.match(named.out, /there is a rollout shop-envoy already, for envoy of app=shop; .*another --name/)
+
+  await command('pause', 'shop-envoy')
+  const again = await command('start', ...envoy, '--image', 'example/envoy:2.2', '--min-ready-seconds', '1')
+  assert.match(again.out, /shop-envoy changed: example\/envoy:2\.1 becomes example\/envoy:2\.2/)
+  const { spec } = await read()
+  assert.deepEqual([spec.strategy.partition, spec.strategy.onFailure, spec.strategy.paused], [0, 'pause', false])
+})
+
+test('pause, resume, promote and undo change what they say, and say when nothing changes', async () => {
+  const step = async (...args: string[]) => {
+    const { code, out } = await command(...args)
+    assert.equal(code, 0, out)
+    const { paused, partition } = (await read()).spec.strategy
+    return { out, paused, partition }
+  }
+  const paused = await step('pause', 'shop-envoy')
+  assert.equal(paused.paused, true)
+  assert.match(paused.out, /shop-envoy is paused/)
+  assert.match((await step('pause', 'shop-envoy')).out, /was so already/)
+  assert.match(
+    (await step('promote', 'shop-envoy', '--partition', '25%')).out,
+    /to partition 25%; it is paused, resume it/,
+  )
+  assert.equal((await step('resume', 'shop-envoy')).paused, false)
+  assert.equal((await step('promote', 'shop-envoy')).partition, 0)
+  assert.equal((await step('undo', 'shop-envoy')).partition, '100%')
+  assert.equal((await step('promote', 'shop-envoy')).partition, 0)
+
+  const missing = await command('pause', 'shop')
+  assert.deepEqual(
+    [missing.code, missing.out.includes('no rollout "shop" in namespace default; there is shop-envoy')],
+    [1, true],
+  )
+})
+
+test('resume tries again what a failure has stopped: only a changed spec is a new attempt', async () => {
+  await report({ phase: 'Stopped' })
+  const { metadata } = await read()
+  await command('resume', 'shop-envoy')
+  const after = await read()
+  assert.ok(after.metadata.generation > metadata.generation)
+  assert.equal(after.spec.strategy.paused, false)
+})
+
+test('status shows one and all, for people and programs, and fails where the rollout has', async () => {
+  await report({ phase: 'Progressing' }, 'updating')
+  const one = await command('status', 'shop-envoy')
+  assert.equal(one.code, 0, one.out)
+  assert.match(one.out, /^shop-envoy: envoy of app=shop → example\/envoy:2\.2$/m)
+  assert.match(one.out, /4 old$/m)
+  assert.match(one.out, /^ {2}shop-0 +node-0 +old/m)
+  assert.match(
+    (await command('status')).out,
+    /^shop-envoy +envoy +example\/envoy:2\.2 +0 +0 +0 +4 +Progressing: updating$/m,
+  )
+  const { counts, pods } = JSON.parse((await command('status', 'shop-envoy', '-o', 'json')).out)
+  assert.deepEqual([counts.old, pods.length], [4, 4])
+
+  const failure = {
+    reason: 'HookFailed',
+    pod: 'shop-1',
+    message: 'not ready',
+    generation: 1,
+    time: '2026-01-01T00:00:00Z',
+  } as const
+  await report({ phase: 'Stopped', failure })
+  const failed = await command('status', 'shop-envoy')
+  assert.equal(failed.code, 1)
+  assert.match(failed.out, /Stopped: HookFailed \(shop-1\): not ready/)
+})
+
+test('--wait tells each change on a line, and its end by the exit code', async () => {
+  await command('resume', 'shop-envoy')
+  await report({ phase: 'Progressing' }, 'updating')
+  const watched = startRollout(admin, 'status', 'shop-envoy', '--wait')
+  const said = (what: RegExp) =>
+    until(`${what}, not ${watched.out()}`, 20 * SECOND, async () => what.test(watched.out()))
+  await said(/shop-envoy: Progressing: updating \[4 old\]/)
+  await touch('shop-2')
+  await said(/shop-envoy: shop-2 on node-2: new after \d+s/)
+  await report({ phase: 'Complete' }, 'all are done')
+  const [code] = await once(watched.process, 'close')
+  assert.equal(code, 0, watched.out())
+  assert.match(watched.out(), /Complete: all are done \[1 new, 3 old\]\n$/)
+
+  await report({
+    phase: 'RolledBack',
+    failure: { reason: 'Crashed', pod: 'shop-2', message: 'OOM', generation: 1, time: '2026-01-01T00:00:00Z' },
+  })
+  const failed = await command('status', 'shop-envoy', '--wait')
+  assert.equal(failed.code, 1)
+  assert.match(failed.out, /RolledBack: Crashed \(shop-2\): OOM/)
+})
+
+test('Ctrl-C and --timeout end the view and not the rollout, and say how to pause it', async () => {
+  await command('resume', 'shop-envoy')
+  await report({ phase: 'Progressing' }, 'updating')
+  const watched = startRollout(admin, 'status', 'shop-envoy', '--wait')
+  await until('its first line', 20 * SECOND, async () => watched.out().includes('Progressing'))
+  watched.process.kill('SIGINT')
+  const [code] = await once(watched.process, 'close')
+  assert.equal(code, 1)
+  assert.match(watched.out(), /The rollout goes on\. Pause it: sidecar-first rollout pause -n default shop-envoy/)
+  const late = await command('status', 'shop-envoy', '--wait', '--timeout', '1s')
+  assert.equal(late.code, 1)
+  assert.match(late.out, /not done within 1 s\. The rollout goes on/)
+  assert.equal((await read()).spec.strategy.paused, false)
+})
+
+test('a rollout that is deleted while somebody waits', async () => {
+  const watched = startRollout(admin, 'status', 'shop-envoy', '--wait')
+  await until('its first line', 20 * SECOND, async () => watched.out().includes('Progressing'))
+  await api.kubectl(['delete', 'scr', 'shop-envoy'])
+  const [code] = await once(watched.process, 'close')
+  assert.equal(code, 1)
+  assert.match(watched.out(), /the rollout shop-envoy is gone/)
+})
+
+/** As the controller does it: the image, and the note of it. */
+async function touch(name: string) {
+  const pod = JSON.parse(await api.kubectl(['get', 'pod', name, '-o', 'json']))
+  const { metadata } = await read()
+  const note = {
+    rollout: metadata.uid,
+    generation: metadata.generation,
+    from: 'example/envoy:2.0',
+    to: 'example/envoy:2.2',
+    back: false,
+    container: pod.status.containerStatuses.find((one: { name: string }) => one.name === 'envoy').containerID,
+    at: new Date().toISOString(),
+  }
+  const patch = {
+    metadata: { annotations: { 'rollout.sidecar-first.dev/envoy': JSON.stringify(note) } },
+    spec: { containers: [{ name: 'envoy', image: 'example/envoy:2.2' }] },
+  }
+  await api.kubectl(['patch', 'pod', name, '-p', JSON.stringify(patch)])
+}
