@@ -1,0 +1,74 @@
+import { parseArgs } from 'node:util'
+import { quote } from '../admission/quote.ts'
+import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
+import { createLog, levels } from '../server/log.ts'
+import { version } from '../version.ts'
+import { type Command, type ExitCode, UsageError } from './command.ts'
+
+const help = `Upgrades sidecars of running pods in place, as SidecarRollout resources say.
+
+Usage: sidecar-first rollouts run [flags]
+
+  run                   do so, for ever; any number of replicas, one leads
+
+  --namespace NAME      where the Lease is (sidecar-first)
+  --lease DURATION      how long a leader may be silent (15s)
+  --resync DURATION     how often everything is listed anew, whatever the watches say (2m)
+  --waiter-image IMAGE  what runs in the short-lived pods that have a node fetch an image
+                        (docker.io/sidecar-first/waiter:${version})
+  --metrics-port PORT   metrics and health over HTTP (8080); 0 picks a free port
+  --log-level LEVEL     ${levels.join(', ')} (info)
+
+Example: sidecar-first rollouts run --metrics-port 0
+`
+
+const options = {
+  namespace: { type: 'string', default: 'sidecar-first' },
+  lease: { type: 'string', default: '15s' },
+  resync: { type: 'string', default: '2m' },
+  'waiter-image': { type: 'string', default: `docker.io/sidecar-first/waiter:${version}` },
+  'metrics-port': { type: 'string', default: '8080' },
+  'log-level': { type: 'string', default: 'info' },
+} as const
+
+export const rollouts: Command = {
+  help,
+  async run(args): Promise<ExitCode> {
+    const { values: flags, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+    const [action, extra] = positionals
+    if (action !== 'run') throw new UsageError(`what shall be done: run${action ? `, not ${quote(action)}` : ''}?`)
+    if (extra !== undefined) throw new UsageError(`run takes no ${quote(extra)}`)
+    const port = flags['metrics-port']
+    if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
+      throw new UsageError(`--metrics-port takes a number up to 65535, not ${quote(port)}`)
+    }
+    const level = levels.find((name) => name === flags['log-level'])
+    if (!level) throw new UsageError(`--log-level takes ${levels.join(', ')}, not ${quote(flags['log-level'])}`)
+    const lease = duration('--lease', flags.lease)
+    const resync = duration('--resync', flags.resync)
+    const { kubeconfig } = await loadKubeconfig()
+    const { log, flush } = createLog(level)
+    const { run } = await import('../../rollouts/run.ts')
+    const { namespace, 'waiter-image': waiter } = flags
+    await run({ kubeconfig, namespace, lease, resync, waiter, log, signal: ending(), metricsPort: Number(port) })
+    await flush()
+    return 0
+  },
+}
+
+const units = { h: 3_600_000, m: 60_000, s: 1000 } as const
+
+/** Milliseconds of `12h`, `5m`, `30s`; up to a day. */
+function duration(flag: string, text: string): number {
+  const [, count, unit] = /^(\d{1,5})([hms])$/.exec(text) ?? []
+  const ms = Number(count) * units[unit as keyof typeof units]
+  if (ms > 0 && ms <= 24 * units.h) return ms
+  throw new UsageError(`${flag} takes a duration such as 2m or 15s, not ${quote(text)}`)
+}
+
+/** Ends at SIGTERM or Ctrl-C. */
+function ending(): AbortSignal {
+  const controller = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => controller.abort())
+  return controller.signal
+}
