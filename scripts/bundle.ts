@@ -1,6 +1,7 @@
 // Bundles the program into dist/sidecar-first.mjs, which the image and the package's `bin` run, and one file beside it for each part that is
 // loaded when it is needed: V8 reads a file from end to end before it runs any of it, and most of these megabytes are for other commands.
 import { chmod, rm } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { manifests } from '../src/install/manifests.ts'
@@ -11,7 +12,7 @@ const outdir = `${root}dist`
 await rm(outdir, { recursive: true, force: true })
 await build({
   absWorkingDir: root,
-  entryPoints: { 'sidecar-first': 'src/main.ts' },
+  entryPoints: { 'sidecar-first': 'src/main.ts', 'preview-process': 'src/preview/process.ts' },
   outdir,
   outExtension: { '.js': '.mjs' },
   splitting: true,
@@ -36,6 +37,29 @@ await build({
       setup({ onResolve, onLoad }) {
         onResolve({ filter: /^body-parser$/ }, ({ path }) => ({ path, namespace: 'nothing' }))
         onLoad({ filter: /./, namespace: 'nothing' }, () => ({ contents: 'module.exports = {}' }))
+      },
+    },
+    {
+      // The page's texts in the place of the module that reads them; its script in one piece.
+      name: 'page',
+      setup({ onLoad }) {
+        onLoad({ filter: /src\/server\/page-files\.ts$/ }, async () => {
+          const { pageFiles } = await import('../src/server/page-files.ts')
+          const { outputFiles } = await build({
+            absWorkingDir: root,
+            entryPoints: ['src/page/page.js', 'src/page/page.css'],
+            outdir: 'page',
+            bundle: true,
+            minify: true,
+            format: 'esm',
+            charset: 'utf8',
+            logLevel: 'warning',
+            write: false,
+          })
+          const built = outputFiles.map(({ path, text }): [string, string] => [basename(path), text])
+          const rest = [...pageFiles].filter(([name]) => !/\.(?:js|css)$/.test(name))
+          return { contents: `export const pageFiles = new Map(${JSON.stringify([...rest, ...built])})` }
+        })
       },
     },
     {

@@ -164,6 +164,7 @@ test('the page and its parts: a strict policy, no cache that goes stale', async 
   const again = await get('/', { 'if-none-match': page.headers.etag })
   assert.deepEqual([again.status, again.text], [304, ''])
   const parts = [...page.text.matchAll(/(?:src|href)="(page\/[^"]+)"/g)].map(([, path]) => path)
+  assert(parts.length >= 3, page.text)
   for (const path of parts) assert.equal((await get(`/${path}`)).status, 200, path)
   assert.equal((await call(`${server.url}/`, { body: '{}' })).status, 405)
   assert.equal((await get('/page/../package.json')).status, 404)

@@ -1,0 +1,103 @@
+import { diffLines } from './diff.js'
+import { button, copyButton, element } from './elements.js'
+
+/** @import { Line } from './diff.js' */
+
+/** Lines around a change that are shown too. */
+const context = 3
+/** Rows shown at first: a browser takes seconds for ten thousand. */
+const most = 2000
+
+/**
+ * The manifest before and after, its changes marked.
+ * @param {string} before
+ * @param {string} after
+ */
+export function manifestChanges(before, after) {
+  const lines = diffLines(before, after)
+  const changed = lines.some(({ mark }) => mark !== ' ')
+  const table = element('div', { class: 'diff', tabindex: '0', role: 'region', 'aria-label': 'Changes, line by line' })
+  let whole = false
+  const show = () => table.replaceChildren(...rowsOf(lines, whole))
+  const toggle = button('Show all lines', () => {
+    whole = !whole
+    toggle.textContent = whole ? 'Show changes only' : 'Show all lines'
+    show()
+  })
+  show()
+  return element(
+    'section',
+    { class: 'card changes', 'aria-labelledby': 'changes' },
+    element(
+      'div',
+      { class: 'title' },
+      element('h3', { id: 'changes' }, 'Before and after'),
+      element(
+        'div',
+        { class: 'tools' },
+        changed && toggle,
+        copyButton('Copy the result', () => after),
+      ),
+    ),
+    changed ? element('p', { class: 'marks' }, ...summary(lines)) : element('p', {}, 'Nothing changes.'),
+    changed && table,
+  )
+}
+
+/** @param {readonly Line[]} lines */
+function summary(lines) {
+  /** @param {(line: Line) => boolean} fits */
+  const count = (fits) => lines.filter(fits).length
+  const moved = count(({ mark, moved }) => mark === '+' && moved === true)
+  const added = count(({ mark, moved }) => mark === '+' && !moved)
+  const removed = count(({ mark, moved }) => mark === '-' && !moved)
+  return [
+    element('span', { class: 'add' }, `${added} added`),
+    element('span', { class: 'move' }, `${moved} moved`),
+    element('span', { class: 'remove' }, `${removed} removed`),
+  ]
+}
+
+/**
+ * @param {readonly Line[]} lines
+ * @param {boolean} whole
+ */
+function rowsOf(lines, whole) {
+  const near = new Set()
+  for (const [index, { mark }] of lines.entries()) {
+    if (mark !== ' ') for (let at = index - context; at <= index + context; at++) near.add(at)
+  }
+  const rows = []
+  let hidden = 0
+  for (const [index, line] of lines.entries()) {
+    if (rows.length >= most) {
+      rows.push(element('div', { class: 'gap' }, `${lines.length - index} more lines: copy the result to see them`))
+      return rows
+    }
+    if (whole || near.has(index)) {
+      if (hidden > 0) rows.push(gap(hidden))
+      hidden = 0
+      rows.push(rowOf(line))
+    } else hidden++
+  }
+  return hidden > 0 ? [...rows, gap(hidden)] : rows
+}
+
+/** @param {number} hidden */
+const gap = (hidden) => element('div', { class: 'gap' }, `${hidden} ${hidden === 1 ? 'line' : 'lines'} as before`)
+
+const spoken = { '+': 'added: ', '-': 'removed: ', ' ': '' }
+
+/** @param {Line} line */
+function rowOf({ mark, text, before, after, moved }) {
+  const kind = mark === ' ' ? '' : moved ? 'move' : mark === '+' ? 'add' : 'remove'
+  const says = moved ? (mark === '+' ? 'moved here: ' : 'moved away: ') : spoken[mark]
+  return element(
+    'div',
+    { class: `row ${kind} ${mark === '-' ? 'old' : ''}` },
+    element('span', { class: 'number', 'aria-hidden': 'true' }, String(before ?? '')),
+    element('span', { class: 'number', 'aria-hidden': 'true' }, String(after ?? '')),
+    element('span', { class: 'mark', 'aria-hidden': 'true' }, mark === '-' ? '−' : mark),
+    element('code', {}, says !== '' && element('span', { class: 'unseen' }, says), text),
+  )
+}

@@ -1,0 +1,220 @@
+import { manifestChanges } from './changes.js'
+import { createEditor } from './editor.js'
+import { button, copy, counted, element } from './elements.js'
+import { fromFragment, toFragment } from './link.js'
+import { resultCards, titleOf } from './results.js'
+
+/** @import { PreviewResult } from '../preview/preview.ts' */
+/** @typedef {{ results: readonly PreviewResult[], manifests: string }} Previews */
+/** @typedef {{ error: string, problems: readonly string[] }} Failure */
+
+/** Milliseconds after the last key before it is asked. */
+const pause = 200
+/** Bytes: the server's own limit. */
+const most = 7 * 1024 * 1024
+
+/**
+ * @template {HTMLElement} T
+ * @param {string} id
+ * @param {{ new (): T }} type
+ */
+function byId(id, type) {
+  const found = document.getElementById(id)
+  if (!(found instanceof type)) throw new Error(`the page has no ${id}`)
+  return found
+}
+
+const editor = createEditor(byId('editor', HTMLElement))
+const results = byId('results', HTMLElement)
+const status = byId('status', HTMLElement)
+const file = byId('file', HTMLInputElement)
+
+/** @type {AbortController | undefined} the request under way: what it would answer is stale once another is made */
+let asking
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer
+
+editor.area.addEventListener('input', () => askSoon(pause))
+for (const example of document.querySelectorAll('[data-example]')) {
+  example.addEventListener('click', () => showExample(example.getAttribute('data-example') ?? ''))
+}
+byId('link', HTMLButtonElement).addEventListener('click', ({ currentTarget }) => {
+  copy(/** @type {HTMLButtonElement} */ (currentTarget), async () => {
+    history.replaceState(null, '', await toFragment(editor.text))
+    return location.href
+  })
+})
+byId('open', HTMLButtonElement).addEventListener('click', () => file.click())
+file.addEventListener('change', async () => {
+  await readFiles([...(file.files ?? [])])
+  // The same file may be chosen again.
+  file.value = ''
+})
+document.addEventListener('dragover', (event) => {
+  if (!event.dataTransfer?.types.includes('Files')) return
+  event.preventDefault()
+  document.body.classList.add('dropping')
+})
+document.addEventListener('dragleave', (event) => {
+  if (event.relatedTarget === null) document.body.classList.remove('dropping')
+})
+document.addEventListener('drop', (event) => {
+  document.body.classList.remove('dropping')
+  const files = [...(event.dataTransfer?.files ?? [])]
+  if (files.length === 0) return
+  event.preventDefault()
+  readFiles(files)
+})
+window.addEventListener('hashchange', showLink)
+
+await showLink()
+// After a reload the browser has put back what was typed.
+if (editor.text === '') await showExample('istio')
+else {
+  editor.draw()
+  askSoon(0)
+}
+
+/** @param {string} text */
+function show(text) {
+  editor.replace(text)
+  askSoon(0)
+}
+
+/** @param {string} name */
+async function showExample(name) {
+  const response = await fetch(`page/examples/${name}.yaml`)
+  if (response.ok) show(await response.text())
+}
+
+async function showLink() {
+  try {
+    const text = await fromFragment(location.hash)
+    if (text !== undefined) show(text)
+  } catch {
+    editor.replace('# The link this page was opened with is damaged: it holds no manifest.\n')
+    askSoon(0)
+  }
+}
+
+/** @param {readonly File[]} files */
+async function readFiles(files) {
+  const size = files.reduce((sum, each) => sum + each.size, 0)
+  if (size > most) {
+    showFailure({ error: `${files.map(({ name }) => name).join(', ')}: more than 7 MiB`, problems: [] })
+    return
+  }
+  const texts = await Promise.all(files.map((each) => each.text()))
+  show(texts.reduce((all, text) => `${all}${all.endsWith('\n') ? '' : '\n'}---\n${text}`))
+}
+
+/** @param {number} milliseconds */
+function askSoon(milliseconds) {
+  clearTimeout(timer)
+  asking?.abort()
+  timer = setTimeout(ask, milliseconds)
+}
+
+async function ask() {
+  const text = editor.text
+  if (text.trim() === '') {
+    status.textContent = 'Nothing yet.'
+    results.replaceChildren()
+    return
+  }
+  const current = new AbortController()
+  asking = current
+  results.setAttribute('aria-busy', 'true')
+  try {
+    const response = await fetch('preview?include=manifests', {
+      method: 'POST',
+      headers: { 'content-type': 'application/yaml', accept: 'application/json' },
+      body: text,
+      signal: current.signal,
+    })
+    const answer = await response.json()
+    if (current.signal.aborted) return
+    if (response.status === 429) askSoon(1000 * Number(response.headers.get('retry-after') ?? 1))
+    else if (response.ok) showPreviews(text, answer)
+    else showFailure(answer)
+  } catch {
+    if (current.signal.aborted) return
+    showFailure({ error: 'the server does not answer', problems: [] })
+  }
+  results.removeAttribute('aria-busy')
+}
+
+/**
+ * @param {string} text
+ * @param {Previews} previews
+ */
+function showPreviews(text, { results: previewed, manifests }) {
+  const marks = previewed.flatMap(({ verdict, reasons }) =>
+    verdict !== 'refused' ? [] : reasons.flatMap((message) => ({ line: lineOf(message) ?? 0, message })),
+  )
+  editor.mark(marks.filter(({ line }) => line > 0))
+  results.replaceChildren(
+    ...resultCards(previewed, (reason) => {
+      const line = lineOf(reason)
+      return line === undefined ? undefined : place(line, 1)
+    }),
+    manifestChanges(text, manifests),
+  )
+  status.textContent = summary(previewed)
+}
+
+/** @param {readonly PreviewResult[]} previewed */
+function summary(previewed) {
+  const [first, second] = previewed
+  const warnings = previewed.reduce((sum, each) => sum + each.warnings.length, 0)
+  const warned = warnings === 0 ? '' : `, ${counted(warnings, 'warning')}`
+  if (first !== undefined && second === undefined) return `${titleOf(first)}: ${first.verdict}${warned}`
+  const verdicts = Map.groupBy(previewed, ({ verdict }) => verdict)
+  const counts = [...verdicts].map(([verdict, each]) => `${each.length} ${verdict}`)
+  return `${previewed.length} objects: ${counts.join(', ')}${warned}`
+}
+
+/** @param {Failure} failure */
+function showFailure({ error, problems }) {
+  const places = problems.map((problem) => {
+    const [whole = '', line = '', column = ''] = /^document \d+, line (\d+), column (\d+): /.exec(problem) ?? []
+    return { line: Number(line), column: Number(column), message: problem.slice(whole.length) }
+  })
+  editor.mark(places.filter(({ line }) => line > 0))
+  const items = places.map(({ line, column, message }) =>
+    element('li', {}, message, ' ', line > 0 && place(line, column)),
+  )
+  const title = error.charAt(0).toUpperCase() + error.slice(1)
+  results.replaceChildren(
+    element(
+      'section',
+      { class: 'card refused' },
+      element('h3', {}, title),
+      element('ul', { class: 'reasons' }, ...items),
+    ),
+  )
+  status.textContent = [title, ...places.slice(0, 1).map(({ line, message }) => `line ${line}: ${message}`)].join('; ')
+}
+
+/**
+ * @param {number} line
+ * @param {number} column
+ */
+const place = (line, column) => button(`line ${line}`, () => editor.goTo(line, column), 'place')
+
+/**
+ * The line of the annotation that a reason is about, where the text has it once.
+ * @param {string} reason
+ */
+function lineOf(reason) {
+  const [key] = /^[\w./-]*sidecar-first\.dev\/[\w.-]+(?=: )/.exec(reason) ?? []
+  if (key === undefined) return undefined
+  const lines = editor.text.split('\n').flatMap((line, index) => (hasKey(line, key) ? [index + 1] : []))
+  return lines.length === 1 ? lines[0] : undefined
+}
+
+/**
+ * @param {string} line
+ * @param {string} key
+ */
+const hasKey = (line, key) => [':', '":', "':"].some((end) => line.includes(key + end))

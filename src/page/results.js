@@ -1,0 +1,91 @@
+import { startCharts } from './chart.js'
+import { copyButton, counted, element, listed } from './elements.js'
+
+/** @import { PreviewResult } from '../preview/preview.ts' */
+
+/** More objects than this are shown closed. */
+const mostOpen = 3
+
+/**
+ * A card an object. `locate`: a button to the line that a reason is about, where there is one.
+ * @param {readonly PreviewResult[]} results
+ * @param {(reason: string) => Node | undefined} locate
+ */
+export function resultCards(results, locate) {
+  return results.map((result) => {
+    const filled = () => contents(result, locate)
+    const card = element('details', { class: `card ${result.verdict}` }, heading(result))
+    // What is closed costs nothing.
+    card.addEventListener('toggle', () => card.childElementCount === 1 && card.append(...filled()), { once: true })
+    card.open = results.length <= mostOpen
+    if (card.open) card.append(...filled())
+    return card
+  })
+}
+
+/** @param {PreviewResult} result */
+export const titleOf = ({ kind, name }) => (name === '' ? kind : `${kind} ${name}`)
+
+/** @param {PreviewResult} result */
+function heading({ kind, name, namespace, verdict, warnings }) {
+  return element(
+    'summary',
+    {},
+    element(
+      'h3',
+      {},
+      element('span', { class: 'kind' }, kind),
+      ' ',
+      name,
+      namespace !== '' && element('span', { class: 'kind' }, ` in ${namespace}`),
+    ),
+    warnings.length > 0 && element('span', { class: 'count' }, counted(warnings.length, 'warning')),
+    element('span', { class: 'verdict' }, verdict),
+  )
+}
+
+/**
+ * @param {PreviewResult} result
+ * @param {(reason: string) => Node | undefined} locate
+ */
+function contents({ reasons, warnings, tiers, start, patch }, locate) {
+  const list = reasons.map((reason) => element('li', {}, reason, ' ', locate(reason)))
+  const operations = patch.map((operation) => JSON.stringify(operation))
+  return [
+    element('ul', { class: 'reasons' }, ...list),
+    warnings.length > 0 &&
+      element(
+        'ul',
+        { class: 'warnings', 'aria-label': 'Warnings' },
+        ...warnings.map((text) => element('li', {}, text)),
+      ),
+    tiers.length > 0 && element('h4', {}, 'Order'),
+    tiers.length > 0 && element('ol', { class: 'tiers' }, ...tiers.map(tierOf)),
+    start &&
+      element('h4', {}, 'Predicted start', element('small', {}, 'in steps: an order of events, no measured time')),
+    start && startCharts(start),
+    operations.length > 0 &&
+      element(
+        'details',
+        { class: 'patch' },
+        element('summary', {}, `Patch: ${counted(operations.length, 'operation')}`),
+        element(
+          'pre',
+          { tabindex: '0', 'aria-label': 'JSON Patch', role: 'region' },
+          `[\n  ${operations.join(',\n  ')}\n]`,
+        ),
+        copyButton('Copy the patch', () => `[${operations.join(',\n')}]`),
+      ),
+  ].filter((part) => typeof part === 'object')
+}
+
+/** @param {PreviewResult['tiers'][number]} tier */
+function tierOf(tier) {
+  const members = tier.map(({ name, check, timeout, onTimeout }) => {
+    const patience =
+      timeout === undefined ? '' : ` for up to ${timeout}, then ${onTimeout === 'continue' ? 'goes on' : 'fails'}`
+    const text = check === 'none' ? 'not waited for' : `${check}${patience}`
+    return element('li', {}, element('strong', {}, name), element('span', {}, text))
+  })
+  return element('li', { 'aria-label': listed(tier.map(({ name }) => name)) }, element('ul', {}, ...members))
+}
