@@ -6,6 +6,7 @@ import type { RolloutCluster } from '../rollout/cluster.ts'
 import { RolloutError } from '../rollout/error.ts'
 import { parsePartition, parseSeconds, startRequest } from '../rollout/request.ts'
 import { type Command, type ExitCode, type Terminal, UsageError } from './command.ts'
+import { interrupted } from './interrupted.ts'
 import { lookOf } from './look.ts'
 
 const help = `Upgrades a sidecar of running pods in place, a few at a time: the apps in them go on. \`sidecar-first rollouts\` does the work.
@@ -234,12 +235,11 @@ async function status(session: Session, name: string | undefined): Promise<ExitC
 async function wait({ cluster, namespace, terminal, seconds }: Session, name: string): Promise<ExitCode> {
   const { follow } = await import('../rollout/follow.ts')
   const { screen } = await import('../rollout/screen.ts')
-  const interrupted = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => interrupted.abort())
+  const interruption = interrupted()
   const limits = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)]
   const outcome = await follow(cluster, name, {
     screen: screen(terminal.stdout, () => lookOf(terminal, process.env)),
-    signal: AbortSignal.any([interrupted.signal, ...limits]),
+    signal: AbortSignal.any([interruption, ...limits]),
     patience: takeUp.wait,
   })
   const again = `-n ${namespace} ${name}`
@@ -253,7 +253,7 @@ async function wait({ cluster, namespace, terminal, seconds }: Session, name: st
       terminal.stderr.write(`sidecar-first: ${await nobody(cluster)}\n`)
       return 1
     case 'ended': {
-      const why = interrupted.signal.aborted ? '' : `not done within ${seconds} s. `
+      const why = interruption.aborted ? '' : `not done within ${seconds} s. `
       const how = `Pause it: sidecar-first rollout pause ${again}; see it again: sidecar-first rollout status ${again} --wait`
       terminal.stderr.write(`\nsidecar-first: ${why}The rollout goes on. ${how}\n`)
       return 1

@@ -1,17 +1,10 @@
-import {
-  AppsV1Api,
-  CoreV1Api,
-  CustomObjectsApi,
-  type KubeConfig,
-  PatchStrategy,
-  setHeaderOptions,
-} from '@kubernetes/client-node'
+import { type KubeConfig, PatchStrategy } from '@kubernetes/client-node'
 import { type SeenPod, seenPod, type WirePod } from '../../rollouts/pod.ts'
 import { API_GROUP, API_VERSION, PLURAL, type RolloutStrategy, type SidecarRollout } from '../../rollouts/types.ts'
 import type { LabelSelector } from '../admission/selector.ts'
-import { call } from '../kubernetes/call.ts'
 import { connection } from '../kubernetes/connection.ts'
 import { ClusterError, failureKind } from '../kubernetes/failure.ts'
+import { rawCalls } from '../kubernetes/raw.ts'
 import type { StartRequest } from './request.ts'
 import { selectorText } from './selector.ts'
 
@@ -31,7 +24,7 @@ export interface RolloutCluster {
 }
 
 export const installLine = 'sidecar-first install --rollouts --apply'
-const MANAGER = 'sidecar-first'
+const owned = '?fieldManager=sidecar-first'
 const PAGE = 500
 
 export function rolloutCluster(kubeconfig: KubeConfig, namespace: string): RolloutCluster {
@@ -43,72 +36,59 @@ export function rolloutCluster(kubeconfig: KubeConfig, namespace: string): Rollo
       skew = Math.abs(date - Date.now()) > 2000 ? date - Date.now() : 0
     },
   })
-  const custom = new CustomObjectsApi(configuration)
-  const core = new CoreV1Api(configuration)
-  const where = { group: API_GROUP, version: API_VERSION, namespace, plural: PLURAL }
-  const as = (type: string) => setHeaderOptions('Content-Type', type)
-  let former = new Map<string, SeenPod>()
+  const calls = rawCalls(configuration)
+  const path = `/apis/${API_GROUP}/${API_VERSION}/namespaces/${namespace}/${PLURAL}`
+  const one = (name: string) => `${path}/${encodeURIComponent(name)}`
   const now = () => Date.now() + skew
+  let former = new Map<string, SeenPod>()
+
+  async function listPods(selector: LabelSelector): Promise<SeenPod[]> {
+    const found = new Map<string, SeenPod>()
+    const query = { labelSelector: selectorText(selector), limit: `${PAGE}` }
+    let next: string | undefined
+    do {
+      const { items, metadata }: PodPage = await calls.get(`/api/v1/namespaces/${namespace}/pods`, {
+        ...query,
+        continue: next,
+      })
+      for (const pod of items) found.set(pod.metadata.name, seenPod(pod, former.get(pod.metadata.name), now()))
+      next = metadata.continue || undefined
+    } while (next !== undefined)
+    former = found
+    return [...found.values()]
+  }
+
   return {
     now,
-    read: (name) => known(call(() => custom.getNamespacedCustomObject({ ...where, name }), { optional: true })),
-    list: async () => (await known(call(() => custom.listNamespacedCustomObject(where)))).items,
-    apply: (body) =>
-      known(
-        call(() =>
-          custom.patchNamespacedCustomObject(
-            { ...where, name: body.metadata.name, body, fieldManager: MANAGER, force: true },
-            as(PatchStrategy.ServerSideApply),
-          ),
-        ),
-      ),
+    read: (name) => known(calls.find<SidecarRollout>(one(name))),
+    list: async () => (await known(calls.get<{ items: SidecarRollout[] }>(path))).items,
+    apply: (request) =>
+      known(calls.patch(`${one(request.metadata.name)}${owned}&force=true`, request, PatchStrategy.ServerSideApply)),
     change: (name, strategy) =>
-      known(
-        call(() =>
-          custom.patchNamespacedCustomObject(
-            { ...where, name, body: { spec: { strategy } }, fieldManager: MANAGER },
-            as(PatchStrategy.MergePatch),
-          ),
-        ),
-      ),
-    async pods(selector) {
-      const labelSelector = selectorText(selector)
-      const found = new Map<string, SeenPod>()
-      let next: string | undefined
-      try {
-        do {
-          const page = await call(() =>
-            core.listNamespacedPod({ namespace, labelSelector, limit: PAGE, ...(next && { _continue: next }) }),
-          )
-          for (const pod of page.items) {
-            const seen = seenPod(wire(pod), former.get(pod.metadata?.name ?? ''), now())
-            found.set(seen.name, seen)
-          }
-          next = page.metadata?._continue || undefined
-        } while (next !== undefined)
-      } catch (error) {
-        if (failureKind(error) === 'forbidden') return undefined
-        throw error
-      }
-      former = found
-      return [...found.values()]
-    },
+      known(calls.patch(`${one(name)}${owned}`, { spec: { strategy } }, PatchStrategy.MergePatch)),
+    pods: (selector) => allowed(listPods(selector)),
     async hasController() {
       const labelSelector = 'app.kubernetes.io/name=sidecar-first,app.kubernetes.io/component=rollouts'
-      try {
-        const apps = new AppsV1Api(configuration)
-        const { items } = await call(() => apps.listDeploymentForAllNamespaces({ labelSelector }))
-        return items.length > 0
-      } catch (error) {
-        if (error instanceof ClusterError) return undefined
-        throw error
-      }
+      const found = await allowed(calls.get<{ items: unknown[] }>('/apis/apps/v1/deployments', { labelSelector }))
+      return found && found.items.length > 0
     },
   }
 }
 
-/** As it came over the wire, with times as text. */
-const wire = (pod: object): WirePod => JSON.parse(JSON.stringify(pod))
+interface PodPage {
+  readonly items: readonly WirePod[]
+  readonly metadata: { readonly continue?: string }
+}
+
+/** Undefined where it may not be seen. */
+async function allowed<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer
+  } catch (error) {
+    if (failureKind(error) === 'forbidden') return undefined
+    throw error
+  }
+}
 
 /** A 404 that isn't about an object is about the kind. */
 async function known<T>(answer: Promise<T>): Promise<T> {

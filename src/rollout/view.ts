@@ -1,5 +1,6 @@
-import type { SeenContainer, SeenPod } from '../../rollouts/pod.ts'
-import { type Patience, type SidecarState, sidecarState, touchOf } from '../../rollouts/sidecar.ts'
+import { type Member, membersOf } from '../../rollouts/members.ts'
+import type { SeenPod } from '../../rollouts/pod.ts'
+import type { SidecarState } from '../../rollouts/sidecar.ts'
 import type { RolloutPhase, SidecarRollout } from '../../rollouts/types.ts'
 import { selectorText } from './selector.ts'
 
@@ -42,7 +43,13 @@ export interface RolloutView {
 export function viewOf(rollout: SidecarRollout, pods: readonly SeenPod[] | undefined, now: number): RolloutView {
   const { metadata, spec, status } = rollout
   const seen = status !== undefined && status.observedGeneration >= metadata.generation
-  const rows = pods?.flatMap((pod) => podView(pod, rollout, now)) ?? []
+  const patience = {
+    minReady: spec.strategy.minReadySeconds * 1000,
+    deadline: spec.strategy.progressDeadlineSeconds * 1000,
+    since: Date.parse(status?.since ?? '') || 0,
+    now,
+  }
+  const rows = membersOf(rollout, pods ?? [], patience).all.map((member) => podView(member, now))
   return {
     name: metadata.name,
     namespace: metadata.namespace,
@@ -84,35 +91,19 @@ function counted(rows: readonly PodView[]): Record<PodState, number> {
   return counts
 }
 
-function podView(pod: SeenPod, { spec, status }: SidecarRollout, now: number): PodView[] {
-  const container = pod.containers.find(({ name }) => name === spec.container)
-  if (container === undefined || pod.ending) return []
-  const touch = touchOf(pod, container)
-  const judged = sidecarState(pod, container, {
-    minReady: spec.strategy.minReadySeconds * 1000,
-    deadline: spec.strategy.progressDeadlineSeconds * 1000,
-    since: Date.parse(status?.since ?? '') || 0,
-    now,
-  } satisfies Patience)
-  const state = stateOf(judged, container.image === spec.image, touch !== undefined)
+function podView({ pod, container, state: judged, touch, updated, inProgress }: Member, now: number): PodView {
+  const state = stateOf(judged, { updated, inProgress })
   const base = { name: pod.name, node: pod.node ?? '', state, image: container.image, detail: detailOf(judged, state) }
-  if (touch === undefined) return [base]
-  return [{ ...base, took: Math.max(0, (readyAt(pod, container, judged) ?? now) - touch.at) }]
+  if (touch === undefined) return base
+  const ready = judged.is === 'done' || judged.is === 'settling'
+  const readyAt = Math.max(container.status?.readySince ?? 0, pod.ready ? pod.readyChanged : 0)
+  return { ...base, took: Math.max(0, (ready ? readyAt : now) - touch.at) }
 }
 
-function stateOf({ is }: SidecarState, updated: boolean, touched: boolean): PodState {
-  switch (is) {
-    case 'done':
-      return updated ? 'new' : 'old'
-    case 'failed':
-      return 'failed'
-    case 'pending':
-    case 'starting':
-    case 'settling':
-      return updated || touched ? 'in progress' : 'old'
-    default:
-      return is satisfies never
-  }
+function stateOf({ is }: SidecarState, { updated, inProgress }: { updated: boolean; inProgress: boolean }): PodState {
+  if (is === 'failed') return 'failed'
+  if (updated) return is === 'done' ? 'new' : 'in progress'
+  return inProgress ? 'in progress' : 'old'
 }
 
 function detailOf(judged: SidecarState, state: PodState): string {
@@ -120,10 +111,4 @@ function detailOf(judged: SidecarState, state: PodState): string {
   if (state !== 'in progress') return ''
   if (judged.is === 'settling') return 'ready, must stay so'
   return judged.is === 'pending' ? 'has not started yet' : 'not ready yet'
-}
-
-/** When the pod was ready with the image that it has; undefined if it isn't. */
-function readyAt(pod: SeenPod, { status }: SeenContainer, { is }: SidecarState): number | undefined {
-  if (is !== 'done' && is !== 'settling') return undefined
-  return Math.max(status?.readySince ?? 0, pod.ready ? pod.readyChanged : 0)
 }
