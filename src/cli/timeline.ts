@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import { quote } from '../admission/quote.ts'
-import { ClusterError } from '../kubernetes/failure.ts'
+import { ClusterError, failureKind } from '../kubernetes/failure.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { type Command, UsageError } from './command.ts'
 import { lookOf } from './look.ts'
@@ -56,7 +56,11 @@ export const timeline: Command = {
         return 1
       }
       const fieldSelector = `involvedObject.uid=${pod.metadata?.uid}`
-      const events = await objects.list<CoreV1Event>({ apiVersion: 'v1', kind: 'Event' }, { namespace, fieldSelector })
+      const kind = { apiVersion: 'v1', kind: 'Event' }
+      const events = await objects.list<CoreV1Event>(kind, { namespace, fieldSelector }).catch((error: Error) => {
+        if (failureKind(error) !== 'forbidden') throw error
+        return []
+      })
       const found = timelineOf(pod, events, now)
       const waited = waitedFor(found, pod)
       if (output === 'json') {

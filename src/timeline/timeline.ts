@@ -184,7 +184,7 @@ function unknowns(starts: readonly Start[], seen: readonly Happening[]): string[
   return [
     ...(lacking && !seen.some(({ container }) => container)
       ? [
-          'the events are gone (a cluster keeps them for an hour): times are from the status, to the second, and hooks end some time within it',
+          'there are no events (a cluster keeps them for an hour, and you must be allowed to list them): times are to the second',
         ]
       : lacking
         ? ['some events are gone: what the status alone tells is to the second']

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { V1Deployment, V1Node, V1Pod } from '@kubernetes/client-node'
+import { issueAuthority, issueLeaf } from '../../certs/x509.ts'
+import { judgeServed } from '../../src/check/certificate.ts'
+import { judgeNodes } from '../../src/check/nodes.ts'
+import { judgeReplicas } from '../../src/check/replicas.ts'
+import { judgeRefusal, judgeTrial } from '../../src/check/trial.ts'
+import { judgePull } from '../../src/check/waiter-image.ts'
+import { asking, installation, levels, patched } from './cluster.ts'
+
+describe('nodes', () => {
+  const node = (kubeletVersion: string, containerRuntimeVersion = 'containerd://2.1.0', operatingSystem = 'linux') =>
+    ({
+      metadata: { name: 'n' },
+      status: { nodeInfo: { kubeletVersion, containerRuntimeVersion, operatingSystem } },
+    }) as V1Node
+  const judge = (more: string, ...nodes: V1Node[]) => judgeNodes(nodes, installation(more).configuration)
+
+  it('need new kubelets and runtimes for image volumes', () => {
+    const images = 'waiter: {delivery: image-volume}\n'
+    assert.deepEqual(levels(judge(images, node('v1.35.0'), node('v1.36.1', 'cri-o://1.31.0'))), ['ok'])
+    assert.deepEqual(levels(judge(images, node('v1.34.4-gke.1'))), ['problem'])
+    assert.deepEqual(levels(judge(images, node('v1.35.0', 'containerd://1.7.28'))), ['problem'])
+    assert.deepEqual(levels(judge(images, node('v1.35.0', 'other://9'))), ['warning'])
+    assert.deepEqual(levels(judge('', node('v1.29.0', 'containerd://1.6.20'))), ['ok'])
+  })
+
+  it('need 1.29 for native sidecars, by a rule too; Windows nodes run none', () => {
+    assert.deepEqual(levels(judge('defaults: {gate: native}\n', node('v1.28.9'), node('v1.30.0'))), ['problem'])
+    const rule = 'rules: [{name: a, tier: 1, match: {container: a}, gate: native}]\n'
+    assert.deepEqual(levels(judge(rule, node('v1.28.9'))), ['problem'])
+    assert.deepEqual(levels(judge(rule, node('v1.28.9', '', 'windows'), node('v1.29.0'))), ['ok'])
+  })
+
+  it('are not older than the configuration says', () => {
+    assert.deepEqual(levels(judge('kubernetesVersion: "1.36"\n', node('v1.36.0'))), ['ok'])
+    assert.deepEqual(levels(judge('kubernetesVersion: "1.36"\n', node('v1.35.0'), node('v1.34.0'))), ['warning'])
+  })
+})
+
+describe('replicas', () => {
+  const deployment = (replicas: number): V1Deployment => ({
+    spec: { replicas, selector: {}, template: {} },
+  })
+  const replica = (name: string, ready: boolean, nodeName: string) =>
+    ({
+      metadata: { name },
+      spec: { nodeName, containers: [] },
+      status: { conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', message: 'not yet' }] },
+    }) as V1Pod
+  const judge = (wanted: number, pods: V1Pod[], nodes = 2) =>
+    judgeReplicas(deployment(wanted), pods, nodes, 'sidecar-first')
+
+  it('are ready and apart', () => {
+    assert.deepEqual(levels(judge(2, [replica('a', true, 'n1'), replica('b', true, 'n2')])), ['ok'])
+    assert.deepEqual(levels(judge(2, [replica('a', true, 'n1'), replica('b', true, 'n1')])), ['warning'])
+    assert.deepEqual(levels(judge(2, [replica('a', true, 'n1'), replica('b', true, 'n1')], 1)), ['ok'])
+  })
+
+  it('are a warning where some are ready, a problem where none is', () => {
+    assert.deepEqual(levels(judge(2, [replica('a', true, 'n1'), replica('b', false, 'n2')])), ['warning', 'warning'])
+    const none = judge(1, [replica('a', false, 'n1')])
+    assert.deepEqual(levels(none), ['problem', 'problem'])
+    assert.match(none[1]?.text ?? '', /a is not ready: not yet/)
+    assert.match(judge(0, [])[0]?.next ?? '', /kubectl scale/)
+    assert.deepEqual(levels(judge(1, [replica('a', true, 'n1')])), ['warning'])
+    assert.deepEqual(levels(judgeReplicas(undefined, [], 1, 'sidecar-first')), ['problem'])
+  })
+})
+
+describe('a certificate that is not kept by certs', async () => {
+  const at = new Date()
+  const life = 86_400_000
+  const [ca, other] = [
+    await issueAuthority({ commonName: 'a', life, at }),
+    await issueAuthority({ commonName: 'b', life, at }),
+  ]
+  const servername = 'sidecar-first.sidecar-first.svc'
+  const leaf = await issueLeaf({ authority: ca, names: [servername], life, at })
+  const judge = (bundle: string, shown: { pem: string } | { silence: string } = { pem: leaf.certificate }, now = at) =>
+    judgeServed({
+      served: [{ name: 'pod', shown }],
+      trusting: [{ kind: 'mutating', name: 'zz-sidecar-first', version: '1', bundles: [bundle] }],
+      servername,
+      now: now.getTime(),
+    })
+
+  it('works where caBundle covers it', () => {
+    assert.deepEqual(levels(judge(ca.certificate)), ['ok'])
+    assert.deepEqual(levels(judge(other.certificate)), ['problem'])
+    assert.deepEqual(levels(judge('')), ['problem'])
+  })
+
+  it('works until it expires, and where it is served', () => {
+    assert.ok(levels(judge(ca.certificate, undefined, new Date(at.getTime() + 2 * life))).includes('problem'))
+    assert.deepEqual(levels(judge(ca.certificate, { silence: 'did not answer a handshake' })), ['problem'])
+  })
+})
+
+describe('the pod that tries to pull', () => {
+  const waiter = { image: 'waiter:1', imagePullPolicy: 'IfNotPresent', delivery: 'init-container' } as const
+  const judge = (status: object, events: object[] = []) => {
+    const pod = { spec: { nodeName: 'n1', containers: [] }, status } as V1Pod
+    return judgePull({ pod, events: events as never }, waiter, 'sidecar-first')
+  }
+  const waiting = (reason: string, message = '') => ({
+    phase: 'Pending',
+    containerStatuses: [{ state: { waiting: { reason, message } } }],
+  })
+
+  it('says whether a registry was asked', () => {
+    const [pulled] = judge({ phase: 'Succeeded' }, [{ reason: 'Pulled', message: 'Successfully pulled image' }])
+    assert.match(pulled?.text ?? '', /was pulled by the node n1/)
+    const [there] = judge({ phase: 'Succeeded' }, [{ reason: 'Pulled', message: 'already present on machine' }])
+    assert.match(there?.text ?? '', /no registry was asked/)
+  })
+
+  it('says why it could not', () => {
+    const failed = { reason: 'Failed', message: 'Failed to pull image "waiter:1": not found' }
+    const [finding] = judge(waiting('ImagePullBackOff', 'Back-off'), [failed])
+    assert.equal(finding?.level, 'problem')
+    assert.match(finding?.text ?? '', /n1 can't run waiter:1: ImagePullBackOff: Failed to pull image/)
+    assert.deepEqual(levels(judge(waiting('ContainerCreating'))), ['warning'])
+    const terminated = { exitCode: 127, reason: 'StartError', message: 'exec format error' }
+    const [ended] = judge({ phase: 'Failed', containerStatuses: [{ state: { terminated } }] })
+    assert.match(ended?.text ?? '', /ended with 127: exec format error/)
+  })
+})
+
+describe('the dry run', () => {
+  const { configuration } = installation()
+  const tried = (version: string) =>
+    judgeTrial(
+      patched(
+        {
+          ...asking('x'),
+          spec: { containers: [{ name: 'app' }, { name: 'sidecar' }] },
+          metadata: {
+            annotations: { 'sidecar-first.dev/sidecars': 'sidecar', 'check.sidecar-first.dev/sidecar': 'tcp://:1' },
+          },
+        },
+        configuration,
+      ),
+      { namespace: 'shop', version, mode: 'enforce' },
+    )
+
+  it('tells a patched pod from one that came back as it was', () => {
+    assert.deepEqual(levels(tried('1.0.0')), ['ok'])
+    assert.deepEqual(levels(tried('2.0.0')), ['ok', 'warning'])
+    const options = { namespace: 'shop', version: '1', mode: 'enforce' } as const
+    assert.deepEqual(levels(judgeTrial(asking('x'), options)), ['problem'])
+    assert.deepEqual(levels(judgeTrial(asking('x'), { ...options, mode: 'observe' })), ['ok'])
+  })
+
+  it("tells our outage from another's refusal", () => {
+    const down = 'failed calling webhook "pods.sidecar-first.dev": connection refused'
+    assert.equal(judgeRefusal({ message: down }, 'shop').level, 'problem')
+    assert.equal(judgeRefusal({ message: 'exceeded quota' }, 'shop').level, 'warning')
+  })
+})
