@@ -33,6 +33,18 @@ const commands: Readonly<Record<string, { readonly summary: string; readonly loa
     summary: 'examine a live cluster, or why a pod was patched or was not',
     load: () => import('./cli/check.ts').then(({ check }) => check),
   },
+  timeline: {
+    summary: "show a pod's start as a chart: who waited, for whom, for how long",
+    load: () => import('./cli/timeline.ts').then(({ timeline }) => timeline),
+  },
+  rollout: {
+    summary: 'upgrade a sidecar in place, a few pods at a time',
+    load: () => import('./cli/rollout.ts').then(({ rollout }) => rollout),
+  },
+  rollouts: {
+    summary: 'the controller that does so',
+    load: () => import('./cli/rollouts.ts').then(({ rollouts }) => rollouts),
+  },
   certs: {
     summary: "keep the webhook's certificate and caBundle valid",
     load: () => import('./cli/certs.ts').then(({ certs }) => certs),
