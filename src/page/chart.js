@@ -128,8 +128,8 @@ function draw(bars, steps, width) {
       svg.append(
         shape('rect', { class: kind, x: x(from), y: top, width: Math.max(wide - 1.5, 1), height: size.bar, rx: 4 }),
       )
-      if (text.length * size.letter + 14 < wide)
-        svg.append(shape('text', { class: 'in', x: x(from) + 7, y: middle }, text))
+      const text = texts.find((each) => each.length * size.letter + 14 < wide)
+      if (text !== undefined) svg.append(shape('text', { class: 'in', x: x(from) + 7, y: middle }, text))
     }
   }
   return svg

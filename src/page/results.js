@@ -60,7 +60,7 @@ function contents({ reasons, warnings, tiers, start, patch }, locate) {
         ...warnings.map((text) => element('li', {}, text)),
       ),
     tiers.length > 0 && element('h4', {}, 'Order'),
-    tiers.length > 0 && element('ol', { class: 'tiers' }, ...tiers.map(tierOf)),
+    tiers.length > 0 && element('ol', { class: 'tiers' }, ...tiers.map(tierOf), restOf(start)),
     start &&
       element('h4', {}, 'Predicted start', element('small', {}, 'in steps: an order of events, no measured time')),
     start && startCharts(start),
@@ -77,6 +77,15 @@ function contents({ reasons, warnings, tiers, start, patch }, locate) {
         copyButton('Copy the patch', () => `[${operations.join(',\n')}]`),
       ),
   ].filter((part) => typeof part === 'object')
+}
+
+/**
+ * What starts after all of them.
+ * @param {PreviewResult['start']} start
+ */
+function restOf(start) {
+  const apps = (start?.with ?? []).filter(({ role }) => role === 'app').map(({ name }) => name)
+  return apps.length > 0 && element('li', {}, element('strong', {}, apps.join(', ')))
 }
 
 /** @param {PreviewResult['tiers'][number]} tier */
