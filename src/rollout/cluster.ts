@@ -2,6 +2,7 @@ import { type KubeConfig, PatchStrategy } from '@kubernetes/client-node'
 import { type SeenPod, seenPod, type WirePod } from '../../rollouts/pod.ts'
 import { API_GROUP, API_VERSION, PLURAL, type RolloutStrategy, type SidecarRollout } from '../../rollouts/types.ts'
 import type { LabelSelector } from '../admission/selector.ts'
+import { createClock } from '../kubernetes/clock.ts'
 import { connection } from '../kubernetes/connection.ts'
 import { ClusterError, failureKind } from '../kubernetes/failure.ts'
 import { rawCalls } from '../kubernetes/raw.ts'
@@ -28,18 +29,11 @@ const owned = '?fieldManager=sidecar-first'
 const PAGE = 500
 
 export function rolloutCluster(kubeconfig: KubeConfig, namespace: string): RolloutCluster {
-  let skew = 0
-  const configuration = connection(kubeconfig, {
-    timeout: 30_000,
-    heard: (date) => {
-      // Its answers tell whole seconds: a small difference is none.
-      skew = Math.abs(date - Date.now()) > 2000 ? date - Date.now() : 0
-    },
-  })
+  const clock = createClock()
+  const configuration = connection(kubeconfig, { timeout: 30_000, heard: clock.heard })
   const calls = rawCalls(configuration)
   const path = `/apis/${API_GROUP}/${API_VERSION}/namespaces/${namespace}/${PLURAL}`
   const one = (name: string) => `${path}/${encodeURIComponent(name)}`
-  const now = () => Date.now() + skew
   let former = new Map<string, SeenPod>()
 
   async function listPods(selector: LabelSelector): Promise<SeenPod[]> {
@@ -51,7 +45,7 @@ export function rolloutCluster(kubeconfig: KubeConfig, namespace: string): Rollo
         ...query,
         continue: next,
       })
-      for (const pod of items) found.set(pod.metadata.name, seenPod(pod, former.get(pod.metadata.name), now()))
+      for (const pod of items) found.set(pod.metadata.name, seenPod(pod, former.get(pod.metadata.name), clock.now()))
       next = metadata.continue || undefined
     } while (next !== undefined)
     former = found
@@ -59,7 +53,7 @@ export function rolloutCluster(kubeconfig: KubeConfig, namespace: string): Rollo
   }
 
   return {
-    now,
+    now: clock.now,
     read: (name) => known(calls.find<SidecarRollout>(one(name))),
     list: async () => (await known(calls.get<{ items: SidecarRollout[] }>(path))).items,
     apply: (request) =>

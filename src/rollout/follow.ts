@@ -4,7 +4,7 @@ import { type FailureKind, failureKind } from '../kubernetes/failure.ts'
 import type { RolloutCluster } from './cluster.ts'
 import { RolloutError } from './error.ts'
 import type { Screen } from './screen.ts'
-import { viewOf } from './view.ts'
+import { type RolloutView, viewOf } from './view.ts'
 
 /**
  * - `done`: as many pods as shall be are on the image
@@ -49,6 +49,7 @@ export async function follow(
   { screen, signal, patience }: { screen: Screen; signal: AbortSignal; patience: number },
 ): Promise<Outcome> {
   let unseenSince: number | undefined
+  let view: RolloutView | undefined
   while (!signal.aborted) {
     const asked = performance.now()
     const rollout = await passed(() => cluster.read(name), signal)
@@ -56,7 +57,8 @@ export async function follow(
     if (rollout === undefined) throw new RolloutError(`the rollout ${name} is gone`)
     const pods = await passed(() => cluster.pods(rollout.spec.selector), signal)
     if (pods === 'ended') return 'ended'
-    screen.show(viewOf(rollout, pods, cluster.now()))
+    view = viewOf(rollout, pods, cluster.now(), view)
+    screen.show(view)
     const outcome = outcomeOf(rollout)
     if (outcome) return outcome
     if ((rollout.status?.observedGeneration ?? 0) >= rollout.metadata.generation) unseenSince = undefined

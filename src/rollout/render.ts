@@ -16,9 +16,9 @@ export function renderRollout(view: RolloutView, look: Look, rows: number): stri
   const { name, container, selector, image } = view
   const total = order.reduce((sum, state) => sum + view.counts[state], 0)
   const lines = [
-    styled(look, 'bold', cut(`${name}: ${container} of ${selector} ${look.unicode ? '→' : '->'} ${image}`, look)),
-    ...(total > 0 ? [`${bar(view, total, look)}  ${cut(countsText(view), look, widestBar + 2)}`] : []),
-    styled(look, phaseStyle(view), cut(phaseText(view), look)),
+    ...wrap(`${name}: ${container} of ${selector} ${look.unicode ? '→' : '->'} ${image}`, look, 'bold'),
+    ...(total > 0 ? [bar(view, total, look)] : []),
+    ...wrap(phaseText(view), look, phaseStyle(view)),
     ...table(view.pods.slice(0, rows), look),
   ]
   const more = view.pods.length - rows
@@ -65,18 +65,20 @@ function phaseStyle({ phase }: RolloutView): Style {
 }
 
 /** Cells by the states' shares; what is there is seen, however few. */
-function bar({ counts }: RolloutView, total: number, look: Look): string {
+function bar(view: RolloutView, total: number, look: Look): string {
+  const { counts } = view
   const width = Math.max(10, Math.min(widestBar, total, look.width >> 1))
   const shown = order.filter((state) => counts[state] > 0)
   const cells = shown.map((state) => ({ state, count: Math.max(1, Math.floor((counts[state] / total) * width)) }))
   const largest = cells.reduce((a, b) => (b.count > a.count ? b : a), cells[0] ?? { state: 'old' as const, count: 0 })
   largest.count += width - cells.reduce((sum, { count }) => sum + count, 0)
-  return cells
+  const drawn = cells
     .map(({ state, count }) => {
       const { unicode, ascii, style } = marks[state]
       return styled(look, style, (look.unicode ? unicode : ascii).repeat(count))
     })
     .join('')
+  return `${drawn}  ${cut(countsText(view), look, width + 2)}`
 }
 
 function table(pods: readonly PodView[], look: Look): string[] {
@@ -90,7 +92,22 @@ function table(pods: readonly PodView[], look: Look): string[] {
   })
 }
 
-function cut(text: string, { width, unicode }: Look, taken = 0): string {
-  const shown = printable(text, Math.max(1, width - taken))
-  return unicode ? shown : shown.replace(/…$/, '~')
+/** By words, on so many lines at most. */
+function wrap(text: string, look: Look, style: Style, most = 4): string[] {
+  const lines: string[] = []
+  let rest = plain(text, look, Number.POSITIVE_INFINITY)
+  while (rest.length > look.width && lines.length < most - 1) {
+    const space = rest.lastIndexOf(' ', look.width)
+    const end = space > 0 ? space : look.width
+    lines.push(rest.slice(0, end))
+    rest = rest.slice(end).trimStart()
+  }
+  return [...lines, cut(rest, look)].map((line) => styled(look, style, line))
+}
+
+const cut = (text: string, look: Look, taken = 0) => plain(text, look, Math.max(1, look.width - taken))
+
+function plain(text: string, { unicode }: Look, limit: number): string {
+  const shown = printable(text, limit)
+  return unicode ? shown : shown.replace(/…$/, '~').replaceAll(/[^\x20-\x7e]/gu, '?')
 }

@@ -19,8 +19,8 @@ function redrawn(out: Writable, look: () => Look): Screen {
   return {
     show(view) {
       const height = 'rows' in out && typeof out.rows === 'number' ? out.rows : 24
-      // The prompt and four lines that are no pods must fit, or what scrolled away could not be drawn over.
-      const lines = renderRollout(view, look(), Math.max(1, height - 6))
+      // The lines that are no pods must fit, too, or what scrolled away could not be drawn over.
+      const lines = renderRollout(view, look(), Math.max(1, height - 11))
       const up = drawn > 0 ? `\u001b[${drawn}A\r\u001b[J` : ''
       out.write(`${up}${lines.join('\n')}\n`)
       drawn = lines.length

@@ -1,7 +1,7 @@
 import { type Member, membersOf } from '../../rollouts/members.ts'
-import type { SeenPod } from '../../rollouts/pod.ts'
+import type { SeenContainer, SeenPod } from '../../rollouts/pod.ts'
 import type { SidecarState } from '../../rollouts/sidecar.ts'
-import type { RolloutPhase, SidecarRollout } from '../../rollouts/types.ts'
+import type { RolloutFailure, RolloutPhase, SidecarRollout } from '../../rollouts/types.ts'
 import { selectorText } from './selector.ts'
 
 export const podStates = ['old', 'in progress', 'new', 'failed'] as const
@@ -13,7 +13,9 @@ export interface PodView {
   readonly state: PodState
   /** The image in its spec. */
   readonly image: string
-  /** From the change of its image until it was ready, or until now, in ms; absent for a pod that wasn't touched. */
+  /** When its image was changed; absent for a pod that wasn't touched. */
+  readonly touched?: string
+  /** From then until it was ready, or until now, in ms; absent where nobody saw it become ready: the API has no time for that. */
   readonly took?: number
   readonly detail: string
 }
@@ -39,17 +41,28 @@ export interface RolloutView {
 /**
  * @param pods those that the selector matches, or undefined where they can't be listed: then the counts are the controller's
  * @param now by the API server's clock, in ms
+ * @param before the view of a moment ago, for one who watches
  */
-export function viewOf(rollout: SidecarRollout, pods: readonly SeenPod[] | undefined, now: number): RolloutView {
+export function viewOf(
+  rollout: SidecarRollout,
+  pods: readonly SeenPod[] | undefined,
+  now: number,
+  before?: RolloutView,
+): RolloutView {
   const { metadata, spec, status } = rollout
   const seen = status !== undefined && status.observedGeneration >= metadata.generation
+  const { strategy } = spec
   const patience = {
-    minReady: spec.strategy.minReadySeconds * 1000,
-    deadline: spec.strategy.progressDeadlineSeconds * 1000,
-    since: Date.parse(status?.since ?? '') || 0,
+    minReady: strategy.minReadySeconds * 1000,
+    deadline: strategy.progressDeadlineSeconds * 1000,
+    since: seen ? Date.parse(status.since) : now,
+    forgiving: strategy.onFailure === 'pause',
     now,
   }
-  const rows = membersOf(rollout, pods ?? [], patience).all.map((member) => podView(member, now))
+  const former = new Map(before?.pods.map((pod) => [pod.name, pod]))
+  const rows = membersOf(rollout, pods ?? [], patience).all.map((member) =>
+    podView(member, { former: former.get(member.pod.name), failure: seen ? failureIn(rollout) : undefined, now }),
+  )
   return {
     name: metadata.name,
     namespace: metadata.namespace,
@@ -61,7 +74,7 @@ export function viewOf(rollout: SidecarRollout, pods: readonly SeenPod[] | undef
     counts: pods === undefined ? reported(rollout) : counted(rows),
     staying: Math.max(0, (status?.matched ?? 0) - (status?.desired ?? 0)),
     pods: rows.sort(
-      (a, b) => rank[a.state] - rank[b.state] || (b.took ?? 0) - (a.took ?? 0) || compare(a.name, b.name),
+      (a, b) => rank[a.state] - rank[b.state] || compare(b.touched ?? '', a.touched ?? '') || compare(a.name, b.name),
     ),
   }
 }
@@ -69,14 +82,19 @@ export function viewOf(rollout: SidecarRollout, pods: readonly SeenPod[] | undef
 const rank: Record<PodState, number> = { failed: 0, 'in progress': 1, new: 2, old: 3 }
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** What went wrong, while that is what counts; else the condition's message. */
-function whyOf({ status }: SidecarRollout): string {
-  const { failure, phase, conditions = [] } = status ?? {}
-  if (failure && (phase === 'Stopped' || phase === 'RollingBack' || phase === 'RolledBack')) {
-    const where = [failure.pod, failure.node && `on ${failure.node}`].filter(Boolean).join(' ')
-    return `${failure.reason}${where ? ` (${where})` : ''}: ${failure.message}`
+/** What went wrong, while that is what counts. */
+function failureIn({ status }: SidecarRollout): RolloutFailure | undefined {
+  const { failure, phase } = status ?? {}
+  return phase === 'Stopped' || phase === 'RollingBack' || phase === 'RolledBack' ? failure : undefined
+}
+
+function whyOf(rollout: SidecarRollout): string {
+  const failure = failureIn(rollout)
+  if (failure === undefined) {
+    return rollout.status?.conditions.find(({ type }) => type === 'Progressing')?.message ?? ''
   }
-  return conditions.find(({ type }) => type === 'Progressing')?.message ?? ''
+  const where = [failure.pod, failure.node && `on ${failure.node}`].filter(Boolean).join(' ')
+  return `${failure.reason}${where ? ` (${where})` : ''}: ${failure.message}`
 }
 
 function reported({ status }: SidecarRollout): Record<PodState, number> {
@@ -91,13 +109,37 @@ function counted(rows: readonly PodView[]): Record<PodState, number> {
   return counts
 }
 
-function podView({ pod, container, state: judged, touch, updated, inProgress }: Member, now: number): PodView {
+interface Beside {
+  readonly former: PodView | undefined
+  readonly failure: RolloutFailure | undefined
+  readonly now: number
+}
+
+function podView({ pod, container, touch, updated, inProgress, ...member }: Member, beside: Beside): PodView {
+  const { failure } = beside
+  const failed = updated && member.state.is !== 'done' && failure?.pod === pod.name
+  const judged: SidecarState = failed
+    ? { is: 'failed', reason: failure.reason, message: failure.message }
+    : member.state
   const state = stateOf(judged, { updated, inProgress })
-  const base = { name: pod.name, node: pod.node ?? '', state, image: container.image, detail: detailOf(judged, state) }
+  const detail = detailOf(judged, state)
+  const base = { name: pod.name, node: pod.node ?? '', state, image: container.image, detail }
   if (touch === undefined) return base
-  const ready = judged.is === 'done' || judged.is === 'settling'
-  const readyAt = Math.max(container.status?.readySince ?? 0, pod.ready ? pod.readyChanged : 0)
-  return { ...base, took: Math.max(0, (ready ? readyAt : now) - touch.at) }
+  const took = tookOf(pod, { container, judged, touched: touch.at }, beside)
+  return { ...base, touched: new Date(touch.at).toISOString(), ...(took !== undefined && { took: Math.max(0, took) }) }
+}
+
+function tookOf(
+  pod: SeenPod,
+  { container, judged, touched }: { container: SeenContainer; judged: SidecarState; touched: number },
+  { former, now }: Beside,
+): number | undefined {
+  if (judged.is !== 'done' && judged.is !== 'settling') return now - touched
+  const changed = pod.ready ? pod.readyChanged : 0
+  // A pod that stays ready all the while: only who has watched it knows.
+  const watched = former !== undefined && (former.image !== container.image || former.took !== undefined)
+  if (!watched && changed < touched) return undefined
+  return Math.max(watched ? (container.status?.readySince ?? 0) : 0, changed) - touched
 }
 
 function stateOf({ is }: SidecarState, { updated, inProgress }: { updated: boolean; inProgress: boolean }): PodState {
