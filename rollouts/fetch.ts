@@ -115,6 +115,8 @@ export interface WireFetchPod {
     readonly phase?: string
     readonly reason?: string
     readonly message?: string
+    /** Set by the kubelet when it takes the pod on. */
+    readonly startTime?: string
     readonly conditions?: readonly { readonly type: string; readonly status: string }[]
     readonly containerStatuses?: readonly {
       readonly state?: {
@@ -154,6 +156,8 @@ function judge(status: NonNullable<WireFetchPod['status']>, image: string, age: 
     return { is: 'unable', why: terminated ? why : `${status.reason ?? 'Failed'}: ${status.message ?? ''}` }
   }
   if (!starting.has(reason)) return { is: 'unable', why }
-  if (age > SANDBOX && !sandbox) return { is: 'unable', why: 'the kubelet does not start a pod with an image volume' }
+  // A node that doesn't answer is waited for: its pods can't be touched either.
+  if (status.startTime && age > SANDBOX && !sandbox)
+    return { is: 'unable', why: 'the kubelet does not start a pod with an image volume' }
   return { is: 'fetching' }
 }

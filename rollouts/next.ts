@@ -123,12 +123,13 @@ export function next(shown: Shown): Decision {
 }
 
 function patienceOf({ rollout: { metadata, spec, status }, now }: Shown): Patience {
-  const { minReadySeconds, progressDeadlineSeconds } = spec.strategy
+  const { minReadySeconds, progressDeadlineSeconds, onFailure } = spec.strategy
   const known = status?.observedGeneration === metadata.generation
   return {
     minReady: minReadySeconds * 1000,
     deadline: progressDeadlineSeconds * 1000,
     since: known ? Date.parse(status.since) : now,
+    forgiving: onFailure === 'pause',
     now,
   }
 }

@@ -1,3 +1,4 @@
+import { mirrorKey } from '../src/admission/keys.ts'
 import { readTouches, type Touch } from './record.ts'
 
 /** What a rollout looks at of a pod; the rest of it isn't kept. Times are in ms since 1970. */
@@ -15,7 +16,7 @@ export interface SeenPod {
   /** undefined until it's scheduled. */
   readonly node: string | undefined
   readonly pullSecrets: readonly string[]
-  /** Regular containers and init containers that restart always. */
+  /** Regular containers and init containers that restart always; none of a static pod, which nobody can change here. */
   readonly containers: readonly SeenContainer[]
   /** It is being deleted, or has ended. */
   readonly ending: boolean
@@ -147,10 +148,12 @@ export function seenPod(pod: WirePod, former: SeenPod | undefined, now: number):
     observed: status.observedGeneration,
     node: spec.nodeName || undefined,
     pullSecrets: (spec.imagePullSecrets ?? []).flatMap(({ name }) => name ?? []),
-    containers: [
-      ...(spec.initContainers ?? []).flatMap(container('initContainers', status.initContainerStatuses)),
-      ...spec.containers.flatMap(container('containers', status.containerStatuses)),
-    ],
+    containers: metadata.annotations?.[mirrorKey]
+      ? []
+      : [
+          ...(spec.initContainers ?? []).flatMap(container('initContainers', status.initContainerStatuses)),
+          ...spec.containers.flatMap(container('containers', status.containerStatuses)),
+        ],
     ending: metadata.deletionTimestamp !== undefined || status.phase === 'Succeeded' || status.phase === 'Failed',
     ready: ready?.status === 'True',
     readyChanged: time(ready?.lastTransitionTime),

@@ -17,8 +17,10 @@ export interface Patience {
   /** In ms, as all of these. */
   readonly minReady: number
   readonly deadline: number
-  /** Deadlines begin then at the earliest. */
+  /** When the spec was last changed: a new attempt, for which deadlines begin then at the earliest. */
   readonly since: number
+  /** What had failed before `since` may still come right within the deadline, so that a stopped rollout can be resumed. */
+  readonly forgiving: boolean
   readonly now: number
 }
 
@@ -56,7 +58,10 @@ export function sidecarState(pod: SeenPod, container: SeenContainer, patience: P
   const { now, minReady } = patience
   const touch = touchOf(pod, container)
   const failure = touch && failureOf(pod, container, touch, now)
-  if (failure) return { is: 'failed', ...failure }
+  if (failure) {
+    const forgiven = patience.forgiving && touch.at < patience.since && now - patience.since <= patience.deadline
+    return forgiven ? { is: 'starting' } : { is: 'failed', ...failure }
+  }
   if (!status?.id && !touch?.container) return { is: 'pending' }
   if (status?.state === 'running' && status.ready && isCurrent(pod, container)) {
     const until = Math.max(status.readySince, pod.ready ? pod.readyChanged : 0) + minReady
