@@ -119,7 +119,8 @@ function failureOf(
   if (state === 'waiting' && creating.includes(reason) && (moved || now - touch.at > STALE)) {
     return { reason: 'StartFailed', message: worded(status) }
   }
-  if (!moved) return undefined
+  // Once it's ready, an earlier end is forgotten: it must be ready for the whole time again.
+  if (!moved || (state === 'running' && status.ready)) return undefined
   const ended =
     state === 'terminated' ? { reason, message: status.message } : last?.id !== touch.container ? last : undefined
   if (!ended)

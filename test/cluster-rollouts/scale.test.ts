@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { SidecarRollout } from '../../rollouts/types.ts'
+import { connection } from '../../src/kubernetes/connection.ts'
+import { rawCalls } from '../../src/kubernetes/raw.ts'
+import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
+import { SECOND, until } from '../cluster-certs/fixture.ts'
+import { startProxy } from '../cluster-certs/proxy.ts'
+import { installKind, shopPods } from '../rollout/cluster.ts'
+import { startController } from '../rollout/controller.ts'
+import { type FakeKubelet, startFakeKubelet } from '../rollout/fake-kubelet.ts'
+
+/** Each twice the one before, to 2,000. */
+const sizes = [50, 250] as const
+const PODS_PER_NODE = 50
+/** What manifests/rollouts allows it, in MiB. */
+const MEMORY = 512
+
+interface Cost {
+  readonly pods: number
+  /** By what was called. */
+  readonly calls: Readonly<Record<string, number>>
+  readonly callsPerPod: number
+  readonly cpuPerPod: number
+  readonly peak: number
+  readonly seconds: number
+}
+
+let api: ApiServer
+let kubelet: FakeKubelet
+before(async () => {
+  api = await startApiServer()
+  await installKind(api)
+  await api.kubectl(['create', 'namespace', 'sidecar-first'])
+  kubelet = startFakeKubelet(api.kubeconfig('admin'))
+})
+after(async () => {
+  await kubelet?.stop()
+  await api?.stop()
+})
+
+const admin = () => rawCalls(connection(api.kubeconfig('admin'), { timeout: 60_000 }))
+
+/** That many pods that run, in a namespace of their own. */
+async function createPods(count: number, namespace: string): Promise<void> {
+  await api.kubectl(['create', 'namespace', namespace])
+  const calls = admin()
+  const pods = shopPods(count, { namespace, nodes: Math.ceil(count / PODS_PER_NODE) })
+  const next = pods.values()
+  const create = async () => {
+    for (const pod of next) await calls.create(`/api/v1/namespaces/${namespace}/pods`, pod)
+  }
+  await Promise.all(Array.from({ length: 16 }, create))
+  await until(`${count} pods that run`, 120 * SECOND, async () => {
+    const pending = await calls.get<{ items: unknown[] }>(`/api/v1/namespaces/${namespace}/pods`, {
+      fieldSelector: 'status.phase!=Running',
+    })
+    return pending.items.length === 0
+  })
+}
+
+/** What a rollout of so many pods costs, by a controller of its own. */
+async function upgrade(pods: number): Promise<Cost> {
+  const namespace = `shop-${pods}`
+  await createPods(pods, namespace)
+  const proxy = await startProxy(api, () => 'pass')
+  const controller = await startController(api.kubeconfigFile('admin', proxy.url))
+  try {
+    const [before, from, since] = [controller.used(), proxy.passed.length, performance.now()]
+    const path = `/apis/sidecar-first.dev/v1alpha1/namespaces/${namespace}/sidecarrollouts`
+    await admin().create(path, rolloutOf(namespace))
+    const done = await until(`${pods} pods with the new image`, 300 * SECOND, async () => {
+      const { status } = await admin().get<SidecarRollout>(`${path}/shop`)
+      assert.ok(status?.failure === undefined, JSON.stringify(status?.failure))
+      return status?.phase === 'Complete' && status
+    })
+    assert.deepEqual([done.matched, done.updatedReady], [pods, pods])
+    const after = controller.used()
+    const made = proxy.passed.slice(from).filter(({ path }) => !path.includes('/leases/'))
+    const refused = made.filter(({ status }) => status >= 400)
+    assert.deepEqual(refused, [], 'no call is in vain')
+    return {
+      pods,
+      calls: Object.fromEntries([...Map.groupBy(made, kindOf)].map(([kind, some]) => [kind, some.length])),
+      callsPerPod: made.length / pods,
+      cpuPerPod: (after.cpu - before.cpu) / pods,
+      peak: after.peak,
+      seconds: (performance.now() - since) / 1000,
+    }
+  } catch (error) {
+    console.log(controller.log().slice(-4000))
+    throw error
+  } finally {
+    await controller.stop()
+    await proxy.stop()
+    await api.kubectl(['delete', '--raw', `/api/v1/namespaces/${namespace}/pods?gracePeriodSeconds=0`])
+  }
+}
+
+const rolloutOf = (namespace: string) => ({
+  apiVersion: 'sidecar-first.dev/v1alpha1',
+  kind: 'SidecarRollout',
+  metadata: { name: 'shop', namespace },
+  spec: {
+    selector: { matchLabels: { app: 'shop' } },
+    container: 'envoy',
+    image: 'example/envoy:2.1',
+    strategy: { maxUnavailable: '10%', minReadySeconds: 0 },
+  },
+})
+
+function kindOf({ method, path }: { method: string; path: string }): string {
+  const kind =
+    /\/(sidecarrollouts\/[^/]+\/status|sidecarrollouts|pods|events|poddisruptionbudgets|leases)/.exec(path)?.[1] ?? path
+  return `${method} ${kind.replace(/\/.*\//, '/')}`
+}
+
+test('a rollout costs as many calls a pod at 2,000 pods as at 250, and every pod is restarted once', async () => {
+  const costs: Cost[] = []
+  for (const pods of sizes) {
+    costs.push(await upgrade(pods))
+    console.log(JSON.stringify(costs.at(-1)))
+  }
+  const [least] = costs
+  for (const { pods, calls, callsPerPod, peak } of costs) {
+    assert.equal(calls['PATCH pods'], pods, 'one patch a pod')
+    assert.ok(callsPerPod < 3, `${callsPerPod} calls a pod at ${pods}`)
+    assert.ok(
+      callsPerPod < 1.5 * (least?.callsPerPod ?? 0),
+      `${callsPerPod} at ${pods}, ${least?.callsPerPod} at ${least?.pods}`,
+    )
+    assert.ok(peak < MEMORY, `${peak} MiB at ${pods}`)
+  }
+})

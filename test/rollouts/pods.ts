@@ -1,0 +1,126 @@
+import type { WirePod } from '../../rollouts/pod.ts'
+import { type SeenPod, seenPod } from '../../rollouts/pod.ts'
+import { type Touch, touchKey, writeTouch } from '../../rollouts/record.ts'
+import type { RolloutStrategy, SidecarRollout } from '../../rollouts/types.ts'
+
+export const NOW = Date.parse('2026-11-21T12:00:00Z')
+export const iso = (ms: number) => new Date(ms).toISOString()
+export const UID = 'rollout-uid'
+
+/** A rollout of envoy to v2. */
+export function rollout(
+  strategy: Partial<RolloutStrategy> = {},
+  more: { image?: string; generation?: number; status?: SidecarRollout['status'] } = {},
+): SidecarRollout {
+  const { image = 'envoy:v2', generation = 1, status } = more
+  return {
+    apiVersion: 'sidecar-first.dev/v1alpha1',
+    kind: 'SidecarRollout',
+    metadata: {
+      name: 'envoy',
+      namespace: 'shop',
+      uid: UID,
+      generation,
+      resourceVersion: '1',
+      creationTimestamp: iso(NOW - 60_000),
+    },
+    spec: {
+      selector: { matchLabels: { app: 'shop' } },
+      container: 'envoy',
+      image,
+      strategy: {
+        partition: 0,
+        maxUnavailable: 1,
+        minReadySeconds: 10,
+        progressDeadlineSeconds: 300,
+        onFailure: 'pause',
+        paused: false,
+        ...strategy,
+      },
+    },
+    ...(status && { status }),
+  }
+}
+
+type Status = NonNullable<NonNullable<WirePod['status']>['containerStatuses']>[number]
+
+/** A pod whose app and sidecar run; `status` is the sidecar's, null: it has none yet. */
+export function wirePod(
+  name: string,
+  {
+    image = 'envoy:v1',
+    node = 'node-1',
+    ready = true,
+    readyFor = 3_600_000,
+    status = {},
+    touch,
+    generation = touch ? 2 : 1,
+    observed = generation,
+    native = false,
+    annotations = {},
+    ending = false,
+  }: {
+    image?: string
+    node?: string
+    ready?: boolean
+    readyFor?: number
+    status?: Partial<Status> | null
+    touch?: Partial<Touch>
+    generation?: number
+    observed?: number
+    native?: boolean
+    annotations?: Record<string, string>
+    ending?: boolean
+  } = {},
+): WirePod {
+  const noted: Touch = {
+    rollout: UID,
+    generation: 1,
+    from: 'envoy:v1',
+    to: image,
+    back: false,
+    container: `${name}-1`,
+    at: NOW - 3_600_000,
+    ...touch,
+  }
+  const envoy = { name: 'envoy', image, ...(native && { restartPolicy: 'Always' }) }
+  const app = { name: 'app', image: 'app' }
+  const statuses: Status[] = status
+    ? [
+        {
+          name: 'envoy',
+          image: `docker.io/library/${image}`,
+          containerID: touch ? `${name}-2` : `${name}-1`,
+          ready,
+          state: { running: { startedAt: iso(NOW - readyFor) } },
+          ...(touch && { lastState: { terminated: { containerID: `${name}-1` } } }),
+          ...status,
+        },
+      ]
+    : []
+  return {
+    metadata: {
+      name,
+      namespace: 'shop',
+      uid: `${name}-uid`,
+      resourceVersion: '1',
+      generation,
+      labels: { app: 'shop' },
+      annotations: { ...annotations, ...(touch && { [touchKey('envoy')]: writeTouch(noted) }) },
+      ...(ending && { deletionTimestamp: iso(NOW) }),
+    },
+    spec: {
+      ...(node && { nodeName: node }),
+      containers: native ? [app] : [envoy, app],
+      ...(native && { initContainers: [{ name: 'waiter', image: 'waiter' }, envoy] }),
+    },
+    status: {
+      phase: status ? 'Running' : 'Pending',
+      observedGeneration: observed,
+      conditions: [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: iso(NOW - readyFor) }],
+      [native ? 'initContainerStatuses' : 'containerStatuses']: statuses,
+    },
+  }
+}
+
+export const pod = (...args: Parameters<typeof wirePod>): SeenPod => seenPod(wirePod(...args), undefined, NOW)
