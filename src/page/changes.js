@@ -16,7 +16,7 @@ const most = 2000
 export function manifestChanges(before, after) {
   const lines = diffLines(before, after)
   const changed = lines.some(({ mark }) => mark !== ' ')
-  const table = element('div', { class: 'diff', tabindex: '0', role: 'region', 'aria-label': 'Changes, line by line' })
+  const table = element('div', { class: 'diff' })
   let whole = false
   const show = () => table.replaceChildren(...rowsOf(lines, whole))
   const toggle = button('Show all lines', () => {

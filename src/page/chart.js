@@ -165,7 +165,12 @@ function segments({ role, start, ready, hook, notReady }, steps, readyAt) {
       }
       return [
         { kind: own, from: start, to: until, texts: texts[own] },
-        { kind: 'ready', from: until, to: steps, texts: ['ready'] },
+        {
+          kind: 'ready',
+          from: until,
+          to: steps,
+          texts: waitsFor.length > 0 ? [areReady(waitsFor), 'ready'] : ['ready'],
+        },
       ]
     }
     default:

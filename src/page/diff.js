@@ -42,7 +42,7 @@ export function diffLines(before, after) {
 function documentsOf(text) {
   /** @type {string[][]} */
   const documents = [[]]
-  for (const line of text.split('\n')) {
+  for (const line of text.replace(/\n$/, '').split('\n')) {
     if (line.startsWith('---')) documents.push([])
     documents.at(-1)?.push(line)
   }

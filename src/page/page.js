@@ -67,12 +67,10 @@ document.addEventListener('drop', (event) => {
 })
 window.addEventListener('hashchange', showLink)
 
-await showLink()
-// After a reload the browser has put back what was typed.
-if (editor.text === '') await showExample('istio')
-else {
-  editor.draw()
-  askSoon(0)
+if (!(await showLink())) {
+  // After a reload the browser has put back what was typed.
+  if (editor.text === '') await showExample('istio')
+  else show(editor.text)
 }
 
 /** @param {string} text */
@@ -87,13 +85,15 @@ async function showExample(name) {
   if (response.ok) show(await response.text())
 }
 
+/** Whether the page was opened by a link with a manifest. */
 async function showLink() {
   try {
     const text = await fromFragment(location.hash)
     if (text !== undefined) show(text)
+    return text !== undefined
   } catch {
-    editor.replace('# The link this page was opened with is damaged: it holds no manifest.\n')
-    askSoon(0)
+    showFailure({ error: 'the link is damaged: no manifest can be read from it', problems: [] })
+    return true
   }
 }
 

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { after, before } from 'node:test'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type ServeProcess, startServe } from '../server/process.ts'
+
+/** Debian's; elsewhere CHROMIUM says where it is. */
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
+
+/** A real browser; it reaches the server alone. */
+export const launch = () =>
+  chromium.launch({
+    executablePath,
+    args: ['--headless', '--no-sandbox', ...quiet, '--disable-component-update', '--disable-sync'],
+  })
+
+let browser: Browser
+let server: ServeProcess
+
+/** One browser and one server for all tests of a file. */
+export function useBrowser(): void {
+  before(async () => {
+    ;[browser, server] = await Promise.all([launch(), startServe()])
+  })
+  after(async () => {
+    await browser.close()
+    await server[Symbol.asyncDispose]()
+  })
+}
+
+export const serverUrl = () => server.url
+
+/** A page of its own, once it shows what comes of the manifest it opens with. At the end it must not have asked anybody else for anything. */
+export async function openPage(options: BrowserContextOptions = {}, fragment = ''): Promise<Opened> {
+  const context = await browser.newContext({
+    ignoreHTTPSErrors: true,
+    permissions: ['clipboard-read', 'clipboard-write'],
+    ...options,
+  })
+  context.setDefaultTimeout(15_000)
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('request', (request) => {
+    const { origin } = new URL(request.url())
+    if (origin !== server.url) faults.push(`asked ${request.url()}`)
+  })
+  page.on('pageerror', (error) => faults.push(String(error)))
+  await page.exposeFunction('violated', (what: string) => faults.push(`CSP: ${what}`))
+  await page.addInitScript(
+    `addEventListener('securitypolicyviolation', (event) => violated(event.violatedDirective + ' ' + event.blockedURI))`,
+  )
+  await page.goto(`${server.url}/${fragment}`)
+  await page.locator('#results > *').first().waitFor()
+  return {
+    page,
+    async [Symbol.asyncDispose]() {
+      await context.close()
+      assert.deepEqual(faults, [])
+    },
+  }
+}
+export interface Opened extends AsyncDisposable {
+  readonly page: Page
+}
+
+export const exampleNames = ['istio', 'two-tiers', 'native', 'job', 'refused'] as const
+
+export const example = (name: string): Promise<string> =>
+  readFile(new URL(`../../src/page/examples/${name}.yaml`, import.meta.url), 'utf8')
+
+/** The line that is read out when an answer has come. */
+export const status = (page: Page) => page.getByRole('status')
+
+/** Resolves when the status says so. */
+export async function says(page: Page, pattern: RegExp): Promise<void> {
+  await status(page).filter({ hasText: pattern }).waitFor()
+}
