@@ -2,7 +2,6 @@ import type { RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
 import { createMetrics, type Measured } from './metrics.ts'
-import { createPreviewRoutes } from './preview.ts'
 import type { Readiness } from './readiness.ts'
 import { sendJson, sendProblem } from './send.ts'
 
@@ -20,7 +19,7 @@ export interface Routes {
 }
 
 /** Everything but admissions: those are answered before express sees them. */
-export function createRoutes(context: RoutesContext): Routes {
+export async function createRoutes(context: RoutesContext): Promise<Routes> {
   const app = express()
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
 
@@ -33,7 +32,8 @@ export function createRoutes(context: RoutesContext): Routes {
   get('/metrics', async (_request, response) => {
     response.set('content-type', metrics.contentType).end(await metrics.text())
   })
-  const preview = context.preview ? createPreviewRoutes(context) : undefined
+  // Most servers of a cluster answer admissions alone.
+  const preview = context.preview ? (await import('./preview.ts')).createPreviewRoutes(context) : undefined
   if (preview !== undefined) {
     app.all('/preview', preview.answer)
     for (const [path, handler] of preview.files) get(path, handler)
