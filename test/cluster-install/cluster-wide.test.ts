@@ -1,19 +1,27 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { createNamespace, deleteNamespaces } from '../cluster/cluster.ts'
-import { install, orderOf, startServe, stopServe, tryOut, uninstall } from './installation.ts'
+import { createNamespace, deleteNamespaces, kubectl, until } from '../cluster/cluster.ts'
+import type { Ended } from '../install/command.ts'
+import { hurry, installed, namespace, orderOf, startServe, stopServe, tryOut } from './installation.ts'
 
-describe('the manifests on a real node, failurePolicy Ignore for all namespaces', () => {
+describe('the other mode by the same command, failurePolicy Ignore for all namespaces', () => {
   const any = 'install-any'
   const out = 'install-opted-out'
+  let switched: Ended
   before(async () => {
-    await install('cluster-wide')
+    await installed('--preview')
+    switched = await installed('--mode', 'cluster-wide')
+    await hurry()
     await createNamespace(any)
     await createNamespace(out, { 'sidecar-first.dev/injection': 'disabled' })
   })
-  after(async () => {
-    await uninstall('cluster-wide')
-    await deleteNamespaces(any, out)
+  after(() => deleteNamespaces(any, out))
+
+  it('removes the part that this command no longer names', async () => {
+    for (const kind of ['deployment', 'service', 'networkpolicy']) {
+      assert.match(switched.stdout, new RegExp(`^${kind}/sidecar-first-preview +removed`, 'm'))
+    }
+    assert.doesNotMatch(await kubectl('get', 'deploy', '-n', namespace, '-o', 'name'), /preview/)
   })
 
   it('sees to pods of any namespace, but for those that opt out', async () => {
@@ -23,14 +31,19 @@ describe('the manifests on a real node, failurePolicy Ignore for all namespaces'
   })
 
   it("refuses an annotation that would run a command in the pod's sidecar", async () => {
-    const { code, stderr } = await tryOut(any, { annotations: { 'check.sidecar-first.dev/sidecar': 'exec:["/x"]' } })
-    assert.equal(code, 1)
-    assert.match(stderr, /check\.sidecar-first\.dev\/sidecar/)
+    const annotations = { 'check.sidecar-first.dev/sidecar': 'exec:["/x"]' }
+    const refused = async () => {
+      const { code, stderr } = await tryOut(any, { annotations })
+      return code === 1 ? stderr : undefined
+    }
+    assert.match(await until('the new configuration', refused), /check\.sidecar-first\.dev\/sidecar/)
   })
 
   it('lets pods start as they are while all replicas are gone, and goes on when they are back', async () => {
     await stopServe()
     assert.deepEqual(await orderOf(any), ['app', 'sidecar'])
+    const metrics = await kubectl('get', '--raw', '/metrics')
+    assert.match(metrics, /^apiserver_admission_webhook_fail_open_count\{name="pods\.sidecar-first\.dev"/m)
     await startServe()
     assert.deepEqual(await orderOf(any), ['sidecar', 'app'])
   })

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import type { InstallMode } from '../../src/webhooks/configurations.ts'
-import { type Answer, type KubernetesObject, kubectl, tryCreate } from '../cluster/cluster.ts'
+import { promisify } from 'node:util'
+import { install } from '../../src/cli/install.ts'
+import { type Answer, type KubernetesObject, kubectl, tryCreate, until } from '../cluster/cluster.ts'
 import { app, firstRequest, type PodOptions, pod, sidecar } from '../cluster/pod.ts'
+import { type Ended, run } from '../install/command.ts'
+import { serveApi } from './api-service.ts'
 
-/** Where the manifests put everything. */
+/** Where everything is. */
 export const namespace = 'sidecar-first'
 
 export const configurations = [
@@ -12,25 +16,13 @@ export const configurations = [
   'validatingwebhookconfiguration/sidecar-first',
 ]
 
-/** The manifests of a mode, as the node of the tests can run them. */
-export const overlayOf = (mode: InstallMode) => join(import.meta.dirname, 'overlays', mode)
-
-/** Applies the manifests and waits until they work. */
-export async function install(mode: InstallMode): Promise<void> {
-  await uninstall(mode) // an interrupted run leaves it
-  await kubectl('apply', '--warnings-as-errors', '-k', overlayOf(mode))
-  await rolledOut('sidecar-first-certs')
-  await rolledOut('sidecar-first')
+/** `sidecar-first install --apply`, which ends when it works. @throws when it doesn't */
+export async function installed(...flags: readonly string[]): Promise<Ended> {
+  await serveApi()
+  const ended = await run(install, '--apply', '--timeout', '3m', ...flags)
+  assert.equal(ended.code, 0, ended.stdout + ended.stderr)
+  return ended
 }
-
-/** As a person would: first what calls the pods, then the pods. */
-export async function uninstall(mode: InstallMode): Promise<void> {
-  await kubectl('delete', '--ignore-not-found', ...configurations)
-  await kubectl('delete', '--ignore-not-found', '-k', overlayOf(mode))
-}
-
-export const rolledOut = (deployment: string) =>
-  kubectl('rollout', 'status', '-n', namespace, `deploy/${deployment}`, '--timeout=120s')
 
 /** Ends every replica of `serve`. */
 export async function stopServe(): Promise<void> {
@@ -42,6 +34,17 @@ export async function startServe(): Promise<void> {
   await kubectl('scale', '-n', namespace, 'deploy/sidecar-first', '--replicas=2')
   await rolledOut('sidecar-first')
 }
+
+export const rolledOut = (deployment: string) =>
+  kubectl('rollout', 'status', '-n', namespace, `deploy/${deployment}`, '--timeout=180s')
+
+/** Restarts daemons of the node; pods stay. */
+export const restart = (...daemons: readonly string[]) =>
+  promisify(execFile)(join(import.meta.dirname, '../../scripts/cluster'), ['restart', ...daemons])
+
+/** A kubelet brings a changed Secret or ConfigMap within a minute or so, or when something else of the pod changes. */
+export const hurry = () =>
+  kubectl('annotate', 'pods', '-n', namespace, '--all', '--overwrite', `test/now=${Date.now()}`)
 
 /** An app that asks its sidecar in its first line, and lists it last. */
 export function sample(namespace: string, { annotations, ...more }: PodOptions = {}): KubernetesObject {
@@ -71,3 +74,10 @@ export async function orderOf(namespace: string, options?: PodOptions): Promise<
   const { spec } = JSON.parse(stdout) as { spec: { containers: { name: string }[] } }
   return spec.containers.map(({ name }) => name)
 }
+
+/** Waits until the sample comes out in an order, whatever is being brought up meanwhile. */
+export const ordered = (namespace: string, order: readonly string[]) =>
+  until(`${order.join(', ')} in ${namespace}`, async () => {
+    const found = await orderOf(namespace).catch(() => [])
+    return found.join() === order.join() ? true : undefined
+  })

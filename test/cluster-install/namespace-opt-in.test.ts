@@ -1,45 +1,51 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { type Answer, createNamespace, deleteNamespaces, kubectl, tryCreate, until } from '../cluster/cluster.ts'
-import { firstLineOf, logOf, markOf } from '../cluster/pod.ts'
-import {
-  configurations,
-  install,
-  namespace,
-  orderOf,
-  overlayOf,
-  sample,
-  startServe,
-  stopServe,
-  tryOut,
-  uninstall,
-} from './installation.ts'
+import { create, createNamespace, deleteNamespaces, kubectl, tryCreate } from '../cluster/cluster.ts'
+import { firstLineOf, getPod, logOf, markOf } from '../cluster/pod.ts'
+import type { Ended } from '../install/command.ts'
+import { configurations, installed, namespace, orderOf, sample, startServe, stopServe, tryOut } from './installation.ts'
 
-const preview = join(import.meta.dirname, '../../manifests/optional/preview')
-const main = join(import.meta.dirname, '../../src/main.ts')
+const optedIn = { 'sidecar-first.dev/injection': 'enabled' }
 
-describe('the manifests on a real node, failurePolicy Fail for labelled namespaces', () => {
+describe('install --apply on a real node, failurePolicy Fail for labelled namespaces', () => {
   const labelled = 'install-labelled'
   const unlabelled = 'install-unlabelled'
+  const strict = 'install-strict'
+  let first: Ended
   before(async () => {
-    await install('namespace-opt-in')
-    await createNamespace(labelled, { 'sidecar-first.dev/injection': 'enabled' })
+    first = await installed('--preview')
+    await createNamespace(labelled, optedIn)
     await createNamespace(unlabelled)
+    await createNamespace(strict, { ...optedIn, 'pod-security.kubernetes.io/enforce': 'restricted' })
   })
-  after(async () => {
-    await uninstall('namespace-opt-in')
-    await deleteNamespaces(labelled, unlabelled)
+  after(() => deleteNamespaces(labelled, unlabelled, strict))
+
+  it('ends when a pod has been patched, and leaves nothing of the trial behind', async () => {
+    assert.match(first.stdout, /^deployment\/sidecar-first +ready$/m)
+    assert.match(first.stdout, /^a pod tried out in sidecar-first-trial-\w+ +patched$/m)
+    assert.match(first.stdout, /^the waiter comes by image-volume: every node can mount an image$/m)
+    const namespaces = await kubectl(
+      'get',
+      'namespaces',
+      '-o',
+      'jsonpath={range .items[?(@.status.phase=="Active")]}{.metadata.name} {end}',
+    )
+    assert.doesNotMatch(namespaces, /trial/)
   })
 
-  it('gives both configurations a caBundle, which another apply leaves there', async () => {
-    const bundles = () =>
-      kubectl('get', ...configurations, '-o', 'jsonpath={.items[*].webhooks[*].clientConfig.caBundle}')
-    const before = await bundles()
-    assert.equal(before.split(' ').length, 2)
-    await kubectl('apply', '-k', overlayOf('namespace-opt-in'))
-    assert.equal(await bundles(), before)
+  it('changes nothing the second time, nor the caBundle that certs keeps', async () => {
+    const state = () =>
+      kubectl(
+        'get',
+        ...configurations,
+        '-o',
+        'jsonpath={.items[*].metadata.resourceVersion} {.items[*].webhooks[*].clientConfig.caBundle}',
+      )
+    const before = await state()
+    assert.equal(before.split(' ').length, 4)
+    const { stdout } = await installed('--preview')
+    assert.doesNotMatch(stdout, / (created|configured|removed)$/m)
+    assert.equal(await state(), before)
   })
 
   it('starts the sidecar first in a labelled namespace, and has the app wait for it', async () => {
@@ -50,8 +56,38 @@ describe('the manifests on a real node, failurePolicy Fail for labelled namespac
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
   })
 
-  it('leaves a pod of an unlabelled namespace as it is', async () => {
+  it('leaves pods of other namespaces as they are: unlabelled, the system’s, its own', async () => {
     assert.deepEqual(await orderOf(unlabelled), ['app', 'sidecar'])
+    await kubectl('label', 'namespace', 'kube-system', namespace, 'sidecar-first.dev/injection=enabled')
+    assert.deepEqual(await orderOf('kube-system'), ['app', 'sidecar'])
+    const own = await tryOut(namespace)
+    assert.match(
+      own.stderr,
+      /violates PodSecurity "restricted/,
+      'it was not sent to the webhook, but refused by its namespace',
+    )
+    await kubectl('label', 'namespace', 'kube-system', namespace, 'sidecar-first.dev/injection-')
+  })
+
+  it('keeps to PodSecurity "restricted", a LimitRange and a ResourceQuota, and the pod really starts', async () => {
+    await create(...limitsOf(strict))
+    const confined = {
+      securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+      resources: { requests: { cpu: '50m', memory: '32Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
+    }
+    const object = sample(strict, {
+      spec: { securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } } },
+    })
+    const spec = object.spec as { containers: object[] }
+    await create({
+      ...object,
+      spec: { ...spec, containers: spec.containers.map((each) => ({ ...each, ...confined })) },
+    })
+    const log = await logOf(strict, 'sample', 'app', 2)
+    assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
+    const [volume] =
+      (await getPod(strict, 'sample')).spec.volumes?.filter(({ name }) => name === 'sidecar-first-waiter') ?? []
+    assert.ok(volume && 'image' in volume, 'the delivery that install chose')
   })
 
   it('keeps a pod from starting unseen while all replicas are gone, but not its own replicas', async () => {
@@ -60,6 +96,11 @@ describe('the manifests on a real node, failurePolicy Fail for labelled namespac
     assert.equal(code, 1)
     assert.match(stderr, /failed calling webhook/)
     assert.deepEqual(await orderOf(unlabelled), ['app', 'sidecar'])
+    const metrics = await kubectl('get', '--raw', '/metrics')
+    assert.match(
+      metrics,
+      /^apiserver_admission_webhook_rejection_count\{error_type="calling_webhook_error",name="pods\.sidecar-first\.dev"/m,
+    )
     await startServe()
     assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
   })
@@ -82,8 +123,6 @@ describe('the manifests on a real node, failurePolicy Fail for labelled namespac
   })
 
   it('previews in a pod of its own, with a certificate made in memory', async () => {
-    await kubectl('apply', '-k', preview)
-    await kubectl('rollout', 'status', '-n', namespace, 'deploy/sidecar-first-preview', '--timeout=120s')
     const ask = `
       const options = { method: 'POST', rejectUnauthorized: false, headers: { 'content-type': 'application/json' } }
       const request = require('node:https').request('https://127.0.0.1:8443/preview', options, (answer) => answer.pipe(process.stdout))
@@ -93,47 +132,22 @@ describe('the manifests on a real node, failurePolicy Fail for labelled namespac
     const output = await kubectl('exec', '-n', namespace, 'deploy/sidecar-first-preview', '--', ...program)
     assert.equal(JSON.parse(output).results[0].verdict, 'patched', output)
   })
-
-  it('says through the port-forward that all is well, and 1 when it is not', async () => {
-    const well = await certs('status', '--via', 'port-forward')
-    assert.equal(well.code, 0, well.stdout + well.stderr)
-    assert.equal(well.stdout.match(/the Secret's leaf/g)?.length, 2, well.stdout)
-
-    await kubectl('scale', '-n', namespace, 'deploy/sidecar-first-certs', '--replicas=0')
-    await kubectl('wait', '-n', namespace, '--for=delete', 'pod', '-l', 'app.kubernetes.io/component=certs')
-    const wipe = JSON.stringify([{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }])
-    await kubectl('patch', 'validatingwebhookconfiguration', 'sidecar-first', '--type=json', '-p', wipe)
-    const broken = await certs('status', '--via', 'port-forward')
-    assert.equal(broken.code, 1, broken.stdout + broken.stderr)
-    assert.match(broken.stdout + broken.stderr, /serves a leaf that not every caBundle covers/)
-
-    await kubectl('scale', '-n', namespace, 'deploy/sidecar-first-certs', '--replicas=1')
-    await until('certs to mend it', async () => ((await certs('status')).code === 0 ? true : undefined))
-  })
-
-  it('takes a new leaf from `rotate leaf` in every replica, and no pod goes by meanwhile', async () => {
-    const leaf = () => kubectl('get', 'secret', '-n', namespace, 'sidecar-first', '-o', 'jsonpath={.data.tls\\.crt}')
-    const old = await leaf()
-    const asked = await certs('rotate', 'leaf')
-    assert.equal(asked.code, 0, asked.stderr)
-    await until('a new leaf', async () => ((await leaf()) === old ? undefined : true))
-    // The kubelet takes up to a minute and more to bring a changed Secret to its pods.
-    const arrived = async () => {
-      assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
-      const { code, stdout } = await certs('status')
-      return code === 0 && stdout.match(/the Secret's leaf/g)?.length === 2 ? true : undefined
-    }
-    await until('both replicas to serve it', arrived, 240_000)
-  })
 })
 
-/** `sidecar-first certs`, from outside the pods. */
-function certs(...args: readonly string[]): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [main, 'certs', ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-    const answer: Answer = { code: null, stdout: '', stderr: '' }
-    child.stdout.setEncoding('utf8').on('data', (text) => (answer.stdout += text))
-    child.stderr.setEncoding('utf8').on('data', (text) => (answer.stderr += text))
-    child.on('error', reject).on('close', (code) => resolve({ ...answer, code }))
-  })
-}
+/** What two containers of 50m and 32Mi ask for, exactly: no more would fit. */
+const limitsOf = (namespace: string) => [
+  {
+    apiVersion: 'v1',
+    kind: 'LimitRange',
+    metadata: { name: 'limits', namespace },
+    spec: {
+      limits: [{ type: 'Container', min: { cpu: '50m', memory: '32Mi' }, max: { cpu: '200m', memory: '128Mi' } }],
+    },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    metadata: { name: 'quota', namespace },
+    spec: { hard: { pods: '1', 'requests.cpu': '100m', 'requests.memory': '64Mi', 'limits.memory': '128Mi' } },
+  },
+]

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { certs } from '../../src/cli/certs.ts'
+import { install } from '../../src/cli/install.ts'
+import { createNamespace, deleteNamespaces, kubectl, until } from '../cluster/cluster.ts'
+import { run } from '../install/command.ts'
+import { hurry, installed, namespace, ordered, restart, rolledOut } from './installation.ts'
+import { startLoad } from './load.ts'
+
+describe('an installation that is disturbed', () => {
+  const labelled = 'install-load'
+  before(async () => {
+    await installed()
+    await createNamespace(labelled, { 'sidecar-first.dev/injection': 'enabled' })
+  })
+  after(() => deleteNamespaces(labelled))
+
+  it('is upgraded and rolled anew while pods are created, and none fails or goes by', async () => {
+    const load = await startLoad(labelled)
+    const { stdout } = await installed('--image-pull-secret', 'none')
+    assert.match(stdout, /^deployment\/sidecar-first +configured$/m)
+    await kubectl('rollout', 'restart', '-n', namespace, 'deploy/sidecar-first')
+    await rolledOut('sidecar-first')
+    const { patched, unpatched, failures } = await load.stop()
+    assert.deepEqual([unpatched, failures], [0, []])
+    assert.ok(patched > 100, `${patched} pods`)
+  })
+
+  it('an image that can’t be pulled: says which pod, ends with 1, and the old replicas go on', async () => {
+    const load = await startLoad(labelled)
+    const { code, stdout, stderr } = await run(
+      install,
+      '--apply',
+      '--image',
+      'registry.invalid/sf:1',
+      '--timeout',
+      '15s',
+    )
+    assert.equal(code, 1, stdout)
+    assert.match(
+      stderr,
+      /^sidecar-first: deployment\/sidecar-first: .*sidecar-first-\S+: (ErrImagePull|ImagePullBackOff): .*registry\.invalid/,
+    )
+    await installed()
+    assert.deepEqual((await load.stop()).failures, [])
+  })
+
+  it('one replica is killed: what fails is a moment’s, and succeeds when it is tried again', async () => {
+    const load = await startLoad(labelled)
+    const pods = await kubectl('get', 'pods', '-n', namespace, '-l', 'app.kubernetes.io/component=serve', '-o', 'name')
+    const [one = ''] = pods.split('\n')
+    await kubectl('exec', '-n', namespace, one, '--', '/usr/bin/node', '-e', 'process.kill(1, "SIGKILL")')
+    await kubectl('delete', '-n', namespace, one, '--grace-period=0', '--force')
+    await rolledOut('sidecar-first')
+    await ordered(labelled, ['sidecar', 'app'])
+    const { patched, unpatched, failures } = await load.stop()
+    assert.equal(unpatched, 0, 'under Fail none goes by')
+    assert.ok(patched > 10 * failures.length, `${failures.length} of ${patched}: ${failures[0]}`)
+  })
+
+  it('the CA is replaced while pods are created, by certs with its own rights, and none fails', async () => {
+    await kubectl('patch', 'deploy', '-n', namespace, 'sidecar-first-certs', '--type=json', '-p', settleSoon)
+    await rolledOut('sidecar-first-certs')
+    const load = await startLoad(labelled)
+    const authority = () =>
+      kubectl('get', 'secret', '-n', namespace, 'sidecar-first', '-o', 'jsonpath={.data.ca\\.crt}')
+    const old = await authority()
+    assert.equal((await run(certs, 'rotate', 'ca')).code, 0)
+    await until('the new CA to sign', async () => ((await authority()) === old ? undefined : true), 120_000)
+    await hurry()
+    const served = async () => {
+      const { code, stdout } = await run(certs, 'status', '--via', 'port-forward')
+      return code === 0 && stdout.match(/the Secret's leaf/g)?.length === 2 ? true : undefined
+    }
+    await until('both replicas to serve its leaf', served, 180_000)
+    const { patched, unpatched, failures } = await load.stop()
+    assert.deepEqual([unpatched, failures], [0, []])
+    assert.ok(patched > 100, `${patched} pods`)
+  })
+
+  it('says through the port-forward that all is well, and 1 when it is not', async () => {
+    await kubectl('scale', '-n', namespace, 'deploy/sidecar-first-certs', '--replicas=0')
+    await kubectl('wait', '-n', namespace, '--for=delete', 'pod', '-l', 'app.kubernetes.io/component=certs')
+    const wipe = JSON.stringify([{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }])
+    await kubectl('patch', 'validatingwebhookconfiguration', 'sidecar-first', '--type=json', '-p', wipe)
+    const broken = await run(certs, 'status', '--via', 'port-forward')
+    assert.equal(broken.code, 1, broken.stdout + broken.stderr)
+    assert.match(broken.stdout, /serves a leaf that not every caBundle covers/)
+    await kubectl('scale', '-n', namespace, 'deploy/sidecar-first-certs', '--replicas=1')
+    await until('certs to mend it', async () =>
+      (await run(certs, 'status', '--via', 'port-forward')).code === 0 ? true : undefined,
+    )
+  })
+
+  it('the node goes down with all pods of the webhook, and they come back by themselves', async () => {
+    await kubectl('delete', 'pods', '-n', namespace, '--all', '--grace-period=0', '--force', '--wait=false')
+    await restart('kubelet', 'controller-manager', 'scheduler', 'apiserver', 'etcd', 'containerd')
+    const up = () => rolledOut('sidecar-first').catch(() => undefined)
+    await until('the Deployment', up, 240_000)
+    await ordered(labelled, ['sidecar', 'app'])
+  })
+})
+
+const settleSoon = JSON.stringify([
+  { op: 'add', path: '/spec/template/spec/containers/0/args/-', value: '--settle=10s' },
+])

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import { install } from '../../src/cli/install.ts'
+import { uninstall } from '../../src/cli/uninstall.ts'
+import { createNamespace, kubectl } from '../cluster/cluster.ts'
+import { run } from '../install/command.ts'
+import { configurations, installed, namespace, orderOf, rolledOut } from './installation.ts'
+
+const overlay = join(import.meta.dirname, '../../manifests/overlays/namespace-opt-in')
+const ours = 'app.kubernetes.io/name=sidecar-first'
+
+describe('uninstall, and what comes after', () => {
+  const labelled = 'install-last'
+  before(async () => {
+    await installed()
+    await createNamespace(labelled, { 'sidecar-first.dev/injection': 'enabled' })
+  })
+
+  it('removes everything, what calls the pods before the pods, and says who stays labelled', async () => {
+    const { code, stdout } = await run(uninstall)
+    assert.equal(code, 0)
+    const order = [...configurations, 'clusterrole/sidecar-first-certs', `namespace/${namespace}`]
+    const places = order.map((each) => stdout.search(new RegExp(`^${each} +removed$`, 'm')))
+    assert.ok(!places.includes(-1), stdout)
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+    )
+    assert.match(stdout, /keep the label sidecar-first\.dev\/injection: .*install-last/)
+    const kinds =
+      'mutatingwebhookconfigurations,validatingwebhookconfigurations,clusterroles,clusterrolebindings,namespaces'
+    assert.equal(await kubectl('get', kinds, '-l', ours, '-o', 'name'), '')
+    assert.deepEqual(await orderOf(labelled), ['app', 'sidecar'])
+  })
+
+  it('is done at once where nothing is', async () => {
+    const { code, stdout } = await run(uninstall)
+    assert.deepEqual([code, /nothing of sidecar-first is there/.test(stdout)], [0, true])
+  })
+
+  it('comes back by kubectl apply -k, and install takes it over with --force', async () => {
+    await kubectl('apply', '--warnings-as-errors', '-k', overlay)
+    await rolledOut('sidecar-first')
+    const refused = await run(install, '--apply', '--replicas', '3')
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /conflict with "kubectl-client-side-apply".*\n.*--force/s)
+    await installed('--force')
+    assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
+  })
+
+  it('keeps a namespace that others use', async () => {
+    await kubectl('create', 'configmap', '-n', namespace, 'theirs')
+    const { code } = await run(uninstall, '--keep-namespace')
+    assert.equal(code, 0)
+    const left = await kubectl(
+      'get',
+      'all,configmap,secret,lease,role,rolebinding,sa,networkpolicy,quota',
+      '-n',
+      namespace,
+      '-o',
+      'name',
+    )
+    assert.deepEqual(left.trim().split('\n').toSorted(), [
+      'configmap/kube-root-ca.crt',
+      'configmap/theirs',
+      'serviceaccount/default',
+    ])
+  })
+})
