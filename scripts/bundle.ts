@@ -1,15 +1,17 @@
-// Bundles the program into dist/sidecar-first.mjs, which the image and the package's `bin` run, and one file beside it for each part that is
-// loaded when it is needed: V8 reads a file from end to end before it runs any of it, and most of these megabytes are for other commands.
+// node scripts/bundle.ts [FOLDER]: bundles the program into dist/sidecar-first.mjs, which the image and the package's `bin` run, and one file
+// beside it for each part that is loaded when it is needed: V8 reads a file from end to end before it runs any of it, and most of these
+// megabytes are for other commands.
 import { chmod, rm } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { manifests } from '../src/install/manifests.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const outdir = `${root}dist`
+const dist = `${root}dist`
+const outdir = resolve(process.argv[2] ?? dist)
 
-await rm(outdir, { recursive: true, force: true })
+if (outdir === dist) await rm(dist, { recursive: true, force: true })
 await build({
   absWorkingDir: root,
   entryPoints: { 'sidecar-first': 'src/main.ts', 'preview-process': 'src/preview/process.ts' },

@@ -16,7 +16,7 @@ export interface Previewer {
 export interface PreviewLimits {
   /** Milliseconds that a request may take. */
   readonly time: number
-  /** MiB of JavaScript values; the process takes up to 150 more. */
+  /** MiB of JavaScript values; the process takes up to 200 more. */
   readonly heap: number
   /** Requests that may wait for their turn. */
   readonly waiting: number

@@ -19,9 +19,16 @@ export interface ServeProcess extends AsyncDisposable {
   readonly ended: Promise<number | string>
 }
 
-/** Starts `serve --port 0` and waits for its ready line; it is killed when the test ends. `node`: flags for Node itself. */
-export async function startServe(flags: readonly string[] = [], node: readonly string[] = []): Promise<ServeProcess> {
-  const child = spawn(process.execPath, [...node, main, 'serve', '--port', '0', ...flags])
+/**
+ * Starts `serve --port 0` and waits for its ready line; it is killed when the test ends. `node`: flags for Node itself; `program`: another
+ * one than src/main.ts.
+ */
+export async function startServe(
+  flags: readonly string[] = [],
+  node: readonly string[] = [],
+  program = main,
+): Promise<ServeProcess> {
+  const child = spawn(process.execPath, [...node, program, 'serve', '--port', '0', ...flags])
   let output = ''
   let errors = ''
   child.stdout.setEncoding('utf8').on('data', (text) => {
