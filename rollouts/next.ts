@@ -8,7 +8,7 @@ import { type Counts, countsOf, hasDiverged, type Member, membersOf } from './me
 import { byRecency, spread, worstFirst } from './order.ts'
 import type { SeenContainer, SeenPod } from './pod.ts'
 import type { Touch } from './record.ts'
-import { deadlineOf, type Patience } from './sidecar.ts'
+import { deadlineOf, isCurrent, type Patience, touchOf } from './sidecar.ts'
 import type { FailureReason, ProgressReason, RolloutFailure, RolloutPhase, SidecarRollout } from './types.ts'
 import { type Move, type Walk, walk } from './walk.ts'
 
@@ -157,13 +157,16 @@ function movesOf(
 
 function touching({ member, to }: Move, { shown: { rollout, now }, back }: { shown: Shown; back: boolean }): Step {
   const { pod, container } = member
+  // One that is on its way to another image already says nothing of what is the old one.
+  const status = touchOf(pod, container) && !isCurrent(pod, container) ? undefined : container.status
   const touch = {
     rollout: rollout.metadata.uid,
     generation: rollout.metadata.generation,
     from: container.image,
     to,
     back,
-    container: container.status?.id ?? '',
+    container: status?.id ?? '',
+    imageId: status?.imageId ?? '',
     at: now,
   }
   return { do: 'touch', pod, container, touch }

@@ -37,7 +37,11 @@ export interface SeenContainer {
 export interface SeenStatus {
   /** The runtime's id of the container that runs or ran last; empty if none did. */
   readonly id: string
+  /** Any of the names that the image has on the node, often not the one that was asked for. */
   readonly image: string
+  readonly imageId: string
+  /** When the running one was started, by the node's clock and cut to the second; otherwise 0. */
+  readonly started: number
   readonly ready: boolean
   /** Since when it's known to be ready, at the latest; 0 when it isn't ready. */
   readonly readySince: number
@@ -105,6 +109,7 @@ interface WireTermination {
 interface WireStatus {
   readonly name: string
   readonly image: string
+  readonly imageID?: string
   readonly containerID?: string
   readonly ready: boolean
   readonly state?: WireState
@@ -161,19 +166,22 @@ export function seenPod(pod: WirePod, former: SeenPod | undefined, now: number):
 }
 
 function seenStatus(
-  { image, containerID: id = '', ready, state = {}, lastState }: WireStatus,
+  { image, imageID: imageId = '', containerID: id = '', ready, state = {}, lastState }: WireStatus,
   { was, known, now }: { was: SeenStatus | undefined; known: boolean; now: number },
 ): SeenStatus {
   const detail = state.waiting ?? state.terminated
   const last = lastState?.terminated
+  const started = time(state.running?.startedAt)
   const since = () => {
     if (!ready) return 0
     if (was?.ready && was.id === id) return was.readySince
-    return known ? now : time(state.running?.startedAt)
+    return known ? now : started
   }
   return {
     id,
     image,
+    imageId,
+    started,
     ready,
     readySince: since(),
     state: state.running ? 'running' : state.terminated ? 'terminated' : 'waiting',

@@ -10,8 +10,10 @@ export interface Touch {
   readonly to: string
   /** Whether this put an earlier image back. */
   readonly back: boolean
-  /** The container that ran, or was the last to run; empty if none had: another one is the new one. */
+  /** The container that ran the image before, or was the last to; empty if none had, or it was on its way to another image. */
   readonly container: string
+  /** The id of that one's image, as the runtime reports it; empty where `container` is. */
+  readonly imageId: string
   /** When, by the API server's clock, in ms. */
   readonly at: number
 }
@@ -35,11 +37,11 @@ export function readTouches(annotations: Readonly<Record<string, string>>): Read
 
 function parse(text: string): Touch | undefined {
   try {
-    const { rollout, generation, from, to, back, container, at } = JSON.parse(text)
-    const texts = [rollout, from, to, container, at].every((one) => typeof one === 'string')
+    const { rollout, generation, from, to, back, container, imageId, at } = JSON.parse(text)
+    const texts = [rollout, from, to, container, imageId, at].every((one) => typeof one === 'string')
     const time = Date.parse(at)
     if (!texts || typeof generation !== 'number' || Number.isNaN(time)) return undefined
-    return { rollout, generation, from, to, back: back === true, container, at: time }
+    return { rollout, generation, from, to, back: back === true, container, imageId, at: time }
   } catch {
     return undefined
   }

@@ -32,18 +32,20 @@ export function touchOf(pod: SeenPod, container: SeenContainer): Touch | undefin
 
 /**
  * Whether the status is about a container of the image in the spec. While a hook runs the kubelet reports nothing: for its whole
- * duration the status is the old container's, ready and all (seen on 1.36). So a touched pod's container is the new one when the
- * kubelet has seen the spec and reports another container than the one that ran when it was touched; image names don't tell, runtimes
- * report any of the names an image has. (One that was restarted at that very moment passes for the new one until the next
- * status.)
+ * duration the status is the old container's, ready and all, though the kubelet has seen the spec (1.36). So it must be another container
+ * than the one that ran when the pod was touched, and of another image: the old one may have been restarted at that very moment.
  */
 export function isCurrent(pod: SeenPod, container: SeenContainer): boolean {
   const { status } = container
   if (!status?.id) return false
   const touch = touchOf(pod, container)
-  if (touch) return status.id !== touch.container && (pod.observed ?? pod.generation) >= pod.generation
   // Born so, or patched by somebody else.
-  return pod.generation <= 1 || sameImage(status.image, container.image)
+  if (!touch) return pod.generation <= 1 || sameImage(status.image, container.image)
+  if (status.id === touch.container || (pod.observed ?? pod.generation) < pod.generation) return false
+  // Names are no proof that an image differs (containerd reports any tag of it), ids are none that it's the same: two tags may be one image.
+  if (touch.imageId && touch.imageId === status.imageId) return status.started >= Math.floor(touch.at / 1000) * 1000
+  // A kubelet that was pulling other images then starts the old one all the same, however much later.
+  return sameImage(status.image, touch.to) || !sameImage(status.image, touch.from)
 }
 
 /** Whether the pod has a sidecar that was touched, by any rollout, and isn't back. Its Ready condition may not say so. */
@@ -97,41 +99,48 @@ export const imageReasons: ReadonlySet<string> = new Set([
   'RegistryUnavailable',
   'SignatureValidationFailed',
 ])
+const startReasons: ReadonlySet<string> = new Set([
+  'CreateContainerConfigError',
+  'CreateContainerError',
+  'RunContainerError',
+  'StartError',
+])
 /** How long an old container's trouble may still be shown, in ms. */
 const STALE = 30_000
 
 function failureOf(
   pod: SeenPod,
-  { image, status }: SeenContainer,
+  container: SeenContainer,
   touch: Touch,
   now: number,
 ): { reason: FailureReason; message: string } | undefined {
+  const { image, status } = container
   if (!status || (pod.observed ?? pod.generation) < pod.generation) return undefined
-  const { id, state, reason, last } = status
+  const { state, reason } = status
+  const current = isCurrent(pod, container)
+  const waiting = state === 'waiting'
+  const fresh = !current && now - touch.at <= STALE
   // What was wrong with the old image may be shown for a moment more, so the message must name the new one.
-  if (state === 'waiting' && imageReasons.has(reason)) {
-    return status.message.includes(image) || now - touch.at > STALE
-      ? { reason: 'ImageUnavailable', message: worded(status) }
-      : undefined
+  if (waiting && imageReasons.has(reason) && (status.message.includes(image) || !fresh)) {
+    return { reason: 'ImageUnavailable', message: worded(status) }
   }
-  const moved = id !== touch.container
-  const creating = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError', 'StartError']
-  if (state === 'waiting' && creating.includes(reason) && (moved || now - touch.at > STALE)) {
-    return { reason: 'StartFailed', message: worded(status) }
-  }
-  // Once it's ready, an earlier end is forgotten: it must be ready for the whole time again.
-  if (!moved || (state === 'running' && status.ready)) return undefined
-  const ended =
-    state === 'terminated' ? { reason, message: status.message } : last?.id !== touch.container ? last : undefined
-  if (!ended)
-    return state === 'waiting' && reason === 'CrashLoopBackOff'
-      ? { reason: 'Crashed', message: worded(status) }
-      : undefined
+  if (waiting && startReasons.has(reason) && !fresh) return { reason: 'StartFailed', message: worded(status) }
+  // Once it's ready an earlier end is forgotten: it must be ready for the whole time again.
+  if (!current || (state === 'running' && status.ready)) return undefined
+  const ended = endOf(status, touch)
+  if (!ended && reason !== 'PostStartHookError' && reason !== 'CrashLoopBackOff') return undefined
   // The waiter's words are the termination message; the kubelet's own name for it is there only for a moment.
-  if (reason === 'PostStartHookError' || / was not ready after /.test(ended.message)) {
-    return { reason: 'HookFailed', message: ended.message.trim() || worded(status) }
+  if (reason === 'PostStartHookError' || / was not ready after /.test(ended?.message ?? '')) {
+    return { reason: 'HookFailed', message: ended?.message.trim() || worded(status) }
   }
-  return { reason: 'Crashed', message: worded(ended) }
+  return { reason: 'Crashed', message: worded(ended ?? status) }
+}
+
+/** How a container of the new image has ended. */
+function endOf({ id, state, reason, message, last }: SeenStatus, touch: Touch) {
+  if (state === 'terminated') return { reason, message }
+  if (state === 'waiting') return last?.id === id ? last : undefined
+  return touch.container !== '' && last && last.id !== touch.container ? last : undefined
 }
 
 const worded = ({ reason, message }: Pick<SeenStatus, 'reason' | 'message'>) =>

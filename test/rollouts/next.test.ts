@@ -114,6 +114,7 @@ test('a pod that is away for another rollout counts, too', () => {
     to: 'vault:v2',
     back: false,
     container: 'x',
+    imageId: '',
     at: iso(NOW),
     generation: 1,
   }

@@ -80,6 +80,7 @@ export function wirePod(
     to: image,
     back: false,
     container: `${name}-1`,
+    imageId: 'id of envoy:v1',
     at: NOW - 3_600_000,
     ...touch,
   }
@@ -90,6 +91,7 @@ export function wirePod(
         {
           name: 'envoy',
           image: `docker.io/library/${image}`,
+          imageID: `id of ${image}`,
           containerID: touch ? `${name}-2` : `${name}-1`,
           ready,
           state: { running: { startedAt: iso(NOW - readyFor) } },
