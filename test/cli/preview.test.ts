@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { promisify } from 'node:util'
-import { main, run } from './process.ts'
+import { paste, run } from './process.ts'
 
 const pod = `apiVersion: v1
 kind: Pod
@@ -153,16 +151,11 @@ test('a wrong call is one line and exit code 2', async () => {
 })
 
 test('the examples in --help work when pasted', async () => {
-  const bin = join(folder, 'bin')
-  await mkdir(bin)
-  const program = `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`
-  await writeFile(join(bin, 'sidecar-first'), program, { mode: 0o755 })
-  const paste = async (command: string) => {
+  const example = async (command: string) => {
     const { stdout: help } = await here(`${command} --help`)
-    const [, example = ''] = /\nExample[^\n]*\n(.*)$/s.exec(help) ?? []
-    return promisify(execFile)('sh', ['-ec', example], { env: { ...process.env, PATH: `${bin}:${process.env.PATH}` } })
+    return paste(/\nExample[^\n]*\n(.*)$/s.exec(help)?.[1] ?? '', folder)
   }
-  const [shown, injected] = await Promise.all(['preview', 'inject'].map(paste))
+  const [shown, injected] = await Promise.all(['preview', 'inject'].map(example))
   assert.match(shown?.stdout ?? '', /^Pod sample \(standard input:1\): patched\n/)
   assert.match(injected?.stdout ?? '', /\n {6}lifecycle:\n/)
 })

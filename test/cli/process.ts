@@ -1,8 +1,10 @@
-import { execFile } from 'node:child_process'
+import { type ExecFileException, execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The program's entry. */
-export const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 export interface Ended {
   readonly code: number
@@ -18,9 +20,25 @@ export function run(
   const { promise, resolve } = Promise.withResolvers<Ended>()
   const options = { cwd, maxBuffer: 2 ** 26, env: { ...process.env, LC_ALL: 'C.UTF-8', ...env } }
   const child = execFile(process.execPath, [main, ...args], options, (error, stdout, stderr) => {
-    resolve({ code: typeof error?.code === 'number' ? error.code : error === null ? 0 : -1, stdout, stderr })
+    resolve({ code: codeOf(error), stdout, stderr })
   })
   child.stdin?.on('error', () => {}) // it may end before it has read
   child.stdin?.end(input)
   return promise
+}
+
+const codeOf = (error: ExecFileException | null): number => (error === null ? 0 : Number(error.code ?? -1))
+
+/** Runs commands as somebody pastes them into a shell in which `sidecar-first` is on the PATH. */
+export async function paste(script: string, cwd: string, env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const bin = await mkdtemp(join(tmpdir(), 'sidecar-first-bin-'))
+  await writeFile(join(bin, 'sidecar-first'), `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`, { mode: 0o755 })
+  const { promise, resolve } = Promise.withResolvers<Ended>()
+  const options = { cwd, env: { ...process.env, LC_ALL: 'C.UTF-8', ...env, PATH: `${bin}:${process.env.PATH}` } }
+  execFile('sh', ['-ec', script], options, (error, stdout, stderr) => {
+    resolve({ code: codeOf(error), stdout, stderr })
+  })
+  const ended = await promise
+  await rm(bin, { recursive: true })
+  return ended
 }
