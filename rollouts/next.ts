@@ -8,7 +8,7 @@ import { type Counts, countsOf, hasDiverged, type Member, membersOf } from './me
 import { byRecency, spread, worstFirst } from './order.ts'
 import type { SeenContainer, SeenPod } from './pod.ts'
 import type { Touch } from './record.ts'
-import { deadlineOf, isCurrent, type Patience, touchOf } from './sidecar.ts'
+import { deadlineOf, isCurrent, type Patience, sameImage, touchOf } from './sidecar.ts'
 import type { FailureReason, ProgressReason, RolloutFailure, RolloutPhase, SidecarRollout } from './types.ts'
 import { type Move, type Walk, walk } from './walk.ts'
 
@@ -157,8 +157,9 @@ function movesOf(
 
 function touching({ member, to }: Move, { shown: { rollout, now }, back }: { shown: Shown; back: boolean }): Step {
   const { pod, container } = member
-  // One that is on its way to another image already says nothing of what is the old one.
-  const status = touchOf(pod, container) && !isCurrent(pod, container) ? undefined : container.status
+  // One that is on its way to another image says nothing of what is the old one: it may even run what it shall have.
+  const moving = !isCurrent(pod, container) && (touchOf(pod, container) || sameImage(container.status?.image ?? '', to))
+  const status = moving ? undefined : container.status
   const touch = {
     rollout: rollout.metadata.uid,
     generation: rollout.metadata.generation,

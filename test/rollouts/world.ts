@@ -70,9 +70,9 @@ export class World {
     this.generation++
   }
 
-  /** Somebody else's patch. */
+  /** Somebody else's patch of a pod that runs. (Of one that starts at that moment nothing tells which of three images it runs.) */
   patch(pod: Pod, image: string) {
-    if (pod.image === image) return
+    if (pod.image === image || pod.runs.is !== 'ready') return
     pod.image = image
     pod.foreign = true
     pod.generation++
