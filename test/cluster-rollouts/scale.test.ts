@@ -11,7 +11,7 @@ import { startController } from '../rollout/controller.ts'
 import { type FakeKubelet, startFakeKubelet } from '../rollout/fake-kubelet.ts'
 
 /** Each twice the one before, to 2,000. */
-const sizes = [50, 250] as const
+const sizes = [250, 500, 1000, 2000] as const
 const PODS_PER_NODE = 50
 /** What manifests/rollouts allows it, in MiB. */
 const MEMORY = 512
@@ -64,7 +64,10 @@ async function upgrade(pods: number): Promise<Cost> {
   const namespace = `shop-${pods}`
   await createPods(pods, namespace)
   const proxy = await startProxy(api, () => 'pass')
-  const controller = await startController(api.kubeconfigFile('admin', proxy.url))
+  const controller = await startController(api.kubeconfigFile('admin', proxy.url)).catch(async (error) => {
+    await proxy.stop()
+    throw error
+  })
   try {
     const [before, from, since] = [controller.used(), proxy.passed.length, performance.now()]
     const path = `/apis/sidecar-first.dev/v1alpha1/namespaces/${namespace}/sidecarrollouts`
