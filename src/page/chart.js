@@ -169,7 +169,7 @@ function segments({ role, start, ready, hook, notReady }, steps, readyAt) {
           kind: 'ready',
           from: until,
           to: steps,
-          texts: waitsFor.length > 0 ? [areReady(waitsFor), 'ready'] : ['ready'],
+          texts: waitsFor.length > 0 ? [areReady(waitsFor), `${waitsFor.join(', ')} ready`, 'ready'] : ['ready'],
         },
       ]
     }

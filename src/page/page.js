@@ -182,7 +182,7 @@ function showFailure({ error, problems }) {
   })
   editor.mark(places.filter(({ line }) => line > 0))
   const items = places.map(({ line, column, message }) =>
-    element('li', {}, message, ' ', line > 0 && place(line, column)),
+    element('li', {}, line > 0 && place(line, column), ' ', message),
   )
   const title = error.charAt(0).toUpperCase() + error.slice(1)
   results.replaceChildren(

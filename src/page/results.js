@@ -49,7 +49,7 @@ function heading({ kind, name, namespace, verdict, warnings }) {
  * @param {(reason: string) => Node | undefined} locate
  */
 function contents({ reasons, warnings, tiers, start, patch }, locate) {
-  const list = reasons.map((reason) => element('li', {}, reason, ' ', locate(reason)))
+  const list = reasons.map((reason) => element('li', {}, locate(reason), ' ', reason))
   const operations = patch.map((operation) => JSON.stringify(operation))
   return [
     element('ul', { class: 'reasons' }, ...list),

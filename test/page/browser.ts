@@ -1,19 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before } from 'node:test'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { type ServeProcess, startServe } from '../server/process.ts'
-
-/** Debian's; elsewhere CHROMIUM says where it is. */
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
-const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
-
-/** A real browser; it reaches the server alone. */
-export const launch = () =>
-  chromium.launch({
-    executablePath,
-    args: ['--headless', '--no-sandbox', ...quiet, '--disable-component-update', '--disable-sync'],
-  })
+import { launch } from './chromium.ts'
 
 let browser: Browser
 let server: ServeProcess
