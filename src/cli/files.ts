@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { type FileHandle, open } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { type Terminal, UsageError } from './command.ts'
 
@@ -39,15 +39,14 @@ export const standardInput = 'standard input'
 
 /** A file's text. Throws `UsageError` where it can't be read. */
 export async function readText(path: string): Promise<string> {
-  let file: FileHandle | undefined
-  try {
-    file = await open(path)
-    return decode(path, await readAll(path, file.createReadStream()))
-  } catch (error) {
+  return decode(path, await readAll(path, createReadStream(path)).catch(unreadable(path)))
+}
+
+/** Makes a system's error the caller's: `cannot read PATH: why`. */
+export function unreadable(path: string): (error: unknown) => never {
+  return (error) => {
     if (error instanceof UsageError) throw error
     throw new UsageError(`cannot read ${path}: ${reason(error)}`, { cause: error })
-  } finally {
-    await file?.close()
   }
 }
 

@@ -1,6 +1,7 @@
 import { glob, readdir, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { UsageError } from './command.ts'
+import { unreadable } from './files.ts'
 
 /** A file to read. */
 export interface Found {
@@ -56,7 +57,7 @@ const isOthers = (name: string): boolean => /^(\.[^./]|node_modules$)/.test(name
 
 /** In the order of their names. Links to folders aren't followed. */
 async function manifestsBelow(folder: string): Promise<Found[]> {
-  const entries = await readdir(folder, { withFileTypes: true })
+  const entries = await readdir(folder, { withFileTypes: true }).catch(unreadable(folder))
   entries.sort((a, b) => (a.name < b.name ? -1 : 1))
   const found: Found[] = []
   for (const entry of entries) {

@@ -116,5 +116,5 @@ const lineStyles: Partial<Record<string, Style>> = { '+': 'green', '-': 'red', '
 
 function paint(line: string, look: Look): string {
   const style = lineStyles[line.charAt(0)]
-  return style === undefined ? line : styled(look, style, line)
+  return style === undefined ? line : line.replace(/^[^\r\n]+/, (content) => styled(look, style, content))
 }
