@@ -105,9 +105,9 @@ export function judgePods(all: readonly JudgedPod[], since: Date | undefined): r
       }),
     ]
   })
-  if (findings.length > 0) return findings
   const right = all.filter(({ standing }) => standing.kind === 'right').length
-  return [ok(`${right} patched; the other ${all.length - right} of the covered namespaces ask for nothing`)]
+  const left = all.filter(({ standing }) => standing.kind === 'left').length
+  return [ok(`${right} have their order; ${left} more in the covered namespaces ask for nothing`), ...findings]
 }
 
 function causeOf(some: readonly JudgedPod[], since: Date | undefined): string {

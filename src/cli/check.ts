@@ -7,6 +7,7 @@ import { ClusterError } from '../kubernetes/failure.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { version } from '../version.ts'
 import { type Command, type ExitCode, type Terminal, UsageError } from './command.ts'
+import { interrupted } from './interrupted.ts'
 import { lookOf } from './look.ts'
 
 const help = `Examines what is installed in a cluster, or says why one pod was patched or wasn't.
@@ -44,12 +45,13 @@ export const check: Command = {
     const [subject] = positionals
     if (positionals.length > 1) throw new UsageError('check takes one pod/NAME, or none')
     try {
-      const checked = subject === undefined ? await everything(values, terminal) : await one(subject, values)
+      const stop = interrupted()
+      const checked = subject === undefined ? await everything(values, terminal, stop) : await one(subject, values)
       const { hasProblem, jsonReport, textReport } = await import('../check/report.ts')
       terminal.stdout.write(
         output === 'json' ? jsonReport(checked) : textReport(checked, lookOf(terminal, process.env)),
       )
-      const code: ExitCode = hasProblem(checked) ? 1 : 0
+      const code: ExitCode = hasProblem(checked) || stop.aborted ? 1 : 0
       return code
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error
@@ -82,19 +84,14 @@ async function one(subject: string, flags: Flags): Promise<readonly Checked[]> {
   return [{ name: `${namespace}/${found.name}`, findings }]
 }
 
-async function everything(flags: Flags, terminal: Terminal): Promise<readonly Checked[]> {
+async function everything(flags: Flags, terminal: Terminal, signal: AbortSignal): Promise<readonly Checked[]> {
   const site = await connect(flags, flags.namespace)
   const { runChecks } = await import('../check/checks.ts')
   const progress = createProgress(terminal)
-  // The pod that tries to pull is removed all the same.
-  const stop = new AbortController()
-  const interrupt = () => stop.abort()
-  process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   try {
-    return await runChecks({ ...site, pods: !flags['no-pods'], signal: stop.signal, progress: progress.say })
+    return await runChecks({ ...site, pods: !flags['no-pods'], signal, progress: progress.say })
   } finally {
     progress.end()
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
   }
 }
 

@@ -1,0 +1,342 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { issueAuthority, issueLeaf, serviceNames } from '../../certs/x509.ts'
+import { paste, run } from '../cli/process.ts'
+import { create, createNamespace, deleteNamespaces, kubectl, until } from '../cluster/cluster.ts'
+import { app, type Container, pod, podSpec, sidecar } from '../cluster/pod.ts'
+import { installed, namespace, rolledOut, startServe, stopServe } from '../cluster-install/installation.ts'
+
+const main = join(import.meta.dirname, '../../src/main.ts')
+
+type Finding = { check: string; level: 'ok' | 'warning' | 'problem'; text: string; next?: string }
+
+const shop = 'check-shop'
+const plain = 'check-plain'
+const mutating = 'mutatingwebhookconfiguration/zz-sidecar-first'
+const readinessProbe = { httpGet: { path: '/ready', port: 15021 } }
+const containers: readonly Container[] = [
+  app(),
+  sidecar('sidecar', { HTTP: ':15021', READY_AFTER: '1s' }, { readinessProbe }),
+]
+const annotations = { 'sidecar-first.dev/sidecars': 'sidecar' }
+const labels = { app: 'web' }
+const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
+
+const deployment = (home: string) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web', namespace: home },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: labels },
+    template: { metadata: { labels, annotations }, spec: podSpec(containers) },
+  },
+})
+
+/** What `sidecar-first check` finds, and its exit code. */
+async function check(...args: readonly string[]): Promise<{ code: number; findings: Finding[] }> {
+  const ended = await run(['check', '-o', 'json', ...args])
+  assert.equal(ended.stderr, '')
+  return { code: ended.code, findings: JSON.parse(ended.stdout).findings }
+}
+
+/** The finding that says this; fails with all of them. */
+function found(findings: readonly Finding[], level: Finding['level'], says: RegExp): Finding {
+  const one = findings.find((each) => each.level === level && says.test(each.text))
+  return (
+    one ?? assert.fail(`no ${level} ${says} among\n${findings.map((each) => `${each.level} ${each.text}`).join('\n')}`)
+  )
+}
+
+const troubles = (findings: readonly Finding[]) => findings.filter(({ level }) => level !== 'ok')
+
+const podsIn = (home: string, selector = '') =>
+  kubectl('get', 'pods', '-n', home, '-l', selector, '-o', 'jsonpath={.items[*].metadata.name}')
+
+/** Writes another configuration to the ConfigMap. */
+async function configure(text: string): Promise<void> {
+  const patch = JSON.stringify({ data: { 'config.yaml': text } })
+  await kubectl('patch', 'configmap', '-n', namespace, 'sidecar-first', '--type=merge', '-p', patch)
+}
+
+describe('check and timeline on a real node', () => {
+  let standard = ''
+  before(async () => {
+    await installed()
+    standard = await kubectl(
+      'get',
+      'configmap',
+      '-n',
+      namespace,
+      'sidecar-first',
+      '-o',
+      'jsonpath={.data.config\\.yaml}',
+    )
+    await createNamespace(shop, { 'sidecar-first.dev/injection': 'enabled' })
+    await createNamespace(plain)
+    await create(deployment(shop))
+    await create(pod(plain, 'unlabelled', containers, { annotations }))
+    await create(
+      pod(shop, 'opted-out', containers, { annotations: { ...annotations, 'sidecar-first.dev/inject': 'false' } }),
+    )
+    await kubectl('rollout', 'status', '-n', shop, 'deploy/web', '--timeout=60s')
+  })
+  after(async () => {
+    await run(['uninstall'])
+    await deleteNamespaces(shop, plain)
+  })
+
+  it('finds nothing wrong with a healthy installation, but the pod that asks in an unlabelled namespace', async () => {
+    const { code, findings } = await check()
+    const [only, ...others] = troubles(findings)
+    assert.deepEqual(others, [])
+    assert.match(only?.text ?? '', /Pod check-plain\/unlabelled that ask/)
+    assert.equal(code, 0)
+    found(findings, 'ok', /every replica serves what the API server trusts/)
+    found(findings, 'ok', /comes back patched/)
+    found(findings, 'ok', /^2 have their order; 1 more/)
+    assert.equal(await podsIn(namespace, 'app.kubernetes.io/component=check'), '')
+  })
+
+  it('says why a pod was patched, or was not', async () => {
+    const [first = ''] = (await podsIn(shop, 'app=web')).split(' ')
+    const patched = await check(`pod/${first}`, '-n', shop)
+    found(patched.findings, 'ok', /its order is as it should be: starts sidecar, before app/)
+    assert.equal(patched.code, 0)
+    const out = await check('pod/opted-out', '-n', shop)
+    found(out.findings, 'ok', /left alone: sidecar-first\.dev\/inject is "false"/)
+    const unlabelled = await check('pod/unlabelled', '-n', plain)
+    const { next } = found(unlabelled.findings, 'problem', /namespace check-plain isn't labelled/)
+    assert.match(next ?? '', /^kubectl label namespace check-plain/)
+    assert.equal(unlabelled.code, 1)
+    const template = await check('deploy/web', '-n', shop)
+    found(template.findings, 'ok', /its pods start sidecar, before app/)
+    assert.equal((await check('pod/nobody', '-n', shop)).code, 1)
+  })
+
+  it('draws how a pod started, to the millisecond', async () => {
+    const [first = ''] = (await podsIn(shop, 'app=web')).split(' ')
+    const { stdout, code } = await run(['timeline', `pod/${first}`, '-n', shop, '-o', 'json'])
+    assert.equal(code, 0)
+    const { waited } = JSON.parse(stdout)
+    const [wait] = waited.waits
+    assert.deepEqual([wait.hook, wait.for, wait.exact, wait.outcome], ['sidecar', ['sidecar'], true, 'ended'])
+    // The sidecar is ready a second after its start.
+    assert.ok(wait.took > 900 && wait.took < 20_000, stdout)
+    const drawn = await run(['timeline', `pod/${first}`, '-n', shop])
+    assert.match(
+      drawn.stdout,
+      /app started .* s after the pod was given to its node, after waiting .* s for its sidecars/,
+    )
+  })
+
+  it('warns of an injector that is called after ours', async () => {
+    await create({
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'MutatingWebhookConfiguration',
+      metadata: { name: 'zzz-injector' },
+      webhooks: [
+        {
+          name: 'injector.example.com',
+          clientConfig: { url: 'https://127.0.0.1:1/' },
+          rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }],
+          failurePolicy: 'Ignore',
+          sideEffects: 'None',
+          admissionReviewVersions: ['v1'],
+        },
+      ],
+    })
+    try {
+      const { code, findings } = await check('--no-pods')
+      found(findings, 'warning', /zzz-injector is called after ours/)
+      assert.equal(code, 0)
+    } finally {
+      await kubectl('delete', 'mutatingwebhookconfiguration', 'zzz-injector')
+    }
+  })
+
+  it('finds webhook configurations that are behind, and the command it names renews them', async () => {
+    await configure(`${head}rules: [{name: mesh, tier: 1, match: {container: envoy}}]\n`)
+    try {
+      const { code, findings } = await check('--no-pods')
+      const { next = '' } = found(findings, 'problem', /zz-sidecar-first is behind the configuration: matchConditions/)
+      assert.equal(code, 1)
+      await shell(next)
+      const renewed = await check('--no-pods')
+      found(renewed.findings, 'ok', /both as the configuration has them/)
+      await configure(standard)
+      await shell(next)
+    } finally {
+      await configure(standard)
+    }
+  })
+
+  it('finds that the waiter image can not be pulled', async () => {
+    await configure(`${head}waiter: {image: "127.0.0.1:1/waiter:1"}\n`)
+    const { code, findings } = await check()
+    found(
+      findings,
+      'problem',
+      /the node node can't run 127\.0\.0\.1:1\/waiter:1: (ErrImagePull|ImagePullBackOff): .*refused/,
+    )
+    assert.equal(code, 1)
+    assert.equal(await podsIn(namespace, 'app.kubernetes.io/component=check'), '')
+  })
+
+  it('removes its pod on Ctrl-C', async () => {
+    const sockets: Socket[] = []
+    const registry = createServer((socket) => void sockets.push(socket)).listen(0, '127.0.0.1') // never answers
+    await once(registry, 'listening')
+    try {
+      await configure(`${head}waiter: {image: "127.0.0.1:${(registry.address() as AddressInfo).port}/waiter:1"}\n`)
+      const child = spawn(process.execPath, [main, 'check'], { stdio: 'ignore' })
+      const ended = once(child, 'exit')
+      await until('its pod', async () => (await podsIn(namespace, 'app.kubernetes.io/component=check')) || undefined)
+      child.kill('SIGINT')
+      const [code] = await ended
+      assert.equal(code, 1)
+      assert.equal(await podsIn(namespace, 'app.kubernetes.io/component=check'), '')
+    } finally {
+      registry.close()
+      for (const socket of sockets) socket.destroy()
+      await configure(standard)
+    }
+  })
+
+  it('says what somebody with few rights can not see, and is no problem by that', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-'))
+    try {
+      const KUBECONFIG = join(folder, 'reader')
+      await writeFile(KUBECONFIG, await readerKubeconfig(), { mode: 0o600 })
+      const { code, stdout } = await run(['check', '-o', 'json'], { env: { KUBECONFIG } })
+      const { findings } = JSON.parse(stdout) as { findings: Finding[] }
+      found(
+        findings,
+        'warning',
+        /no replica was asked: you may not create pods\/portforward in namespace sidecar-first/,
+      )
+      found(findings, 'warning', /not looked at: .* cannot create resource "pods"/)
+      assert.deepEqual(
+        findings.filter(({ level }) => level === 'problem'),
+        [],
+      )
+      assert.equal(code, 0)
+    } finally {
+      await kubectl(
+        'delete',
+        'clusterrolebinding,clusterrole,serviceaccount',
+        '-n',
+        plain,
+        'check-reader',
+        '--ignore-not-found',
+      )
+      await rm(folder, { recursive: true })
+    }
+  })
+
+  it('names the pods that were made during an outage, and the line it names puts them right', async () => {
+    const open = JSON.stringify([{ op: 'replace', path: '/webhooks/0/failurePolicy', value: 'Ignore' }])
+    await kubectl('patch', ...mutating.split('/'), '--type=json', '-p', open)
+    await kubectl('patch', 'validatingwebhookconfiguration', 'sidecar-first', '--type=json', '-p', open)
+    await stopServe()
+    await kubectl('delete', 'pods', '-n', shop, '-l', 'app=web', '--wait=false')
+    await until('new pods', async () => {
+      const order = await kubectl(
+        'get',
+        'pods',
+        '-n',
+        shop,
+        '-l',
+        'app=web',
+        '-o',
+        'jsonpath={.items[*].spec.containers[0].name}',
+      )
+      return order === 'app app' ? true : undefined
+    })
+    const down = await check('--no-pods')
+    found(down.findings, 'problem', /no replica of 0 is ready/)
+    found(down.findings, 'problem', /comes back unpatched/)
+    found(down.findings, 'warning', /failurePolicy of pods\.sidecar-first\.dev is Ignore, not Fail/)
+    const { next = '' } = found(
+      down.findings,
+      'problem',
+      /Deployment check-shop\/web: 2 of 2 pods without the order sidecar, before app/,
+    )
+    assert.equal(down.code, 1)
+    await startServe()
+    await shell(next)
+    await kubectl('rollout', 'status', '-n', shop, 'deploy/web', '--timeout=60s')
+    const { findings } = await until('the old pods to go', async () => {
+      const again = await check('--no-pods')
+      return again.code === 0 ? again : undefined
+    })
+    assert.deepEqual(
+      findings.filter(({ level }) => level === 'problem'),
+      [],
+    )
+  })
+
+  it('finds a caBundle that was wiped, and a replica that serves what nobody trusts', async () => {
+    await kubectl('scale', '-n', namespace, 'deploy/sidecar-first-certs', '--replicas=0')
+    await kubectl('wait', '-n', namespace, '--for=delete', 'pod', '-l', 'app.kubernetes.io/component=certs')
+    const at = new Date()
+    const life = 86_400_000
+    const authority = await issueAuthority({ commonName: 'somebody', life, at })
+    const leaf = await issueLeaf({ authority, names: serviceNames('sidecar-first', namespace), life, at })
+    const base64 = (text: string) => Buffer.from(text).toString('base64')
+    const data = { 'tls.crt': base64(leaf.certificate), 'tls.key': base64(leaf.key) }
+    await kubectl('patch', 'secret', '-n', namespace, 'sidecar-first', '--type=merge', '-p', JSON.stringify({ data }))
+    const [one = ''] = (await podsIn(namespace, 'app.kubernetes.io/component=serve')).split(' ')
+    await kubectl('delete', 'pod', '-n', namespace, one)
+    await rolledOut('sidecar-first')
+    const strange = await check('--no-pods')
+    const [served, ...others] = strange.findings.filter(({ text }) =>
+      /serves a leaf that not every caBundle covers/.test(text),
+    )
+    assert.equal(served?.level, 'problem')
+    assert.deepEqual(others, [], 'the other replica still has the old one')
+
+    const wipe = JSON.stringify([{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }])
+    await kubectl('patch', ...mutating.split('/'), '--type=json', '-p', wipe)
+    const { code, findings } = await check('--no-pods')
+    found(findings, 'problem', /the caBundle of zz-sidecar-first differs/)
+    assert.equal(code, 1)
+  })
+})
+
+/** Runs a command line as a person would paste it. */
+async function shell(line: string): Promise<void> {
+  const { code, stderr } = await paste(line, import.meta.dirname)
+  assert.equal(code, 0, `${line}\n${stderr}`)
+}
+
+/** Of a service account that may read everything and create nothing. */
+async function readerKubeconfig(): Promise<string> {
+  const name = 'check-reader'
+  await create(
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace: plain } },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name },
+      rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['get', 'list'] }],
+    },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name },
+      subjects: [{ kind: 'ServiceAccount', name, namespace: plain }],
+    },
+  )
+  const token = (await kubectl('create', 'token', '-n', plain, name)).trim()
+  const config = JSON.parse(await kubectl('config', 'view', '--raw', '--flatten', '--minify', '-o', 'json'))
+  config.users[0].user = { token }
+  return JSON.stringify(config)
+}
