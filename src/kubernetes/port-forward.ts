@@ -7,11 +7,13 @@ const TIMEOUT = 10_000
 
 /**
  * A connection to a pod's port through the API server, as `kubectl port-forward` makes one.
+ * @param timeout in ms, until it is open
  * @throws ClusterError
  */
 export async function forward(
   kubeconfig: KubeConfig,
   { namespace, pod, port }: { namespace: string; pod: string; port: number },
+  timeout = TIMEOUT,
 ): Promise<Duplex> {
   const towards = new PassThrough()
   const back = new PassThrough()
@@ -22,7 +24,10 @@ export async function forward(
     connection?.close()
   }
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new ClusterError('timeout', 'the port-forward did not open')), TIMEOUT)
+  const timer = setTimeout(
+    () => late.reject(new ClusterError('timeout', 'the port-forward did not open in time')),
+    timeout,
+  )
   try {
     await Promise.race([opening, late.promise])
   } catch (error) {
