@@ -69,7 +69,7 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
       `${styled(look, 'bold', titleOf(object))} (${name}:${object.line}): ${verdict}\n`,
       ...decision.reasons.map((reason) => `  ${reason}\n`),
       ...decision.warnings.map((warning) => `  ${styled(look, 'yellow', '!')} ${warning}\n`),
-      ...(start === undefined ? [] : orderOf(decision, start).map((line) => `  ${line}\n`)),
+      ...orderOf(decision, start).map((line) => `  ${line}\n`),
       start === undefined ? '' : chartOf(start, each === explained, look),
       changed === undefined ? '' : diffOf(file, changed, look),
     ].join('')
@@ -77,7 +77,7 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
 }
 
 /** The start order in lines: the tiers, then the rest. */
-function orderOf(decision: Decision, { with: bars }: Start): string[] {
+function orderOf(decision: Decision, start: Start | undefined): string[] {
   const tiers = tiersOf(decision).map((tier) => {
     const members = tier.map(({ name, check, timeout, onTimeout }) => {
       const limit = timeout === undefined ? '' : `, ${formatDuration(timeout)}, then ${onTimeout ?? 'fail'}`
@@ -85,7 +85,7 @@ function orderOf(decision: Decision, { with: bars }: Start): string[] {
     })
     return members.join(' + ')
   })
-  const apps = bars.filter(({ role }) => role === 'app').map(({ name }) => name)
+  const apps = (start?.with ?? []).filter(({ role }) => role === 'app').map(({ name }) => name)
   return [...tiers, ...(apps.length > 0 ? [apps.join(', ')] : [])].map((line, index) => `${index + 1}. ${line}`)
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { defaultConfiguration } from '../../src/admission/configuration.ts'
@@ -157,6 +158,49 @@ test('of any pod: containers start one by one in order, behind hooks, and no app
     }),
     { numRuns: 500 },
   )
+})
+
+test('hundreds of containers have no chart: the square of them would be written', () => {
+  const containers = Array.from({ length: 200 }, (_, index) => ({ name: `a${index}` }))
+  const pod = { kind: 'Pod', metadata: { annotations: { 'sidecar-first.dev/sidecars': 'a9' } }, spec: { containers } }
+  const previewed = preview(JSON.stringify(pod), configuration)
+  assert(previewed.ok)
+  const [result] = previewed.previews.map(previewResult)
+  assert.deepEqual([result?.verdict, result?.start], ['patched', undefined])
+})
+
+test('real pods, recorded: they start in that order, and where somebody waits it takes longer than where nobody does', () => {
+  const gaps = ['tiers', 'native', 'unpatched'].flatMap((name) => {
+    const { pod, events } = JSON.parse(
+      readFileSync(new URL(`../timeline/recorded/${name}.json`, import.meta.url), 'utf8'),
+    )
+    const status = JSON.parse(pod.metadata.annotations['sidecar-first.dev/status'] ?? '{"tiers":[]}')
+    const tiers = status.tiers.map((tier: string[]) => tier.map((its) => ({ name: its, check: status.checks[its] })))
+    const bars = predictStart(pod, pod, tiers)?.with ?? []
+    const started = new Map<string, bigint>()
+    for (const { reason, metadata, involvedObject } of events) {
+      // the name of an event ends in its time, in nanoseconds
+      if (reason === 'Started')
+        started.set(
+          /\{(.*)\}/.exec(involvedObject.fieldPath)?.[1] ?? '',
+          BigInt(`0x${metadata.name.split('.').at(-1)}`),
+        )
+    }
+    assert.deepEqual([...started.keys()], names(bars))
+    const pairs = bars.slice(1).map((bar, index) => [bars[index] as Bar, bar] as const)
+    return pairs.map(([one, next]) => ({
+      predicted: next.start - one.start,
+      measured: (started.get(next.name) ?? 0n) - (started.get(one.name) ?? 0n),
+    }))
+  })
+  const [creations, waits] = [
+    gaps.filter(({ predicted }) => predicted === 1),
+    gaps.filter(({ predicted }) => predicted > 1),
+  ]
+  assert.deepEqual([creations.length, waits.length], [2, 6])
+  for (const creation of creations) {
+    for (const wait of waits) assert(wait.measured > 2n * creation.measured, `${wait.measured} ${creation.measured}`)
+  }
 })
 
 const names = (bars: Start['with']) => bars.map(({ name }) => name)
