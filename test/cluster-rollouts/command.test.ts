@@ -242,13 +242,15 @@ test('a rollout that is deleted while somebody waits', async () => {
 async function touch(name: string) {
   const pod = JSON.parse(await api.kubectl(['get', 'pod', name, '-o', 'json']))
   const { metadata } = await read()
+  const before = pod.status.containerStatuses.find((one: { name: string }) => one.name === 'envoy')
   const note = {
     rollout: metadata.uid,
     generation: metadata.generation,
     from: 'example/envoy:2.0',
     to: 'example/envoy:2.2',
     back: false,
-    container: pod.status.containerStatuses.find((one: { name: string }) => one.name === 'envoy').containerID,
+    container: before.containerID,
+    imageId: before.imageID,
     at: new Date().toISOString(),
   }
   const patch = {

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { SidecarRollout } from '../../rollouts/types.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { rawCalls } from '../../src/kubernetes/raw.ts'
-import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
+import { type ApiServer, run, startApiServer } from '../cluster-certs/apiserver.ts'
 import { SECOND, until } from '../cluster-certs/fixture.ts'
 import { startProxy } from '../cluster-certs/proxy.ts'
 import { installKind, shopPods } from '../rollout/cluster.ts'
 import { startController } from '../rollout/controller.ts'
 import { type FakeKubelet, startFakeKubelet } from '../rollout/fake-kubelet.ts'
 
-/** Each twice the one before, to 2,000. */
-const sizes = [250, 500, 1000, 2000] as const
+/** By default the two that tell most in a test's time; the issue's own: SIZES=250,500,1000,2000 */
+const sizes = (process.env.SIZES ?? '250,2000').split(',').map(Number)
 const PODS_PER_NODE = 50
 /** What manifests/rollouts allows it, in MiB. */
 const MEMORY = 512
@@ -28,13 +31,17 @@ interface Cost {
 
 let api: ApiServer
 let kubelet: FakeKubelet
+let bundle: string
 before(async () => {
+  bundle = await mkdtemp(join(tmpdir(), 'sidecar-first-bundle-'))
+  await run(process.execPath, ['scripts/bundle.ts', bundle])
   api = await startApiServer()
   await installKind(api)
   await api.kubectl(['create', 'namespace', 'sidecar-first'])
   kubelet = startFakeKubelet(api.kubeconfig('admin'))
 })
 after(async () => {
+  await rm(bundle, { recursive: true, force: true })
   await kubelet?.stop()
   await api?.stop()
 })
@@ -64,7 +71,9 @@ async function upgrade(pods: number): Promise<Cost> {
   const namespace = `shop-${pods}`
   await createPods(pods, namespace)
   const proxy = await startProxy(api, () => 'pass')
-  const controller = await startController(api.kubeconfigFile('admin', proxy.url)).catch(async (error) => {
+  const controller = await startController(api.kubeconfigFile('admin', proxy.url), {
+    program: join(bundle, 'sidecar-first.mjs'),
+  }).catch(async (error) => {
     await proxy.stop()
     throw error
   })

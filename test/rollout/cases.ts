@@ -83,6 +83,7 @@ export function pod(index: number, { touched, ready, back = false, failed = fals
     to: after,
     back,
     container: 'c1',
+    imageId: 'sha256:1',
     at: now - (touched ?? 0) * 1000,
   }
   const state = failed
@@ -108,6 +109,7 @@ export function pod(index: number, { touched, ready, back = false, failed = fals
           name: 'envoy',
           image: moved ? image : before,
           containerID: moved ? 'c2' : 'c1',
+          imageID: moved ? 'sha256:2' : 'sha256:1',
           ready: !failed,
           state,
           ...(failed && {

@@ -13,9 +13,16 @@ export interface Controller {
 /** The clock ticks of /proc are a hundredth of a second on every Linux. */
 const TICK = 10
 
-/** `sidecar-first rollouts run` as a process of its own, once it leads. @param kubeconfig a file's path */
-export async function startController(kubeconfig: string, ...flags: string[]): Promise<Controller> {
-  const args = ['test/cluster-rollouts/rollouts-process.ts', 'run', '--metrics-port', '0', '--lease', '6s', ...flags]
+/**
+ * `sidecar-first rollouts run` as a process of its own, once it leads.
+ * @param kubeconfig a file's path
+ * @param program its entry: the sources, or a bundle, which needs less memory
+ */
+export async function startController(
+  kubeconfig: string,
+  { program = 'src/main.ts', flags = [] }: { program?: string; flags?: readonly string[] } = {},
+): Promise<Controller> {
+  const args = [program, 'rollouts', 'run', '--metrics-port', '0', '--lease', '6s', ...flags]
   const child = spawn(process.execPath, args, {
     env: { ...process.env, KUBECONFIG: kubeconfig },
     stdio: ['ignore', 'pipe', 'pipe'],
