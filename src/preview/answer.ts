@@ -1,7 +1,6 @@
 import type { Configuration } from '../admission/configuration.ts'
 import { type Answer, failure } from './failure.ts'
 import { formatJson } from './json.ts'
-import { podTemplate } from './objects.ts'
 import { type Preview, preview, previewResult, problemLine } from './preview.ts'
 import { readQuery } from './query.ts'
 import { warningHeader } from './warning-header.ts'
@@ -46,16 +45,16 @@ export function answerPreview(
   if (wanted === undefined) return failure(406, `the answer can be ${json}, ${jsonPatch} or ${yaml}`)
   const asked = readQuery(query)
   if (!asked.ok) return failure(400, 'the query can not be read', [asked.problem])
-  const previewed = preview(body, configuration)
+  const { namespace, manifests } = asked.value
+  const previewed = preview(body, configuration, namespace)
   if (!previewed.ok) {
     return failure(400, 'the manifests can not be read', previewed.problems.map(problemLine))
   }
   const { previews } = previewed
   const [only] = previews
   if (only === undefined) return failure(400, 'there is no manifest in the body; send a Pod or a workload')
-  const { namespace, manifests } = asked.value
   if (wanted === json) {
-    const results = previews.map((each) => ({ ...previewResult(each), namespace: namespaceOf(each, namespace) }))
+    const results = previews.map(previewResult)
     return success(json, formatJson({ results, ...(manifests && { manifests: writeManifests(previewed) }) }), previews)
   }
   const refused = previews.filter(({ decision }) => decision.verdict === 'refused')
@@ -70,11 +69,6 @@ export function answerPreview(
     return failure(422, count, refused.flatMap(refusal))
   }
   return success(wanted, wanted === jsonPatch ? formatJson(only.patch) : writeManifests(previewed), previews)
-}
-
-/** As `kubectl apply -n` fills it in; an object without a pod template may have none at all. */
-function namespaceOf({ object }: Preview, assumed: string): string {
-  return object.namespace === '' && podTemplate(object) !== undefined ? assumed : object.namespace
 }
 
 /** Each reason of a refusal, with the object it is about. */

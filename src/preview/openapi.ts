@@ -121,7 +121,8 @@ export const openapi = {
           {
             name: 'namespace',
             in: 'query',
-            description: 'The namespace of objects that name none, as in `kubectl apply -n`.',
+            description:
+              'The namespace of objects that name none, as in `kubectl apply -n`. Rules for namespaces by name then count.',
             schema: { type: 'string', pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$' },
           },
           {

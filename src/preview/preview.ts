@@ -1,10 +1,10 @@
 import type { Configuration } from '../admission/configuration.ts'
-import { decide } from '../admission/decide.ts'
 import type { Decision, Tiers } from '../admission/decision.ts'
 import { formatDuration } from '../admission/duration.ts'
 import type { Operation } from '../admission/operation.ts'
 import type { JsonObject } from './json.ts'
 import { type Manifests, type Problem, readManifests } from './manifests.ts'
+import { decideIn } from './namespace.ts'
 import { type ManifestObject, objectsOf, podTemplate } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
 import { predictStart, type Start } from './start.ts'
@@ -23,17 +23,21 @@ export type Previewed =
   | { readonly ok: true; readonly manifests: Extract<Manifests, { ok: true }>; readonly previews: readonly Preview[] }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** What would happen to the objects of a text (JSON or YAML), in order. Nothing is said of any where one can't be read. */
-export function preview(text: string, configuration: Configuration): Previewed {
-  return previewManifests(readManifests(text), configuration)
+/**
+ * What would happen to the objects of a text (JSON or YAML), in order. Nothing is said of any where one can't be read. `namespace`: of objects
+ * that name none, if it is known.
+ */
+export function preview(text: string, configuration: Configuration, namespace = ''): Previewed {
+  return previewManifests(readManifests(text), configuration, namespace)
 }
 
 /** The same of manifests that have been read. */
-export function previewManifests(manifests: Manifests, configuration: Configuration): Previewed {
+export function previewManifests(manifests: Manifests, configuration: Configuration, namespace = ''): Previewed {
   if (!manifests.ok) return failed(manifests.problems)
   const found = objectsOf(manifests)
   if (!found.ok) return failed(found.problems)
-  return { ok: true, manifests, previews: found.objects.map((object) => previewObject(object, configuration)) }
+  const previews = found.objects.map((object) => previewObject(object, configuration, namespace))
+  return { ok: true, manifests, previews }
 }
 
 /** What a person reads; hostile text has one in every few bytes. */
@@ -43,13 +47,15 @@ function failed(problems: readonly Problem[]): Previewed {
   return { ok: false, problems: problems.slice(0, mostProblems) }
 }
 
-function previewObject(object: ManifestObject, configuration: Configuration): Preview {
-  const template = podTemplate(object)
+function previewObject(found: ManifestObject, configuration: Configuration, assumed: string): Preview {
+  const template = podTemplate(found)
   if (template === undefined) {
-    const decision: Decision = { verdict: 'skipped', reasons: [`a ${object.kind} has no pod template`], warnings: [] }
-    return { object, decision, patch: [], patched: object.value }
+    const decision: Decision = { verdict: 'skipped', reasons: [`a ${found.kind} has no pod template`], warnings: [] }
+    return { object: found, decision, patch: [], patched: found.value }
   }
-  const decision = decide(template.pod, configuration, template.surroundings)
+  const namespace = found.namespace || assumed
+  const object = { ...found, namespace }
+  const decision = decideIn(namespace, template.pod, configuration, template.surroundings)
   switch (decision.verdict) {
     case 'skipped':
     case 'unchanged':

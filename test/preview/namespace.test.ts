@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfiguration } from '../../src/configuration/read.ts'
+import { preview } from '../../src/preview/preview.ts'
+
+const read = readConfiguration(
+  `apiVersion: sidecar-first.dev/v1
+kind: Configuration
+rules:
+- {name: everywhere, match: {container: base}, tier: 1, check: none}
+- name: shop
+  match: {container: proxy, namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}}
+  tier: 3
+  check: tcp://:1
+- name: not in system
+  match:
+    container: otel
+    namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system]}]}
+  tier: 2
+  check: tcp://:2
+- {name: labelled, match: {container: app, namespaceSelector: {matchExpressions: [{key: team, operator: DoesNotExist}]}}, tier: 4}
+`,
+  '0.0.0',
+)
+assert(read.ok, JSON.stringify(read))
+const { configuration } = read
+
+const pod = (metadata: object) =>
+  JSON.stringify({
+    kind: 'Pod',
+    metadata,
+    spec: { containers: ['app', 'proxy', 'otel', 'base'].map((name) => ({ name })) },
+  })
+
+/** The containers' names as they would be, and the tiers. */
+function order(text: string, namespace = ''): string {
+  const previewed = preview(text, configuration, namespace)
+  assert(previewed.ok)
+  const [{ patched, decision } = assert.fail()] = previewed.previews
+  const { spec } = patched as unknown as { spec: { containers: { name: string }[] } }
+  const tiers = 'tiers' in decision ? decision.tiers.map((tier) => tier.map(({ name }) => name).join('+')) : []
+  return `${spec.containers.map(({ name }) => name).join(' ')}: ${tiers.join(', ')}`
+}
+
+test("rules for namespaces count where the namespace's name alone tells; its labels nobody knows here", () => {
+  assert.equal(order(pod({})), 'base app proxy otel: base')
+  assert.equal(order(pod({}), 'kube-system'), 'base app proxy otel: base')
+  assert.equal(order(pod({}), 'other'), 'base otel app proxy: base, otel')
+  assert.equal(order(pod({}), 'shop'), 'base otel proxy app: base, otel, proxy')
+})
+
+test('its own namespace goes before the assumed one', () => {
+  assert.equal(order(pod({ namespace: 'shop' }), 'kube-system'), 'base otel proxy app: base, otel, proxy')
+})
+
+test('asked again, nothing is to do', () => {
+  const first = preview(pod({}), configuration, 'shop')
+  assert(first.ok)
+  const again = preview(JSON.stringify(first.previews[0]?.patched), configuration, 'shop')
+  assert(again.ok)
+  assert.deepEqual([again.previews[0]?.decision.verdict, again.previews[0]?.patch], ['unchanged', []])
+})
