@@ -55,7 +55,9 @@ export function rollout(
   const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0, conditions = [] } = status
   const current = observedGeneration >= (metadata?.generation ?? 0)
   const done = current && updatedReplicas === wanted && replicas === wanted && availableReplicas === wanted
-  const count = `${Math.min(updatedReplicas, availableReplicas)} of ${wanted} ${wanted === 1 ? 'replica' : 'replicas'} ready`
+  const ready = `${Math.min(updatedReplicas, availableReplicas)} of ${wanted} ${wanted === 1 ? 'replica' : 'replicas'} ready`
+  const old = replicas - updatedReplicas
+  const count = old > 0 ? `${ready}, ${old} of the last version to end` : ready
   if (done || !current) return { done, state: count }
   const refused = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message
   const reason = refused ?? pods.map((pod) => reasonOf(pod, events)).find((each) => each !== undefined)

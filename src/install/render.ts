@@ -1,5 +1,5 @@
 import { type Document, isMap, isSeq, parse, Scalar, YAMLMap, YAMLSeq } from 'yaml'
-import type { Configuration, GateChoice } from '../admission/configuration.ts'
+import { type Configuration, defaultConfiguration, type GateChoice } from '../admission/configuration.ts'
 import { type Remark, readConfiguration } from '../configuration/read.ts'
 import { configurationHashKey, type InstallMode, webhookConfigurations } from '../webhooks/configurations.ts'
 import { type Settings, settle } from './configuration.ts'
@@ -86,7 +86,8 @@ export function render(files: Readonly<Record<string, string>>, version: string,
       )
     }
     if (namespace !== standardNamespace) move(document, namespace)
-    if (isA(document, 'Deployment')) adapt(document, wanted)
+    if (isA(document, 'Deployment'))
+      adapt(document, { ...wanted, waiterImage: read.configuration.waiter.image }, version)
   }
   const notices = [...read.notices.map(({ message }) => message), ...webhooks.notices]
   return { ok: true, documents, configuration: read.configuration, notices }
@@ -113,8 +114,9 @@ function move(document: Document, namespace: string): void {
   }
 }
 
-/** What the flags say of a Deployment. */
-function adapt(document: Document, { namespace, image, pullSecret, replicas }: Wanted): void {
+/** What the flags say of a Deployment. `waiterImage` is the configuration's. */
+function adapt(document: Document, wanted: Wanted, version: string): void {
+  const { namespace, image, pullSecret, replicas, waiterImage } = wanted
   if (replicas !== undefined && nameOf(document) === 'sidecar-first') document.setIn(['spec', 'replicas'], replicas)
   const pod = document.getIn(['spec', 'template', 'spec'])
   if (!isMap(pod)) return
@@ -122,9 +124,12 @@ function adapt(document: Document, { namespace, image, pullSecret, replicas }: W
   for (const container of maps(pod.get('containers'))) {
     if (image !== undefined && standardImage.test(String(container.get('image')))) container.set('image', image)
     const args = container.get('args')
-    // `serve` needs no name of its namespace; the others' flag defaults to the standard one.
-    if (namespace !== standardNamespace && args instanceof YAMLSeq && String(args.get(0)) !== 'serve') {
-      args.add(`--namespace=${namespace}`)
+    if (!(args instanceof YAMLSeq)) continue
+    const [command] = args.toJSON()
+    // `serve` needs no name of its namespace, and has the configuration; the others know what is standard.
+    if (command !== 'serve' && namespace !== standardNamespace) args.add(`--namespace=${namespace}`)
+    if (command === 'rollouts' && waiterImage !== defaultConfiguration(version).waiter.image) {
+      args.add(`--waiter-image=${waiterImage}`)
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Objects, Reference } from '../kubernetes/objects.ts'
 import { explained, label, type Manifest } from './apply.ts'
-import { labelled } from './installed.ts'
+import { labelled, labelSelector } from './installed.ts'
 import type { Progress } from './progress.ts'
 import { until } from './ready.ts'
 import { standardNamespace } from './render.ts'
@@ -65,6 +65,10 @@ export async function uninstall({ namespace, found }: Installed, removal: Remova
     if (each.metadata.namespace === undefined || !goes) await remove(each)
   }
   if (!goes) {
+    await until('pods', removal, async () => {
+      const left = await objects.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector })
+      return { done: left.length === 0, state: left.length === 0 ? 'ended' : `${left.length} ending` }
+    })
     // Made by certs, which is gone now.
     for (const [apiVersion, kind] of [
       ['v1', 'Secret'],

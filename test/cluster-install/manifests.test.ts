@@ -2,23 +2,27 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parseAllDocuments } from 'yaml'
+import { manifests as files } from '../../src/install/manifests.ts'
+import { partNames, render } from '../../src/install/render.ts'
+import { version } from '../../src/version.ts'
 import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
 
 const overlays = ['overlays/namespace-opt-in', 'overlays/cluster-wide', 'overlays/cert-manager']
+const parts = ['optional/preview', 'optional/monitoring', 'rollouts']
 const manifests = join(import.meta.dirname, '../../manifests')
 
 describe('the manifests on a real API server', () => {
   let api: ApiServer
   before(async () => {
     api = await startApiServer()
-    await api.kubectl(['apply', '-f', '-'], JSON.stringify(fakeCertManager))
+    await api.kubectl(['apply', '-f', '-'], JSON.stringify(fakeKinds))
     await api.kubectl(['wait', '--for=condition=Established', 'crd', '--all'])
   })
   after(() => api?.stop())
 
-  for (const overlay of [...overlays, 'optional/preview']) {
+  for (const overlay of [...overlays, ...parts]) {
     it(`${overlay}: applies, twice, without a warning, and passes a server-side dry run`, async () => {
-      assert.match(await apply(overlay), /deployment\.apps\/sidecar-first\S* (created|configured|unchanged)/)
+      assert.match(await apply(overlay), /sidecar-first\S* (created|configured|unchanged)/)
       const generations = () => api.kubectl(['get', 'deploy', '-A', '-o', 'jsonpath={..metadata.generation}'])
       const before = await generations()
       assert.doesNotMatch(await apply(overlay), /created/)
@@ -27,8 +31,22 @@ describe('the manifests on a real API server', () => {
     })
   }
 
+  for (const [folders, wanted] of [
+    [['overlays/namespace-opt-in', ...parts], { parts: partNames }],
+    [['overlays/cluster-wide'], { mode: 'cluster-wide' }],
+    [['overlays/cert-manager'], { certManager: true }],
+  ] as const) {
+    it(`${folders[0]}: install prints each object as kustomize does`, async () => {
+      const made = render(files, version, { mode: 'namespace-opt-in', namespace: 'sidecar-first', ...wanted })
+      assert.ok(made.ok)
+      const printed = made.documents.map((document) => document.toJS())
+      const built = (await Promise.all(folders.map(kustomize))).flat()
+      assert.deepEqual(byName(printed), byName(built))
+    })
+  }
+
   it('cert-manager: leaves certs out, and has both configurations given a caBundle', async () => {
-    const rendered = await render('overlays/cert-manager')
+    const rendered = await kustomize('overlays/cert-manager')
     assert.deepEqual(
       rendered.filter(({ metadata }) => metadata.name === 'sidecar-first-certs'),
       [],
@@ -42,7 +60,7 @@ describe('the manifests on a real API server', () => {
 
   it("serve can't reach the CA's key: of the Secret it gets two keys, and it has no token", async () => {
     for (const overlay of overlays) {
-      const deployments = (await render(overlay)).filter(({ kind }) => kind === 'Deployment')
+      const deployments = (await kustomize(overlay)).filter(({ kind }) => kind === 'Deployment')
       const serve = deployments.find(({ metadata }) => metadata.name === 'sidecar-first')?.spec?.template.spec
       assert.equal(serve?.automountServiceAccountToken, false)
       const secrets = serve.volumes.filter(({ configMap }) => !configMap)
@@ -57,11 +75,14 @@ describe('the manifests on a real API server', () => {
   const apply = (folder: string, ...flags: readonly string[]) =>
     api.kubectl(['apply', '--warnings-as-errors', '-k', join(manifests, folder), ...flags])
 
-  async function render(folder: string): Promise<Rendered[]> {
+  async function kustomize(folder: string): Promise<Rendered[]> {
     const documents = parseAllDocuments(await api.kubectl(['kustomize', join(manifests, folder)]))
     return documents.map((document) => document.toJS())
   }
 })
+
+const byName = (objects: readonly Rendered[]) =>
+  Object.fromEntries(objects.map((object) => [`${object.kind} ${object.metadata.name}`, object]))
 
 /** What the tests look at. */
 interface Rendered {
@@ -74,19 +95,25 @@ interface PodSpec {
   readonly volumes: { configMap?: object; secret?: { items: { key: string }[] } }[]
 }
 
-/** cert-manager's kinds without their schemas: what is in them isn't checked. */
-const fakeCertManager = {
+/** Others' kinds without their schemas: what is in them isn't checked. */
+const fakeKinds = {
   apiVersion: 'v1',
   kind: 'List',
-  items: ['Issuer', 'Certificate'].map((kind) => {
+  items: [
+    ['cert-manager.io', 'Issuer'],
+    ['cert-manager.io', 'Certificate'],
+    ['monitoring.coreos.com', 'ServiceMonitor'],
+    ['monitoring.coreos.com', 'PodMonitor'],
+    ['monitoring.coreos.com', 'PrometheusRule'],
+  ].map(([group, kind = '']) => {
     const singular = kind.toLowerCase()
     const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
     return {
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',
-      metadata: { name: `${singular}s.cert-manager.io` },
+      metadata: { name: `${singular}s.${group}` },
       spec: {
-        group: 'cert-manager.io',
+        group,
         scope: 'Namespaced',
         names: { kind, singular, plural: `${singular}s`, listKind: `${kind}List` },
         versions: [{ name: 'v1', served: true, storage: true, schema }],

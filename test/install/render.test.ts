@@ -37,7 +37,7 @@ describe('what install prints', () => {
   })
 
   it('moves everything to another namespace', () => {
-    const all = { namespace: 'mesh', parts: ['monitoring', 'preview'] as const }
+    const all = { namespace: 'mesh', parts: ['monitoring', 'preview', 'rollouts'] as const }
     for (const { text, objects, find } of [rendered(all), rendered({ ...all, certManager: true })]) {
       assert.doesNotMatch(text, /namespace: sidecar-first|sidecar-first\.sidecar-first|sidecar-first\/sidecar-first$/m)
       assert.equal(find('Namespace').metadata.name, 'mesh')
@@ -64,6 +64,14 @@ describe('what install prints', () => {
     }
     assert.equal(find('Deployment', 'sidecar-first').spec.replicas, 5)
     assert.equal(find('Deployment', 'sidecar-first-certs').spec.replicas, 1)
+  })
+
+  it('has the rollouts fetch images by the waiter that the configuration names', () => {
+    const argsOf = (wanted: Partial<Wanted>) =>
+      podOf(rendered({ parts: ['rollouts'], ...wanted }).find('Deployment', 'sidecar-first-rollouts')).containers[0]
+        .args
+    assert.ok(!argsOf({}).some((each) => each.startsWith('--waiter-image')))
+    assert.ok(argsOf({ waiterImage: 'r/waiter:1' }).includes('--waiter-image=r/waiter:1'))
   })
 
   it('makes the webhook configurations of the configuration that it writes', () => {
