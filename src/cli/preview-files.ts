@@ -1,6 +1,6 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Configuration } from '../admission/configuration.ts'
-import type { Problem } from '../preview/manifests.ts'
+import { type Problem, readJson } from '../preview/manifests.ts'
 import { type Preview, type Previewed, preview } from '../preview/preview.ts'
 import type { Terminal } from './command.ts'
 import { readConfigurationFile } from './configuration.ts'
@@ -39,7 +39,10 @@ export const fileHelp = `  -f, --filename PATH   manifests, YAML or JSON: a file
 /** YAML takes a few seconds and half a gigabyte for this many characters, and worse if somebody means it to. */
 const mostYaml = 8_000_000
 
-/** Reads and previews files (standard input where none is named). Throws `UsageError`, or `FileError` about the configuration. */
+/**
+ * Reads and previews files (standard input where none is named). Throws `UsageError`, or `FileError` about the configuration or where
+ * nothing is a manifest.
+ */
 export async function previewFiles(
   paths: readonly string[],
   config: string | undefined,
@@ -63,6 +66,9 @@ export async function previewFiles(
     if (previewed.ok) files.push({ name, previewed })
     else problems.push(...previewed.problems.map((problem) => ({ name, ...problem })))
   }
+  if (found.length > 0 && others.length === found.length) {
+    throw new FileError([`there is no manifest in ${others.join(', ')}`])
+  }
   if (others.length > 0) terminal.stderr.write(`no manifests, passed over: ${others.join(', ')}\n`)
   return { configuration, files, problems }
 }
@@ -70,19 +76,9 @@ export async function previewFiles(
 /** Whether something in it has a kind: a folder also holds values.yaml, package.json and the like. */
 const mayBeManifest = (text: string): boolean => /(?:^|[{,]\s*)["']?kind["']?\s*:/m.test(text)
 
-const isTooLong = (text: string): boolean => text.length > mostYaml && !/^\uFEFF?\s*\{/.test(text)
-
-const tooLong: Previewed = {
-  ok: false,
-  problems: [
-    {
-      document: 1,
-      line: 1,
-      column: 1,
-      message: `more than ${mostYaml / 1e6} MB of YAML; split it, or give it as JSON`,
-    },
-  ],
-}
+const tooMuch = `more than ${mostYaml / 1e6} MB of YAML; split it, or give it as JSON`
+const isTooLong = (text: string): boolean => text.length > mostYaml && readJson(text) === undefined
+const tooLong: Previewed = { ok: false, problems: [{ document: 1, line: 1, column: 1, message: tooMuch }] }
 
 /** A problem as one line. */
 export function problemText({ name, document, line, column, message }: FileProblem): string {

@@ -9,7 +9,13 @@ export function graveWarnings({ object, decision }: Preview, configuration: Conf
   if (decision.warnings.length === 0) return []
   const template = podTemplate(object)
   if (template === undefined) return decision.warnings
-  const { warnings } = examine(template.pod, configuration, template.surroundings)
-  const costs = new Set(warnings.filter(({ severity }) => severity === 'costs').flatMap((each) => warningTexts([each])))
+  const { pod, surroundings } = template
+  // any of the webhooks may have said it: each has rules of its own
+  const sets = new Set([undefined, ...configuration.rules.rules.map(({ set }) => set)])
+  const examined = [...sets].map((set) =>
+    examine(pod, configuration, set === undefined ? surroundings : { ...surroundings, set }),
+  )
+  const said = examined.flatMap(({ warnings }) => warnings.filter(({ severity }) => severity === 'costs'))
+  const costs = new Set(said.flatMap((each) => warningTexts([each])))
   return decision.warnings.filter((text) => !costs.has(text))
 }

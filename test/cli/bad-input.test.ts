@@ -72,7 +72,7 @@ test('one bad file among good ones: preview shows the good ones, inject prints n
   assert.equal((await run(['inject', '-', 'bad.yaml'], { cwd: folder, input })).stdout, '')
 })
 
-test('50 MB of YAML, and what never ends: told at once what can be read', async () => {
+test('50 MB of YAML, of broken JSON, and what never ends: told at once what can be read', async () => {
   const line = `  a: ${'b'.repeat(1000)}\n`
   const big = Readable.from(
     (function* () {
@@ -84,6 +84,8 @@ test('50 MB of YAML, and what never ends: told at once what can be read', async 
   const told = await run(['inject', 'big.yaml'], { cwd: folder })
   assert.deepEqual([told.code, told.stdout], [1, ''])
   assert.equal(told.stderr, 'big.yaml:1:1: document 1: more than 8 MB of YAML; split it, or give it as JSON\n')
+  const broken = await run(['preview'], { input: `{"kind": "Pod", "a": "${'b'.repeat(9_000_000)}"` })
+  assert.match(broken.stderr, /^standard input:1:1: document 1: more than 8 MB of YAML/)
   const endless = await run(['inject', '/dev/zero'])
   assert.equal(endless.code, 2)
   assert.match(endless.stderr, /^sidecar-first inject: \/dev\/zero is over 100 MB; split it\n/)

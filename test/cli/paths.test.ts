@@ -44,6 +44,13 @@ test('quoted globs, files, standard input and -f mix; a file that is meant twice
   assert.deepEqual((await previewed('k8s/d*')).names, ['c'])
 })
 
+test('a folder in which nothing is a manifest', async () => {
+  for (const command of ['preview', 'inject']) {
+    const { code, stdout, stderr } = await run([command, 'k8s/v*.yaml'], { cwd: folder })
+    assert.deepEqual([code, stdout, stderr], [1, '', 'there is no manifest in k8s/values.yaml\n'])
+  }
+})
+
 test('where there is nothing, it is said so', async () => {
   for (const [path, expected] of [
     ['empty', 'there is no *.yaml, *.yml or *.json file in empty'],

@@ -33,6 +33,9 @@ await Promise.all(
     'broken.yaml': 'kind: Pod\n---\na: [\n',
     'empty.yaml': '# nothing\n',
     'shell.yaml': 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nwaiter: {delivery: shell}\n',
+    'ruled.yaml':
+      'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules:\n' +
+      '- name: r\n  tier: 1\n  match: {container: proxy, namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: prod}}}\n',
     'bad.yaml': 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nmod: observe\ninvalid: no\n',
   }).map(([name, content]) => writeFile(join(folder, name), content)),
 )
@@ -170,6 +173,7 @@ test('--fail-on warning: a warning that somebody should act on ends with 1, mere
     [unwaited, '--fail-on warning -o json', 1],
     [wrong, '--fail-on warning', 1],
     [secret, '--fail-on warning', 0],
+    [pod.replace(/ {2}annotations:\n.*\n/, '  namespace: prod\n'), '--fail-on warning --config ruled.yaml', 0],
   ] as const) {
     assert.equal((await here(`preview ${flags}`.trim(), input)).code, code, `${flags}\n${input}`)
   }
