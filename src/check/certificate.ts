@@ -52,7 +52,9 @@ export const certificate: Check = {
 
 function judgeStatus({ phase, problems }: Status, namespace: string): readonly Finding[] {
   const logs = `certs mends it within a minute where it runs: kubectl logs -n ${namespace} deploy/sidecar-first-certs`
-  if (problems.length > 0) return problems.map((text) => problem(text, logs))
+  if (problems.length > 0) {
+    return problems.map((text) => problem(text, text.startsWith('the Service has no') ? 'see replicas' : logs))
+  }
   return [ok(`every replica serves what the API server trusts (phase ${phase})`)]
 }
 
@@ -102,6 +104,6 @@ export function judgeServed({
       ...(leaf.checkHost(servername) ? [] : [problem(`${name} serves a leaf that isn't for ${servername}`, next)]),
     ]
   })
-  if (served.length === 0) return [problem('the Service has no ready endpoint')]
+  if (served.length === 0) return [problem('the Service has no ready endpoint', 'see replicas')]
   return findings.length > 0 ? findings : [ok('every replica serves what the API server trusts (not kept by certs)')]
 }

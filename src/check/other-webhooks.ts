@@ -54,7 +54,7 @@ export function judgeOthers(
     findings.push(warning(`${what}: while it is down, no replica can be created`, next))
   }
   if (findings.length > 0) return findings
-  return [ok(`${others.length} others see pods; none is called after ours or stands in the way of our replicas`)]
+  return [ok(`none of ${others.length} is called after ours, or stands in the way of our replicas`)]
 }
 
 /** Of our replicas. */

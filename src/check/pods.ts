@@ -107,7 +107,7 @@ export function judgePods(all: readonly JudgedPod[], since: Date | undefined): r
   })
   const right = all.filter(({ standing }) => standing.kind === 'right').length
   const left = all.filter(({ standing }) => standing.kind === 'left').length
-  return [ok(`${right} have their order; ${left} more in the covered namespaces ask for nothing`), ...findings]
+  return [ok(`in the covered namespaces, ${right} are in order and ${left} ask for nothing`), ...findings]
 }
 
 function causeOf(some: readonly JudgedPod[], since: Date | undefined): string {

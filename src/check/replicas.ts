@@ -42,7 +42,8 @@ export function judgeReplicas(
     })
   if (ready.length === 0) {
     const scale = `kubectl scale -n ${namespace} deployment/sidecar-first --replicas=2`
-    findings.unshift(problem(`no replica of ${wanted} is ready`, wanted === 0 ? scale : describe))
+    const none = wanted === 0 ? 'the Deployment is scaled to 0' : `no replica of ${wanted} is ready`
+    findings.unshift(problem(none, wanted === 0 ? scale : describe))
   } else if (ready.length < wanted)
     findings.unshift(warning(`${ready.length} of ${wanted} replicas are ready`, describe))
   else if (wanted === 1) {

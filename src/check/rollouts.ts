@@ -6,12 +6,12 @@ import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
 import { selectorText } from '../rollout/selector.ts'
 import { type Finding, ok, warning } from './finding.ts'
 import { type Owner, ownerOf } from './owner.ts'
-import type { Check } from './site.ts'
+import type { Check, Site } from './site.ts'
 
 /** Pods and templates whose sidecar isn't what their rollout says. */
-export const rollouts: Check = {
+export const rollouts = {
   name: 'rollouts',
-  async run({ objects }) {
+  async run({ objects }: Pick<Site, 'objects'>) {
     const all = await listRollouts(objects)
     if (all === undefined) return [ok('no SidecarRollout is known here: sidecars are not upgraded in place')]
     if (all.length === 0) return [ok('there is none')]
@@ -25,7 +25,7 @@ export const rollouts: Check = {
     }
     return judged
   },
-}
+} satisfies Check
 
 /** A pod with the container, or a template that makes such pods. */
 export interface PodImage {

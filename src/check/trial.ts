@@ -50,6 +50,9 @@ function pod(namespace: string): V1Pod {
   }
 }
 
+const elsewhere =
+  "see the other findings; where they are fine, a firewall may keep the API server from the pods' port 8443"
+
 export function judgeTrial(
   { metadata, spec }: V1Pod,
   { namespace, version, mode }: { namespace: string; version: string; mode: 'enforce' | 'observe' },
@@ -58,9 +61,7 @@ export function judgeTrial(
   const what = `a pod that asks, in namespace ${namespace}`
   if (status === undefined || spec?.containers[0]?.name !== 'sidecar') {
     if (mode === 'observe') return [ok(`${what}, comes back as it was: mode: observe`)]
-    return [
-      problem(`${what}, comes back unpatched: the API server gets no answer it can use`, 'see the findings below'),
-    ]
+    return [problem(`${what}, comes back unpatched: the API server gets no answer it can use`, elsewhere)]
   }
   const theirs = /"version":"([^"]*)"/.exec(status)?.[1]
   if (theirs !== undefined && theirs !== version) {
@@ -72,7 +73,7 @@ export function judgeTrial(
 
 export function judgeRefusal({ message }: { readonly message: string }, namespace: string): Finding {
   if (/failed calling webhook "[^"]*sidecar-first\.dev"/.test(message)) {
-    return problem(`pods that ask can't be created in namespace ${namespace}: ${message}`, 'see the findings below')
+    return problem(`pods that ask can't be created in namespace ${namespace}: ${message}`, elsewhere)
   }
   return warning(`a pod could not be tried out in namespace ${namespace}: ${message}`)
 }

@@ -100,7 +100,7 @@ describe('check and timeline on a real node', () => {
     assert.equal(code, 0)
     found(findings, 'ok', /every replica serves what the API server trusts/)
     found(findings, 'ok', /comes back patched/)
-    found(findings, 'ok', /^2 have their order; 1 more/)
+    found(findings, 'ok', / 2 are in order and 1 ask for nothing/)
     assert.equal(await podsIn(namespace, 'app.kubernetes.io/component=check'), '')
   })
 
@@ -260,7 +260,7 @@ describe('check and timeline on a real node', () => {
       return order === 'app app' ? true : undefined
     })
     const down = await check('--no-pods')
-    found(down.findings, 'problem', /no replica of 0 is ready/)
+    found(down.findings, 'problem', /the Deployment is scaled to 0/)
     found(down.findings, 'problem', /comes back unpatched/)
     found(down.findings, 'warning', /failurePolicy of pods\.sidecar-first\.dev is Ignore, not Fail/)
     const { next = '' } = found(
