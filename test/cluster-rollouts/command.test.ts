@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import type { RolloutStatus, SidecarRollout } from '../../rollouts/types.ts'
+import { rollouts } from '../../src/check/rollouts.ts'
+import { connection } from '../../src/kubernetes/connection.ts'
+import { objects } from '../../src/kubernetes/objects.ts'
 import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
 import { SECOND, until } from '../cluster-certs/fixture.ts'
-import { installKind, rollout, shopPods, startRollout } from '../rollout/cluster.ts'
+import { installKind, rollout, shopDeployment, shopPods, startRollout } from '../rollout/cluster.ts'
+import { type Controller, startController } from '../rollout/controller.ts'
 import { type FakeKubelet, startFakeKubelet } from '../rollout/fake-kubelet.ts'
 
 let api: ApiServer
@@ -13,7 +17,8 @@ let admin: string
 before(async () => {
   api = await startApiServer()
   admin = api.kubeconfigFile('admin')
-  kubelet = startFakeKubelet(api.kubeconfig('admin'))
+  const fate = (image: string) => (image.includes('broken') ? 'hook-fails' : 'ready')
+  kubelet = startFakeKubelet(api.kubeconfig('admin'), { fate })
 })
 after(async () => {
   await kubelet?.stop()
@@ -236,6 +241,90 @@ test('a rollout that is deleted while somebody waits', async () => {
   const [code] = await once(watched.process, 'close')
   assert.equal(code, 1)
   assert.match(watched.out(), /the rollout shop-envoy is gone/)
+})
+
+describe('with the controller', () => {
+  let controller: Controller
+  before(async () => {
+    for (const namespace of ['sidecar-first', 'live']) await api.kubectl(['create', 'namespace', namespace])
+    controller = await startController(admin)
+    const items = [...shopPods(4, { namespace: 'live' }), shopDeployment('live')]
+    await api.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
+  })
+  after(() => controller?.stop())
+
+  const live = (...args: string[]) => command(...args, '-n', 'live')
+  const images = async () =>
+    (
+      await api.kubectl([
+        'get',
+        'pods',
+        '-n',
+        'live',
+        '-l',
+        'app=shop',
+        '-o',
+        'jsonpath={.items[*].spec.containers[0].image}',
+      ])
+    )
+      .split(' ')
+      .map((image) => image.replace('example/envoy:', ''))
+      .sort()
+  const start = (image: string, ...more: string[]) =>
+    live('start', ...envoy, '--image', image, '--min-ready-seconds', '0', '--max-unavailable', '2', ...more, '--wait')
+  const drift = () => rollouts.run({ objects: objects(connection(api.kubeconfig('admin'))) })
+
+  test('half of the pods, then all, then back: each waits and tells which pods it touched', async () => {
+    const half = await start('example/envoy:2.1', '--partition', '50%')
+    assert.equal(half.code, 0, half.out)
+    assert.equal(half.out.match(/shop-\d on node-\d: new after \d+s/g)?.length, 2, half.out)
+    assert.match(half.out, /Complete: .*\[2 new, 2 old \(2 stay\)\]\n$/)
+    assert.deepEqual(await images(), ['2.0', '2.0', '2.1', '2.1'])
+    const all = await live('promote', 'shop-envoy', '--wait')
+    assert.equal(all.code, 0, all.out)
+    assert.match(all.out, /Complete: .*\[4 new\]\n$/)
+    assert.deepEqual(await images(), ['2.1', '2.1', '2.1', '2.1'])
+    const back = await live('undo', 'shop-envoy', '--wait')
+    assert.equal(back.code, 0, back.out)
+    assert.match(back.out, /shop-0 on node-0: has example\/envoy:2\.0 again after \d+s/)
+    assert.deepEqual(await images(), ['2.0', '2.0', '2.0', '2.0'])
+  })
+
+  test('a sidecar whose hook fails: stopped with its words and exit code 1; undo puts it back', async () => {
+    const broken = await start('example/envoy:broken')
+    assert.equal(broken.code, 1, broken.out)
+    assert.match(broken.out, /Stopped: HookFailed \(shop-\d on node-\d\): envoy was not ready after 60s/)
+    assert.match(broken.out, /Take it back: sidecar-first rollout undo -n live shop-envoy/)
+    assert.ok((await images()).includes('2.0'), 'not all were touched')
+    const back = await live('undo', 'shop-envoy', '--wait')
+    assert.equal(back.code, 0, back.out)
+    assert.deepEqual(await images(), ['2.0', '2.0', '2.0', '2.0'])
+  })
+
+  test('check tells the template that would bring the old image back, and a pod that somebody has changed', async () => {
+    const started = await start('example/envoy:2.2')
+    assert.equal(started.code, 0, started.out)
+    const [template] = await drift()
+    assert.equal(
+      template?.text,
+      'Deployment live/shop makes new pods with envoy example/envoy:2.0, and live/shop-envoy says example/envoy:2.2',
+    )
+    const set = template?.next?.split('   ')[0]?.split(' ').slice(1) ?? []
+    await api.kubectl(set)
+    assert.deepEqual(
+      (await drift()).map(({ level }) => level),
+      ['ok'],
+    )
+
+    await api.kubectl(['set', 'image', '-n', 'live', 'pod/shop-3', 'envoy=example/envoy:9'])
+    const [pod] = await drift()
+    assert.match(pod?.text ?? '', /3 of the 4 pods .* such as shop-3 with example\/envoy:9/)
+    await api.kubectl(pod?.next?.split(' ').slice(1) ?? [])
+    assert.deepEqual(
+      (await drift()).map(({ level }) => level),
+      ['ok'],
+    )
+  })
 })
 
 /** As the controller does it: the image, and the note of it. */

@@ -17,22 +17,33 @@ export async function installKind(api: ApiServer): Promise<void> {
 }
 
 /** Pods of a shop with the sidecar envoy, on nodes that needn't exist. */
-export function shopPods(
-  count: number,
-  { image = 'example/envoy:2.0', nodes = 3, from = 0, namespace = 'default' } = {},
-) {
+export function shopPods(count: number, { image = 'example/envoy:2.0', nodes = 3, namespace = 'default' } = {}) {
   return Array.from({ length: count }, (_, index) => ({
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: `shop-${from + index}`, namespace, labels: { app: 'shop' } },
-    spec: {
-      nodeName: `node-${index % nodes}`,
-      containers: [
-        { name: 'envoy', image },
-        { name: 'app', image: 'example/shop:1' },
+    metadata: {
+      name: `shop-${index}`,
+      namespace,
+      labels: { app: 'shop', 'pod-template-hash': 'abc12' },
+      ownerReferences: [
+        { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'shop-abc12', uid: 'none', controller: true },
       ],
     },
+    spec: { nodeName: `node-${index % nodes}`, containers: containers(image) },
   }))
+}
+
+const containers = (image: string) => [
+  { name: 'envoy', image },
+  { name: 'app', image: 'example/shop:1' },
+]
+
+/** What would have made them. */
+export function shopDeployment(namespace: string, image = 'example/envoy:2.0') {
+  const labels = { app: 'shop' }
+  const template = { metadata: { labels }, spec: { containers: containers(image) } }
+  const spec = { selector: { matchLabels: labels }, template }
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'shop', namespace }, spec }
 }
 
 /** `sidecar-first rollout …` as a process of its own, to its end. */
@@ -43,7 +54,7 @@ export async function rollout(kubeconfig: string, ...args: string[]) {
 }
 
 export function startRollout(kubeconfig: string, ...args: string[]) {
-  const child = spawn(process.execPath, ['test/rollout/rollout-process.ts', ...args], {
+  const child = spawn(process.execPath, ['src/main.ts', 'rollout', ...args], {
     env: { ...process.env, KUBECONFIG: kubeconfig, LANG: 'C.UTF-8' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

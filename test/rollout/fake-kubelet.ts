@@ -137,9 +137,13 @@ function statusOf({ metadata, spec, status = {} }: V1Pod, fate: (image: string) 
           lastState: gone || {},
         }
       case 'hook-fails': {
-        const message = `${name} was not ready after 60s`
-        const state = { waiting: { reason: 'PostStartHookError', message } }
-        return { ...base, containerID: id, ready: false, started: false, state, lastState: gone || {} }
+        // The waiter's words are the termination message of the container that the kubelet has killed.
+        const ended = { containerID: id, exitCode: 137, reason: 'Error', message: `${name} was not ready after 60s` }
+        const state = {
+          waiting: { reason: 'CrashLoopBackOff', message: `back-off 10s restarting failed container=${name}` },
+        }
+        const lastState = { terminated: { ...ended, startedAt: now, finishedAt: now } }
+        return { ...base, containerID: id, ready: false, started: false, state, lastState }
       }
       case 'not-pulled': {
         const state = { waiting: { reason: 'ErrImagePull', message: `failed to pull "${image}": not found` } }
