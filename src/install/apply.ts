@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { V1ObjectMeta } from '@kubernetes/client-node'
 import { failureKind } from '../kubernetes/failure.ts'
+import { isMissingKind } from '../kubernetes/missing-kind.ts'
 import type { ClusterObject, Objects, Reference } from '../kubernetes/objects.ts'
 import { InstallError } from './error.ts'
 import type { Progress } from './progress.ts'
@@ -20,20 +21,37 @@ export interface Applying {
 /** As people name it: `deployment/sidecar-first`. */
 export const label = ({ kind, metadata }: Reference): string => `${kind.toLowerCase()}/${metadata.name}`
 
+/** What there is of the objects now. @throws InstallError before anything is changed, of a kind that the cluster doesn't have */
+export async function present(manifests: readonly Manifest[], objects: Objects): Promise<Map<Manifest, ClusterObject>> {
+  const found = new Map<Manifest, ClusterObject>()
+  await Promise.all(
+    manifests.map(async (object) => {
+      const there = await objects.read(object).catch((error) => {
+        throw explained(error, object)
+      })
+      if (there !== undefined) found.set(object, there)
+    }),
+  )
+  return found
+}
+
 /**
  * Applies an object, by server-side apply: fields that nobody here ever wrote, such as the caBundle that certs keeps, stay.
- * @throws InstallError with what to do, of a conflict or a kind that the cluster doesn't have
+ * @throws InstallError with what to do
  */
-export async function applyObject(object: Manifest, { objects, progress, dryRun, force }: Applying): Promise<void> {
-  try {
-    const before = await objects.read(object)
-    const after = await objects.apply(object, { dryRun, force })
-    const state =
-      before === undefined ? 'created' : isDeepStrictEqual(essence(before), essence(after)) ? 'unchanged' : 'configured'
-    progress.done(label(object), dryRun ? `${state} (dry run)` : state)
-  } catch (error) {
+export async function applyObject(
+  object: Manifest,
+  before: ClusterObject | undefined,
+  { objects, progress, dryRun, force }: Applying,
+): Promise<void> {
+  const after = await objects.apply(object, { dryRun, force }).catch((error) => {
+    // A dry run has made no namespace.
+    if (dryRun && before === undefined && /namespaces ".*" not found$/.test(error.message)) return undefined
     throw explained(error, object)
-  }
+  })
+  const same = before !== undefined && after !== undefined && isDeepStrictEqual(essence(before), essence(after))
+  const state = before === undefined ? 'created' : same ? 'unchanged' : 'configured'
+  progress.done(label(object), dryRun ? `${state} (dry run)` : state)
 }
 
 /** What a change of shows. */
@@ -48,8 +66,7 @@ function essence({
 export function explained(error: unknown, object: Reference): Error {
   const message = error instanceof Error ? error.message : String(error)
   const kind = failureKind(error)
-  const unknown = kind === 'missing' || message.includes('Unrecognized API version and kind')
-  if (unknown && object.apiVersion.includes('.')) {
+  if (isMissingKind(error)) {
     return new InstallError(
       `the cluster has no kind ${object.kind} (${object.apiVersion}); install what brings it first, or leave its part out`,
     )

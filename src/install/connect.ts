@@ -1,4 +1,3 @@
-import type { KubeConfig } from '@kubernetes/client-node'
 import { call } from '../kubernetes/call.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
@@ -14,9 +13,9 @@ export interface Connected {
   version(): Promise<string>
 }
 
-/** @throws InstallError where there is no kubeconfig to speak of */
+/** @throws ClusterError where there is no kubeconfig to speak of */
 export async function connect(context: string | undefined): Promise<Connected> {
-  const kubeconfig = await load(context)
+  const { kubeconfig } = await loadKubeconfig(context)
   const { VersionApi } = await import('@kubernetes/client-node')
   const { connection } = await import('../kubernetes/connection.ts')
   const { objects } = await import('../kubernetes/objects.ts')
@@ -26,16 +25,6 @@ export async function connect(context: string | undefined): Promise<Connected> {
     context: kubeconfig.getCurrentContext(),
     server: kubeconfig.getCurrentCluster()?.server ?? '',
     version: async () => (await call(() => new VersionApi(configuration).getCode())).gitVersion,
-  }
-}
-
-async function load(context: string | undefined): Promise<KubeConfig> {
-  try {
-    return (await loadKubeconfig(context)).kubeconfig
-  } catch (error) {
-    throw new InstallError(`the kubeconfig can't be read: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    })
   }
 }
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { ClusterObject, Reference } from '../kubernetes/objects.ts'
-import { type Applying, applyObject, explained, label, type Manifest } from './apply.ts'
-import { isCustomised } from './configuration.ts'
+import { type Applying, applyObject, explained, label, type Manifest, present } from './apply.ts'
+import { damageOf } from './damage.ts'
 import { InstallError } from './error.ts'
 import { labelled, leftovers } from './installed.ts'
 import { awaitPatch, awaitRollout } from './ready.ts'
@@ -24,75 +23,28 @@ export interface Installation extends Applying {
  * @throws InstallError
  */
 export async function apply(installation: Installation): Promise<void> {
-  const { manifests, objects, progress, dryRun } = installation
-  await refuseDamage(installation)
+  const { manifests, objects, progress, namespace, version, configured, dryRun, force } = installation
+  const before = await present(manifests, objects)
+  if (!force) {
+    const pods = await objects.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace })
+    const damage = damageOf({ before, pods: pods.length, version, configured })
+    if (damage !== undefined) throw new InstallError(damage)
+  }
   const webhooks = manifests.filter(({ kind }) => kind.endsWith('WebhookConfiguration'))
   const deployments = manifests.filter(({ kind }) => kind === 'Deployment')
   const others = manifests.filter((each) => !webhooks.includes(each) && !deployments.includes(each))
   const first = (kind: string) => others.filter((each) => each.kind === kind)
   const foundations = [...first('Namespace'), ...first('CustomResourceDefinition')]
   for (const each of [...foundations, ...others.filter((other) => !foundations.includes(other)), ...deployments]) {
-    await applyObject(each, installation)
+    await applyObject(each, before.get(each), installation)
   }
   if (!dryRun) for (const each of deployments) await awaitRollout(each, installation)
-  for (const each of webhooks) await applyObject(each, installation)
+  for (const each of webhooks) await applyObject(each, before.get(each), installation)
   if (!dryRun && !installation.observes) await tryOut(installation)
   for (const each of leftovers(await labelled(objects), manifests)) {
     if (!dryRun) await objects.remove(each)
     progress.done(label(each), dryRun ? 'removed (dry run)' : 'removed: an earlier installation left it')
   }
-}
-
-interface Labelled extends ClusterObject {
-  readonly data?: Record<string, string>
-}
-
-/** What an installation must not do by accident: settle among others' pods, go back to an older version, drop a configuration. */
-async function refuseDamage({ objects, namespace, version, configured, force }: Installation): Promise<void> {
-  if (force) return
-  const read = (apiVersion: string, kind: string, name: string, inNamespace?: string) => {
-    const reference: Reference = {
-      apiVersion,
-      kind,
-      metadata: { name, ...(inNamespace ? { namespace: inNamespace } : {}) },
-    }
-    return objects.read<Labelled>(reference).catch((error) => {
-      throw explained(error, reference)
-    })
-  }
-  const there = await read('v1', 'Namespace', namespace)
-  if (there === undefined) return
-  if (there.metadata?.labels?.['app.kubernetes.io/name'] !== 'sidecar-first') {
-    const pods = await objects.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace })
-    if (pods.length > 0) {
-      throw new InstallError(
-        `the namespace ${namespace} has pods of others, and would be made sidecar-first's own; name another with --namespace`,
-      )
-    }
-  }
-  const serve = await read('apps/v1', 'Deployment', 'sidecar-first', namespace)
-  const installed = serve?.metadata?.labels?.['app.kubernetes.io/version']
-  if (installed !== undefined && isNewer(installed, version)) {
-    throw new InstallError(
-      `sidecar-first ${installed} is installed, and this is ${version}; use the newer one, or go back to this with --force`,
-    )
-  }
-  const configMap = await read('v1', 'ConfigMap', 'sidecar-first', namespace)
-  if (!configured && isCustomised(configMap?.data?.['config.yaml'] ?? '')) {
-    throw new InstallError(
-      "the cluster's configuration says more than the standard one; name its file with --config, or have it replaced with --force",
-    )
-  }
-}
-
-/** By major, minor and patch. */
-export function isNewer(version: string, than: string): boolean {
-  const numbers = (text: string) => text.split(/[.+-]/).slice(0, 3).map(Number)
-  const other = numbers(than)
-  for (const [index, number] of numbers(version).entries()) {
-    if (number !== other[index]) return number > (other[index] ?? 0)
-  }
-  return false
 }
 
 /** Has a pod patched, in a dry run. */

@@ -1,4 +1,4 @@
-import { failureKind } from '../kubernetes/failure.ts'
+import { isMissingKind } from '../kubernetes/missing-kind.ts'
 import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
 import type { Manifest } from './apply.ts'
 
@@ -33,7 +33,7 @@ export async function labelled(objects: Objects): Promise<Manifest[]> {
   const lists = await Promise.all(
     kinds.map(async ([apiVersion, kind]) => {
       const found = await objects.list<ClusterObject>({ apiVersion, kind }, { labelSelector }).catch((error: Error) => {
-        if (failureKind(error) === 'missing' || error.message.includes('Unrecognized API version and kind')) return []
+        if (isMissingKind(error)) return []
         throw error
       })
       // Items of a list don't say what they are.

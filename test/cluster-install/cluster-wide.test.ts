@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { install } from '../../src/cli/install.ts'
 import { createNamespace, deleteNamespaces, kubectl, until } from '../cluster/cluster.ts'
-import type { Ended } from '../install/command.ts'
+import { type Ended, run } from '../install/command.ts'
 import { hurry, installed, namespace, orderOf, startServe, stopServe, tryOut } from './installation.ts'
 
 describe('the other mode by the same command, failurePolicy Ignore for all namespaces', () => {
@@ -39,6 +43,34 @@ describe('the other mode by the same command, failurePolicy Ignore for all names
     assert.match(await until('the new configuration', refused), /check\.sidecar-first\.dev\/sidecar/)
   })
 
+  it('takes rules from a file, refuses to drop them unasked, and takes them back', async () => {
+    const team = 'install-team'
+    await createNamespace(team, { team: 'a' })
+    const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-install-'))
+    const file = join(folder, 'config.yaml')
+    const configured = async (...teams: string[]) => {
+      await writeFile(file, rules(teams))
+      await installed('--mode', 'cluster-wide', '--config', file)
+      await hurry()
+      const names = ['get', 'mutatingwebhookconfiguration', 'zz-sidecar-first', '-o', 'jsonpath={.webhooks[*].name}']
+      return (await kubectl(...names)).split(' ').length
+    }
+    const silent = () => orderOf(team, { annotations: { 'sidecar-first.dev/sidecars': '*' } })
+    try {
+      assert.equal(await configured('a', 'b'), 3)
+      await until('the rules', async () => ((await silent())[0] === 'sidecar' ? true : undefined))
+      assert.equal(await configured('b'), 2)
+      await until('their end', async () => ((await silent())[0] === 'app' ? true : undefined))
+      const refused = await run(install, '--apply', '--mode', 'cluster-wide')
+      assert.equal(refused.code, 1)
+      assert.match(refused.stderr, /name its file with --config/)
+    } finally {
+      await installed('--mode', 'cluster-wide', '--force')
+      await rm(folder, { recursive: true })
+      await deleteNamespaces(team)
+    }
+  })
+
   it('lets pods start as they are while all replicas are gone, and goes on when they are back', async () => {
     await stopServe()
     assert.deepEqual(await orderOf(any), ['app', 'sidecar'])
@@ -48,3 +80,9 @@ describe('the other mode by the same command, failurePolicy Ignore for all names
     assert.deepEqual(await orderOf(any), ['sidecar', 'app'])
   })
 })
+
+const rules = (teams: readonly string[]) => `apiVersion: sidecar-first.dev/v1
+kind: Configuration
+rules:
+${teams.map((team) => `- {name: ${team}, tier: 1, match: {container: sidecar, namespaceSelector: {matchLabels: {team: ${team}}}}}`).join('\n')}
+`

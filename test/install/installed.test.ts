@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Manifest } from '../../src/install/apply.ts'
-import { isNewer } from '../../src/install/install.ts'
 import { leftovers } from '../../src/install/installed.ts'
 
 const applied = [{ manager: 'sidecar-first', operation: 'Apply' }]
@@ -26,11 +25,4 @@ test('what an earlier installation made goes, and nothing else', () => {
     left.map(({ metadata: { name, namespace } }) => `${namespace}/${name}`),
     ['before/kept', 'sidecar-first/dropped'],
   )
-})
-
-test('versions go by number', () => {
-  assert.ok(isNewer('0.10.0', '0.9.3'))
-  assert.ok(isNewer('1.0.0', '0.9.3'))
-  assert.ok(!isNewer('0.9.3', '0.9.3'))
-  assert.ok(!isNewer('0.9.3', '0.10.0'))
 })

@@ -1,0 +1,46 @@
+import type { ClusterObject } from '../kubernetes/objects.ts'
+import type { Manifest } from './apply.ts'
+import { isCustomised } from './configuration.ts'
+
+/** What an installation is about to do to what is there. */
+export interface Intrusion {
+  /** The objects that are there already, by what would be applied. */
+  readonly before: ReadonlyMap<Manifest, ClusterObject>
+  /** How many pods run in the namespace. */
+  readonly pods: number
+  readonly version: string
+  /** Whether the configuration comes from a file of the user's. */
+  readonly configured: boolean
+}
+
+/** What hardly anybody wants: to settle among others' pods, to go back to an older version, to drop a configuration. With the way on. */
+export function damageOf({ before, pods, version, configured }: Intrusion): string | undefined {
+  const there = (kind: string): ClusterObject & { data?: Record<string, string> } => {
+    const ours = ([manifest]: [Manifest, unknown]) =>
+      manifest.kind === kind && manifest.metadata.name === 'sidecar-first'
+    return [...before].find(ours)?.[1] ?? {}
+  }
+  const namespace = [...before].find(([{ kind }]) => kind === 'Namespace')?.[1]
+  if (namespace && pods > 0 && namespace.metadata?.labels?.['app.kubernetes.io/name'] !== 'sidecar-first') {
+    const name = namespace.metadata?.name
+    return `the namespace ${name} has pods of others, and would be made sidecar-first's own; name another with --namespace`
+  }
+  const installed = there('Deployment').metadata?.labels?.['app.kubernetes.io/version']
+  if (installed !== undefined && isNewer(installed, version)) {
+    return `sidecar-first ${installed} is installed, and this is ${version}; use the newer one, or go back with --force`
+  }
+  if (!configured && isCustomised(there('ConfigMap').data?.['config.yaml'] ?? '')) {
+    return "the cluster's configuration says more than the standard one; name its file with --config, or replace it with --force"
+  }
+  return undefined
+}
+
+/** By major, minor and patch. */
+function isNewer(version: string, than: string): boolean {
+  const numbers = (text: string) => text.split(/[.+-]/).slice(0, 3).map(Number)
+  const other = numbers(than)
+  for (const [index, number] of numbers(version).entries()) {
+    if (number !== other[index]) return number > (other[index] ?? 0)
+  }
+  return false
+}

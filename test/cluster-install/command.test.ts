@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { KubeConfig } from '@kubernetes/client-node'
+import { install } from '../../src/cli/install.ts'
+import { uninstall } from '../../src/cli/uninstall.ts'
+import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
+import { run } from '../install/command.ts'
+
+// Nobody makes pods here: an installation gets as far as its Deployments, and ends in time.
+describe('install on an API server alone', () => {
+  let api: ApiServer
+  let folder: string
+  before(async () => {
+    api = await startApiServer()
+    folder = await mkdtemp(join(tmpdir(), 'sidecar-first-install-'))
+    process.env.KUBECONFIG = api.kubeconfigFile('admin')
+  })
+  after(async () => {
+    await api?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+  const there = async (what: string) => (await api.kubectl(['get', what, '-A', '-o', 'name'])).trim()
+  it('--dry-run tells what would be made, and makes nothing', async () => {
+    const { code, stdout } = await run(install, '--dry-run', '--preview')
+    assert.equal(code, 0)
+    assert.equal(stdout.match(/ created \(dry run\)$/gm)?.length, 21)
+    assert.match(stdout, /^Nothing was stored\.$/m)
+    assert.doesNotMatch(await there('namespaces'), /sidecar-first/)
+  })
+
+  it('a kind that the cluster does not have is told before anything is made', async () => {
+    const { code, stderr } = await run(install, '--apply', '--monitoring')
+    assert.equal(code, 1)
+    assert.match(stderr, /^sidecar-first: the cluster has no kind \w+ \(monitoring\.coreos\.com\/v1\); .*\n$/)
+    assert.doesNotMatch(await there('namespaces'), /sidecar-first/)
+  })
+
+  it('ends in time, with what it waited for; what calls the pods is not there yet', async () => {
+    const { code, stdout, stderr } = await run(install, '--apply', '--timeout', '2s')
+    assert.equal(code, 1)
+    assert.match(stdout, /^clusterrole\/sidecar-first-certs +created$/m)
+    assert.equal(stderr, 'sidecar-first: deployment/sidecar-first: 0 of 2 replicas ready\n')
+    assert.equal(await there('mutatingwebhookconfigurations'), '')
+  })
+
+  it('leaves a configuration alone that is somebody’s work', async () => {
+    const file = join(folder, 'config.yaml')
+    await writeFile(file, 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nmode: observe\n')
+    const taken = await run(install, '--apply', '--config', file, '--timeout', '1s')
+    assert.match(taken.stdout, /^configmap\/sidecar-first +configured$/m)
+    const { code, stdout, stderr } = await run(install, '--apply')
+    assert.deepEqual([code, stdout.includes('configmap')], [1, false])
+    assert.match(stderr, /name its file with --config/)
+  })
+
+  it('says which right is missing', async () => {
+    process.env.KUBECONFIG = api.kubeconfigFile('certs')
+    const { code, stderr } = await run(install, '--apply')
+    process.env.KUBECONFIG = api.kubeconfigFile('admin')
+    assert.equal(code, 1)
+    assert.match(stderr, /cannot \w+ resource "\w+"/)
+  })
+
+  it('says who owns what it would change', async () => {
+    await api.kubectl(['set', 'image', '-n', 'sidecar-first', 'deploy/sidecar-first', 'serve=theirs:1'])
+    const { code, stderr } = await run(install, '--apply', '--config', join(folder, 'config.yaml'))
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      /^sidecar-first: deployment\/sidecar-first: .*conflict with "kubectl-set".*image\n.*--force\n$/,
+    )
+  })
+
+  it('uninstall leaves others’ namespaces and objects alone', async () => {
+    await api.kubectl(['create', 'namespace', 'theirs'])
+    await api.kubectl(['create', 'configmap', '-n', 'theirs', 'sidecar-first'])
+    await api.kubectl(['label', '-n', 'theirs', 'configmap/sidecar-first', 'app.kubernetes.io/name=sidecar-first'])
+    const { code, stdout } = await run(uninstall, '--keep-namespace')
+    assert.equal(code, 0, stdout)
+    assert.match(await there('configmaps'), /sidecar-first/)
+    assert.doesNotMatch(await there('deployments,clusterroles'), /sidecar-first/)
+  })
+
+  it('a cluster that is too old is refused with the reason, one that is not there as well', async () => {
+    // A fake: an API server that old isn't to be had here.
+    const old = createServer((_, response) => {
+      response.setHeader('Content-Type', 'application/json').end('{"major":"1","minor":"29","gitVersion":"v1.29.3"}')
+    })
+    await new Promise<void>((resolve) => old.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(old.address() as AddressInfo).port}`
+    const config = new KubeConfig()
+    config.loadFromClusterAndUser({ name: 'old', server: url, skipTLSVerify: true }, { name: 'nobody' })
+    process.env.KUBECONFIG = join(folder, 'old.kubeconfig')
+    await writeFile(process.env.KUBECONFIG, config.exportConfig())
+    const refused = await run(install, '--apply')
+    await new Promise((resolve) => old.close(resolve))
+    const gone = await run(install, '--apply')
+    process.env.KUBECONFIG = api.kubeconfigFile('admin')
+    assert.match(
+      refused.stderr,
+      /^sidecar-first: the cluster is v1\.29\.3; sidecar-first needs Kubernetes 1\.30 or newer/,
+    )
+    assert.match(gone.stderr, /^sidecar-first: the API server can't be reached: /)
+    assert.deepEqual([refused.code, gone.code], [1, 1])
+  })
+})

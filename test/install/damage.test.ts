@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Manifest } from '../../src/install/apply.ts'
+import { damageOf, type Intrusion } from '../../src/install/damage.ts'
+
+const name = 'sidecar-first'
+const wanted = ['Namespace', 'Deployment', 'ConfigMap'].map(
+  (kind): Manifest => ({ apiVersion: 'v1', kind, metadata: { name } }),
+)
+const [namespace, deployment, configMap] = wanted as [Manifest, Manifest, Manifest]
+const ours = { 'app.kubernetes.io/name': 'sidecar-first' }
+const intrusion = (there: [Manifest, object][], more: Partial<Intrusion> = {}) =>
+  damageOf({ before: new Map(there), pods: 0, version: '0.10.0', configured: false, ...more })
+const ofVersion = (version: string): [Manifest, object][] => [
+  [namespace, { metadata: { name, labels: ours } }],
+  [deployment, { metadata: { labels: { 'app.kubernetes.io/version': version } } }],
+]
+const configuredBy = (text: string): [Manifest, object][] => [[configMap, { data: { 'config.yaml': text } }]]
+
+test('a namespace with pods of others is not taken, an empty one or our own is', () => {
+  const theirs: [Manifest, object][] = [[namespace, { metadata: { name } }]]
+  assert.match(intrusion(theirs, { pods: 1 }) ?? '', /the namespace sidecar-first has pods of others/)
+  assert.equal(intrusion(theirs), undefined)
+  assert.equal(intrusion(ofVersion('0.10.0'), { pods: 3 }), undefined)
+})
+
+test('a newer version stays, by number and not by letter', () => {
+  for (const newer of ['0.10.1', '0.11.0', '1.0.0', '0.100.0'])
+    assert.match(intrusion(ofVersion(newer)) ?? '', /is installed/, newer)
+  for (const older of ['0.10.0', '0.9.9', '0.2.0']) assert.equal(intrusion(ofVersion(older)), undefined, older)
+})
+
+test("a configuration that is somebody's work is replaced by another file alone", () => {
+  const theirs = configuredBy('apiVersion: sidecar-first.dev/v1\nkind: Configuration\nmode: observe\n')
+  assert.match(intrusion(theirs) ?? '', /--config/)
+  assert.equal(intrusion(theirs, { configured: true }), undefined)
+  assert.equal(intrusion(configuredBy('kind: Configuration\nkubernetesVersion: "1.36"\n')), undefined)
+})
