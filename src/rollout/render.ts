@@ -33,7 +33,7 @@ export function countsText({ counts, staying }: RolloutView): string {
 }
 
 export function phaseText({ phase, why }: RolloutView): string {
-  if (phase === 'Unseen') return 'no controller has taken it up yet'
+  if (phase === 'Unseen') return 'waits for a controller to take it up'
   return why === '' ? phase : `${phase}: ${why}`
 }
 
