@@ -44,11 +44,13 @@ test('ASCII where the locale is not UTF-8, colors where the terminal has them', 
 test('an axis with round values; a moment is seen too', () => {
   const moment: ChartBar[] = [
     { label: 'a', segments: [{ from: 0, until: 2.4, doing: 'init' }] },
-    { label: 'b', segments: [{ from: 2.4, until: 2.4, doing: 'ready' }] },
+    { label: 'b', segments: [{ from: 1.2, until: 1.2, doing: 'ready' }] },
+    { label: 'c', segments: [{ from: 2.4, until: 2.4, doing: 'ready' }] },
   ]
   assert.deepEqual(drawChart(moment, { ...look, width: 40 }, (seconds) => `${seconds.toFixed(1)}s`).split('\n'), [
     `a  ${'▬'.repeat(35)}`,
-    `b  ${' '.repeat(34)}█`,
+    `b  ${' '.repeat(18)}█`,
+    `c  ${' '.repeat(34)}█`,
     '   0.0s           1.0s          2.0s',
     '',
   ])
