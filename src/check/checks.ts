@@ -1,12 +1,12 @@
 import { ClusterError } from '../kubernetes/failure.ts'
 import { certificate } from './certificate.ts'
 import { configuration } from './configuration.ts'
-import { type Finding, warning } from './finding.ts'
+import { type Finding, problem, warning } from './finding.ts'
 import { nodes } from './nodes.ts'
 import { otherWebhooks } from './other-webhooks.ts'
 import { pods } from './pods.ts'
 import { replicas } from './replicas.ts'
-import { type Check, type Site, Unseen } from './site.ts'
+import { type Check, type Installed, type Site, Unseen } from './site.ts'
 import { trial } from './trial.ts'
 import { waiterImage } from './waiter-image.ts'
 import { webhooks } from './webhooks.ts'
@@ -30,8 +30,14 @@ export interface Checked {
 }
 
 /** All at once; one that can't look is a warning, and holds up no other. */
-export function runChecks(site: Site): Promise<Checked[]> {
-  return Promise.all(
+export async function runChecks(site: Site): Promise<Checked[]> {
+  if (isAbsent(site.installed)) {
+    const what = `there is no webhook configuration, and no configuration in namespace ${site.namespace}`
+    return [
+      { name: 'sidecar-first', findings: [problem(`it is not installed: ${what}`, 'sidecar-first install --apply')] },
+    ]
+  }
+  return await Promise.all(
     checks.map(async ({ name, run }) => {
       try {
         return { name, findings: await run(site) }
@@ -44,3 +50,6 @@ export function runChecks(site: Site): Promise<Checked[]> {
     }),
   )
 }
+
+const isAbsent = ({ configuration, mutating, validating }: Installed): boolean =>
+  [configuration, mutating, validating].every((seen) => seen.ok && seen.value === undefined)

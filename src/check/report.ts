@@ -1,3 +1,4 @@
+import { printable } from '../admission/warning.ts'
 import { type Look, type Style, styled } from '../cli/look.ts'
 import type { Checked } from './checks.ts'
 import type { Finding, Level } from './finding.ts'
@@ -20,11 +21,14 @@ export function textReport(checked: readonly Checked[], look: Look): string {
       const column = alone ? '' : `${(index === 0 ? name : '').padEnd(width)}  `
       const head = `${styled(look, styles[level], level.padEnd(8))} ${column}`
       const arrow = `${' '.repeat(width + 11)}${look.unicode ? '→' : '->'} `
-      return [`${head}${text}\n`, ...(next === undefined ? [] : [`${arrow}${next}\n`])]
+      return [`${head}${shown(text)}\n`, ...(next === undefined ? [] : [`${arrow}${shown(next)}\n`])]
     }),
   )
   return `${title}${lines.join('')}\n${amount(checked, 'problem')}, ${amount(checked, 'warning')}\n`
 }
+
+/** Whoever writes a pod writes some of it, and must not write to the terminal. */
+const shown = (text: string) => printable(text, 4096)
 
 function amount(checked: readonly Checked[], what: Level): string {
   const count = all(checked).filter(({ level }) => level === what).length

@@ -36,18 +36,16 @@ export const timeline: Command = {
     const name = /^(?:po|pod|pods)\/([a-z0-9][a-z0-9.-]*)$/.exec(subject)?.[1]
     if (name === undefined || others.length > 0)
       throw new UsageError(`name one pod/NAME, not ${quote(positionals.join(' '))}`)
-    const { kubeconfig } = await loadKubeconfig(context).catch((error: Error) => {
-      throw new UsageError(error.message, { cause: error })
-    })
-    const namespace =
-      values.namespace ?? kubeconfig.getContextObject(kubeconfig.getCurrentContext())?.namespace ?? 'default'
-    const { connection } = await import('../kubernetes/connection.ts')
-    const { objects: objectsOf } = await import('../kubernetes/objects.ts')
-    const { timelineOf } = await import('../timeline/timeline.ts')
-    const { waitedFor } = await import('../timeline/waits.ts')
-    let now = Date.now()
-    const objects = objectsOf(connection(kubeconfig, { heard: (date) => (now = date) }))
     try {
+      const { kubeconfig } = await loadKubeconfig(context)
+      const namespace =
+        values.namespace ?? kubeconfig.getContextObject(kubeconfig.getCurrentContext())?.namespace ?? 'default'
+      const { connection } = await import('../kubernetes/connection.ts')
+      const { objects: objectsOf } = await import('../kubernetes/objects.ts')
+      const { timelineOf } = await import('../timeline/timeline.ts')
+      const { waitedFor } = await import('../timeline/waits.ts')
+      let now = Date.now()
+      const objects = objectsOf(connection(kubeconfig, { heard: (date) => (now = date) }))
       const pod = await objects.read<V1Pod>({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace } })
       if (!pod) {
         terminal.stderr.write(

@@ -1,3 +1,4 @@
+import { printable } from '../admission/warning.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../cli/chart.ts'
 import { type Look, styled } from '../cli/look.ts'
 import type { Moment } from './moment.ts'
@@ -49,7 +50,7 @@ function sentences({ from, until, starts }: Timeline, { app, waits, early }: Wai
     lines.push(`${app} started ${at} after the pod was given to its node${held}`)
   } else if (app !== undefined) {
     lines.push(
-      `${app} has not started ${seconds(until - from.at)} after the pod was given to its node${start?.waiting ? `: ${start.waiting}` : ''}`,
+      `${app} has not started ${seconds(until - from.at)} after the pod was given to its node${start?.waiting ? `: ${printable(start.waiting, 1024)}` : ''}`,
     )
   }
   lines.push(...waits.map((wait) => `  ${describe(wait)}`))

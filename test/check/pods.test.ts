@@ -210,4 +210,10 @@ describe('the report', () => {
       'problem  first   it is broken\n                 -> mend it\nok       second  fine\n\n1 problem, no warnings\n',
     )
   })
+
+  it('has nothing of a pod that would write to the terminal', () => {
+    const findings = [{ level: 'ok', text: 'sidecars: \u001b]0;title\u0007' }] as const
+    const text = textReport([{ name: 'a', findings }], { width: 100, color: false, unicode: true })
+    assert.doesNotMatch(text, /[\u001b\u0007]/)
+  })
 })
