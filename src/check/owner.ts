@@ -12,7 +12,9 @@ export interface Owner {
 export function ownerOf({ metadata }: Pick<V1Pod, 'metadata'>): Owner {
   const { name = '', namespace = '', labels = {}, ownerReferences = [] } = metadata ?? {}
   const owner = ownerReferences.find(({ controller }) => controller) ?? ownerReferences[0]
-  if (!owner) return { kind: 'Pod', namespace, name }
+  // Whoever creates a pod writes its owners, unchecked, and these names go into commands to paste.
+  if (!owner || !/^[a-z0-9.-]+$/.test(owner.name) || !/^[A-Za-z]+$/.test(owner.kind))
+    return { kind: 'Pod', namespace, name }
   const suffix = `-${labels['pod-template-hash']}`
   if (owner.kind === 'ReplicaSet' && owner.name.endsWith(suffix)) {
     return { kind: 'Deployment', namespace, name: owner.name.slice(0, -suffix.length) }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import type { V1MutatingWebhookConfiguration, V1Namespace, V1Pod } from '@kubernetes/client-node'
 import { plain } from '../../src/check/coverage.ts'
 import { explain } from '../../src/check/explain.ts'
+import { ownerOf } from '../../src/check/owner.ts'
 import { judgePod, judgePods } from '../../src/check/pods.ts'
 import { textReport } from '../../src/check/report.ts'
 import { manifestOf, parseSubject } from '../../src/check/subject.ts'
@@ -176,6 +177,14 @@ describe('why one pod was patched or was not', () => {
   })
 })
 
+describe('an owner', () => {
+  it('is believed only by a name that Kubernetes would give: it stands in a command to paste', () => {
+    const controller = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'x; reboot', uid: 'u', controller: true }
+    const pod = asking('a', { ...asking('a').metadata, ownerReferences: [controller] })
+    assert.deepEqual(ownerOf(pod), { kind: 'Pod', namespace: 'shop', name: 'a' })
+  })
+})
+
 describe('a subject', () => {
   it('is named as kubectl names it', () => {
     assert.equal(parseSubject('pod/a')?.kind.kind, 'Pod')
@@ -214,6 +223,6 @@ describe('the report', () => {
   it('has nothing of a pod that would write to the terminal', () => {
     const findings = [{ level: 'ok', text: 'sidecars: \u001b]0;title\u0007' }] as const
     const text = textReport([{ name: 'a', findings }], { width: 100, color: false, unicode: true })
-    assert.doesNotMatch(text, /[\u001b\u0007]/)
+    assert.doesNotMatch(text, /\p{Cc}(?<!\n)/u)
   })
 })
