@@ -11,6 +11,7 @@ import {
   Watch,
 } from '@kubernetes/client-node'
 import { call, versionOf } from '../src/kubernetes/call.ts'
+import { createClock } from '../src/kubernetes/clock.ts'
 import { connection } from '../src/kubernetes/connection.ts'
 import type { LeaseStore } from '../src/kubernetes/lease.ts'
 import { leaseStore } from '../src/kubernetes/lease-store.ts'
@@ -167,21 +168,6 @@ export async function watchChanges(
       }
     }),
   )
-}
-
-/** The API server's clock, by the Date of its answers and a steady clock of ours. */
-function createClock(wallClock: () => number) {
-  let ahead = wallClock() - performance.now()
-  let known = false
-  return {
-    now: () => performance.now() + ahead,
-    heard(date: number) {
-      const sample = date - performance.now()
-      // A Date is cut to the second and a while under way, so the greatest is the best; one far below means that a clock was set.
-      if (!known || sample > ahead || sample < ahead - 5000) ahead = sample
-      known = true
-    },
-  }
 }
 
 function stored(

@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Counter, Gauge, Registry } from 'prom-client'
 import type { FailureKind } from '../src/kubernetes/failure.ts'
 import type { Observer } from './keep.ts'
@@ -72,26 +69,4 @@ export function createMetrics(steady: () => number): Metrics {
     },
   }
   return { observer, registry, alive: () => steady() - turned < STALLED }
-}
-
-/** Serves `/metrics`, `/healthz` and `/readyz` over HTTP; resolves to the port once it listens. */
-export async function serveMetrics(
-  { registry, alive }: Metrics,
-  { port, signal }: { port: number; signal: AbortSignal },
-) {
-  const server = createServer(async ({ url }, response) => {
-    const path = url?.split('?')[0]
-    if (path === '/metrics') {
-      response.setHeader('Content-Type', registry.contentType).end(await registry.metrics())
-    } else if (path === '/healthz' || path === '/readyz') {
-      const well = alive()
-      response.writeHead(well ? 200 : 503, { 'Content-Type': 'application/json' })
-      response.end(JSON.stringify(well ? { status: 'ok' } : { error: 'the loop has stalled' }))
-    } else {
-      response.writeHead(404, { 'Content-Type': 'application/json' }).end('{"error":"not found"}')
-    }
-  })
-  server.listen({ port, signal })
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
 }

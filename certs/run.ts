@@ -2,11 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { FailureKind } from '../src/kubernetes/failure.ts'
+import { serveHealth } from '../src/kubernetes/health.ts'
 import { contend } from '../src/kubernetes/lease.ts'
 import { describe } from './describe.ts'
 import { keepCertificates, type Observer } from './keep.ts'
 import { kubernetes, type Names, watchChanges } from './kubernetes.ts'
-import { createMetrics, serveMetrics } from './metrics.ts'
+import { createMetrics } from './metrics.ts'
 import type { Lifetimes, Phase, Shown } from './next.ts'
 import { serviceNames } from './x509.ts'
 
@@ -36,7 +37,7 @@ export async function run(settings: Settings, metricsPort: number | undefined): 
   const steady = () => performance.now()
   const metrics = createMetrics(steady)
   if (metricsPort !== undefined) {
-    const port = await serveMetrics(metrics, { port: metricsPort, signal: settings.signal })
+    const port = await serveHealth(metrics, { port: metricsPort, signal: settings.signal })
     settings.log.info({ port }, 'serving metrics and health')
   }
   await keep(settings, [metrics.observer])
