@@ -44,7 +44,7 @@ export function explain(asked: Case): readonly Finding[] {
   const uncovered = covers.length > 0 ? undefined : whyUncovered(webhooks, namespace)
   if (uncovered) {
     const { text, next } = uncovered
-    return [...findings, problem(`it asks to ${would(decision)}, but ${text}`, `${next}${then}`), ...warnings]
+    return [...findings, problem(`it should ${would(decision)}, but ${text}`, `${next}${then}`), ...warnings]
   }
   if (kind === 'refused') {
     const text = `${made ? 'made anew, it would be' : 'its pods are'} refused: ${why}`

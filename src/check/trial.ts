@@ -12,7 +12,9 @@ export const trial: Check = {
   async run({ objects, installed }) {
     const { version, mode } = validConfiguration(installed).configuration
     const { webhooks = [] } = liveMutating(installed)
-    const covered = needed(installed.namespaces).filter((each) => covering(webhooks, each).length > 0)
+    const covered = needed(installed.namespaces).filter(
+      (each) => each.status?.phase !== 'Terminating' && covering(webhooks, each).length > 0,
+    )
     const namespace = nameOf(covered.find((each) => nameOf(each) === 'default') ?? covered[0])
     if (namespace === undefined) {
       return [
@@ -38,13 +40,12 @@ function pod(namespace: string): V1Pod {
     resources: { requests: { cpu: '1m', memory: '1Mi' }, limits: { cpu: '1m', memory: '1Mi' } },
     securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
   })
-  const asks = { [keys.sidecars]: 'sidecar', 'check.sidecar-first.dev/sidecar': 'tcp://:1' }
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { generateName: 'sidecar-first-check-', namespace, annotations: asks },
+    metadata: { generateName: 'sidecar-first-check-', namespace, annotations: { [keys.sidecars]: 'sidecar' } },
     spec: {
-      containers: [container('app'), container('sidecar')],
+      containers: [container('app'), { ...container('sidecar'), readinessProbe: { tcpSocket: { port: 1 } } }],
       securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
     },
   }
@@ -54,12 +55,12 @@ const elsewhere =
   "see the other findings; where they are fine, a firewall may keep the API server from the pods' port 8443"
 
 export function judgeTrial(
-  { metadata, spec }: V1Pod,
+  { metadata }: V1Pod,
   { namespace, version, mode }: { namespace: string; version: string; mode: 'enforce' | 'observe' },
 ): readonly Finding[] {
   const status = metadata?.annotations?.[keys.status]
   const what = `a pod that asks, in namespace ${namespace}`
-  if (status === undefined || spec?.containers[0]?.name !== 'sidecar') {
+  if (status === undefined) {
     if (mode === 'observe') return [ok(`${what}, comes back as it was: mode: observe`)]
     return [problem(`${what}, comes back unpatched: the API server gets no answer it can use`, elsewhere)]
   }
