@@ -41,7 +41,7 @@ export interface Event extends ClusterObject {
   readonly type?: string
   readonly reason?: string
   readonly message?: string
-  readonly lastTimestamp?: Date
+  readonly lastTimestamp?: string
   readonly involvedObject: { readonly name?: string }
 }
 
@@ -77,7 +77,7 @@ function reasonOf({ metadata, status }: Pod, events: readonly Event[]): string |
   // Mounts that fail stand in events alone.
   const warning = events
     .filter(({ type, involvedObject }) => type === 'Warning' && involvedObject.name === name)
-    .toSorted((a, b) => Number(a.lastTimestamp ?? 0) - Number(b.lastTimestamp ?? 0))
+    .toSorted((a, b) => (a.lastTimestamp ?? '').localeCompare(b.lastTimestamp ?? ''))
     .at(-1)
   const told = waiting?.message ?? (waiting && warning?.message) ?? ended?.message
   const exit = ended?.exitCode === undefined ? undefined : `ended with exit code ${ended.exitCode}`

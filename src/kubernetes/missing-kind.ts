@@ -1,7 +1,6 @@
 import { ClusterError } from './failure.ts'
 
-/** Whether a call failed since the cluster doesn't know the kind at all: nothing was found where its API would be, or nothing of its name. */
+/** Whether a call of raw-objects.ts failed since the cluster doesn't know the kind: a 404 that names no object. */
 export function isMissingKind(error: unknown): boolean {
-  if (!(error instanceof ClusterError)) return false
-  return /answered 404$|Unrecognized API version and kind/.test(error.message)
+  return error instanceof ClusterError && error.kind === 'missing' && /answered 404$/.test(error.message)
 }

@@ -13,7 +13,7 @@ const ours = 'app.kubernetes.io/name=sidecar-first'
 describe('uninstall, and what comes after', () => {
   const labelled = 'install-last'
   before(async () => {
-    await installed()
+    await installed('--rollouts')
     await createNamespace(labelled, { 'sidecar-first.dev/injection': 'enabled' })
   })
 
@@ -27,6 +27,7 @@ describe('uninstall, and what comes after', () => {
       places,
       places.toSorted((a, b) => a - b),
     )
+    assert.match(stdout, /^customresourcedefinition\/sidecarrollouts\.sidecar-first\.dev +stays, .*--crds/m)
     assert.match(stdout, /keep the label sidecar-first\.dev\/injection: .*install-last/)
     const kinds =
       'mutatingwebhookconfigurations,validatingwebhookconfigurations,clusterroles,clusterrolebindings,namespaces'
@@ -34,7 +35,8 @@ describe('uninstall, and what comes after', () => {
     assert.deepEqual(await orderOf(labelled), ['app', 'sidecar'])
   })
 
-  it('is done at once where nothing is', async () => {
+  it('takes the kind of the rollouts away where that is asked for, and is done at once where nothing is', async () => {
+    assert.match((await run(uninstall, '--crds')).stdout, /^customresourcedefinition\/\S+ +removed$/m)
     const { code, stdout } = await run(uninstall)
     assert.deepEqual([code, /nothing of sidecar-first is there/.test(stdout)], [0, true])
   })

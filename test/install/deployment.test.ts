@@ -14,7 +14,7 @@ const waiting = (reason: string, message?: string): Pod =>
 const warning = (message: string, second: number, name = 'sf-1'): Event => ({
   type: 'Warning',
   message,
-  lastTimestamp: new Date(second * 1000),
+  lastTimestamp: new Date(second * 1000).toISOString(),
   involvedObject: { name },
 })
 
