@@ -15,7 +15,8 @@ export function drawTimeline(timeline: Timeline, waited: Waited, look: Look): st
 }
 
 function barOf(start: Start, { from, until }: Timeline, { app, early }: Waited): ChartBar {
-  const { name, kind, begun, started, hook, ready, finished, waiting } = start
+  const { name, kind, begun, started, hook, finished, waiting } = start
+  const ready = start.ready ?? (start.readyNow ? started : undefined)
   const after = ({ at }: Moment) => at - from.at
   const end = until - from.at
   if (!begun)

@@ -19,6 +19,8 @@ export interface Start {
   /** Of an init container. */
   readonly finished: Moment | undefined
   readonly restarts: number
+  /** Whether it is ready by now. */
+  readonly readyNow: boolean
   /** Why it hasn't started, or why it waits to be started again. */
   readonly waiting: string | undefined
 }
@@ -128,6 +130,7 @@ function firstStart(
     ready: undefined,
     finished: kind === 'init' ? coarse(run && 'finishedAt' in run ? run.finishedAt : undefined) : undefined,
     restarts: status?.restartCount ?? 0,
+    readyNow: status?.ready ?? false,
     waiting: started ? undefined : (pull ?? waiting?.message ?? waiting?.reason),
   }
 }
@@ -151,9 +154,15 @@ function waitedFor(pod: V1Pod): ReadonlyMap<string, readonly string[]> {
   )
 }
 
+/** A condition tells of its last change alone: one that comes so long after the last start, in ms, is hardly the first. */
+const PLAUSIBLE = 600_000
+
 /** A hook that ended well vouches for those it waited for; of the pod's last, its condition does. */
 function ready(starts: readonly Start[], pod: V1Pod): Start[] {
-  const all = since(pod, 'ContainersReady')
+  const last = Math.max(...starts.map(({ started }) => started?.at ?? 0))
+  const condition = since(pod, 'ContainersReady')
+  const first = starts.every(({ restarts }) => restarts === 0) && condition && condition.at < last + PLAUSIBLE
+  const all = first ? condition : undefined
   return starts.map((start, index) => {
     if (start.kind === 'init') {
       const next = starts.slice(index + 1).find(({ begun }) => begun !== undefined)?.begun
@@ -180,6 +189,9 @@ function unknowns(starts: readonly Start[], seen: readonly Happening[]): string[
   const restarted = starts.filter(({ restarts }) => restarts > 0).map(({ name }) => name)
   const gated = starts.some(({ hook }) => (hook?.waitsFor.length ?? 0) > 1)
   const lacking = starts.some(({ started, begun }) => (started ?? begun)?.exact === false)
+  const silent = starts
+    .filter(({ kind, ready, readyNow }) => kind !== 'init' && readyNow && !ready)
+    .map(({ name }) => name)
   const open = starts.filter(({ hook }) => hook?.outcome === 'ended' && !hook.ended)
   return [
     ...(lacking && !seen.some(({ container }) => container)
@@ -194,6 +206,7 @@ function unknowns(starts: readonly Start[], seen: readonly Happening[]): string[
       ? ['the end of an init container is known to the second']
       : []),
     ...open.map(({ name }) => `the end of the hook of ${name} leaves no trace: nothing starts after it`),
+    ...(silent.length > 0 ? [`when ${silent.join(', ')} was first ready; it is drawn as if at once`] : []),
     ...(restarted.length > 0
       ? [`${restarted.join(', ')} restarted since: this is the first start, as far as events tell`]
       : []),

@@ -85,6 +85,27 @@ describe('what the app waited for', () => {
   })
 })
 
+describe('when the app was ready', () => {
+  const ready = (after: number) => {
+    const { pod, events } = recorded('tiers')
+    const condition = pod.status?.conditions?.find(({ type }) => type === 'ContainersReady')
+    if (condition) condition.lastTransitionTime = new Date(Date.parse('2026-11-21T11:20:10Z') + after)
+    const { starts, unknown, until } = timelineOf(pod, events, Date.now())
+    return { app: starts.find(({ name }) => name === 'app')?.ready, unknown: unknown.join('\n'), until }
+  }
+
+  it("is the pod's condition", () => {
+    assert.equal(ready(3000).app?.at, Date.parse('2026-11-21T11:20:13Z'))
+  })
+
+  it('is not known where the condition has changed since: a chart of hours would show nothing', () => {
+    const { app, unknown, until } = ready(7_200_000)
+    assert.equal(app, undefined)
+    assert.match(unknown, /when app was first ready/)
+    assert.ok(until < Date.parse('2026-11-21T11:21:00Z'))
+  })
+})
+
 describe('a pod of which nothing is known yet', () => {
   it('has a timeline', () => {
     const pod: V1Pod = {
@@ -93,6 +114,6 @@ describe('a pod of which nothing is known yet', () => {
     }
     const timeline = timelineOf(pod, [], 1000)
     const { containers } = JSON.parse(jsonTimeline(timeline, waitedFor(timeline, pod)))
-    assert.deepEqual(containers, [{ name: 'app', kind: 'regular', restarts: 0 }])
+    assert.deepEqual(containers, [{ name: 'app', kind: 'regular', restarts: 0, readyNow: false }])
   })
 })
