@@ -15,15 +15,45 @@ export function createEditor(root) {
   const paint = /** @type {HTMLElement} */ (root.querySelector('.paint'))
   /** @type {readonly Mark[]} */
   let marks = []
+  /** What is drawn: lines, a row each, and how many numbers with which marks. */
+  let drawn = /** @type {string[]} */ ([])
+  let rows = /** @type {HTMLElement[]} */ ([])
+  let numbered = ''
+  let frame = 0
 
   function draw() {
-    const lines = area.value.split('\n')
-    const marked = new Map(marks.map(({ line, message }) => [line, message]))
-    gutter.replaceChildren(...numbers(lines.length, marked))
+    cancelAnimationFrame(frame)
+    const all = area.value.split('\n')
     const painted = area.value.length <= mostPainted
     root.classList.toggle('plain', !painted)
-    paint.replaceChildren(...lines.map((line, index) => paintLine(painted ? line : '', marked.has(index + 1))))
+    repaint(painted ? all : [])
+    const marked = new Map(marks.map(({ line, message }) => [line, message]))
+    for (const row of paint.querySelectorAll('.marked')) row.classList.remove('marked')
+    for (const line of marked.keys()) rows[line - 1]?.classList.add('marked')
+    const numbering = JSON.stringify([all.length, ...marked])
+    if (numbering !== numbered) gutter.replaceChildren(...numbers(all.length, marked))
+    numbered = numbering
     follow()
+  }
+
+  /**
+   * Changes the rows of those lines that differ: a key must not cost a whole manifest.
+   * @param {string[]} lines
+   */
+  function repaint(lines) {
+    let head = 0
+    while (head < lines.length && head < drawn.length && lines[head] === drawn[head]) head++
+    let tail = 0
+    const most = Math.min(lines.length, drawn.length) - head
+    while (tail < most && lines.at(-1 - tail) === drawn.at(-1 - tail)) tail++
+    const fresh = lines.slice(head, lines.length - tail).map(paintLine)
+    const next = rows[rows.length - tail] ?? null
+    for (const row of rows.splice(head, rows.length - tail - head)) row.remove()
+    rows = [...rows.slice(0, head), ...fresh, ...rows.slice(head)]
+    const added = document.createDocumentFragment()
+    added.append(...fresh)
+    paint.insertBefore(added, next)
+    drawn = lines
   }
 
   function follow() {
@@ -36,7 +66,8 @@ export function createEditor(root) {
   area.addEventListener('input', () => {
     // A mark is about the text as it was.
     marks = []
-    draw()
+    cancelAnimationFrame(frame)
+    frame = requestAnimationFrame(draw)
   })
 
   return {
@@ -71,7 +102,6 @@ export function createEditor(root) {
       const { lineHeight } = getComputedStyle(area)
       area.scrollTop = (line - 4) * Number.parseFloat(lineHeight)
     },
-    draw,
   }
 }
 
@@ -96,12 +126,9 @@ function numbers(count, marked) {
 const token =
   /(?<comment>(?:^|(?<=\s))#.*$)|(?<marker>^(?:---|\.\.\.)(?=\s|$))|(?<key>(?<=^|[\s{[,-])(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'#{}[\],:-][^\s{}[\],:#]*)(?=:(?:\s|$)))|(?<text>"(?:[^"\\]|\\.)*"|'[^']*')/g
 
-/**
- * @param {string} line
- * @param {boolean} marked
- */
-function paintLine(line, marked) {
-  const row = element('span', { class: marked ? 'line marked' : 'line' })
+/** @param {string} line */
+function paintLine(line) {
+  const row = element('span', { class: 'line' })
   let at = 0
   for (const found of line.length > 2000 ? [] : line.matchAll(token)) {
     const kind = Object.keys(found.groups ?? {}).find((name) => found.groups?.[name] !== undefined) ?? ''

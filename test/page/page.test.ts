@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { deflateRawSync } from 'node:zlib'
 import { call } from '../server/call.ts'
 import { example, exampleNames, openPage, says, serverUrl, useBrowser } from './browser.ts'
 
@@ -81,6 +82,51 @@ test('several objects get a card each, and those of many wait closed', async () 
   assert.match((await page.locator('.changes').textContent()) ?? '', / moved/)
 })
 
+test('the colours below the text follow every edit', async () => {
+  await using opened = await openPage()
+  const { page } = opened
+  const same = async (what: string) => {
+    await page.evaluate('new Promise(requestAnimationFrame)')
+    const [text, painted, numbers] = (await page.evaluate(
+      `[manifest.value, document.querySelector('.paint').textContent, document.querySelector('.gutter').textContent]`,
+    )) as string[]
+    assert.equal(painted, `${text}\n`, what)
+    assert.equal(numbers?.trim().split('\n').length, text?.split('\n').length, what)
+  }
+  await same('at first')
+  await page.locator('#manifest').focus()
+  for (const keys of [
+    'Control+End',
+    'Enter',
+    'a',
+    'Control+Home',
+    'Enter',
+    'b',
+    'ArrowDown',
+    'Shift+ArrowDown',
+    'Delete',
+    'Control+z',
+    'Control+a',
+    'x',
+    'Enter',
+    'Enter',
+    'x',
+    'ArrowUp',
+    'Backspace',
+  ]) {
+    await page.keyboard.press(keys)
+    await same(keys)
+  }
+  await page.locator('#manifest').fill('')
+  await same('nothing')
+  const long = `# ${'x'.repeat(500)}\n`.repeat(210)
+  await page.evaluate(`manifest.value = ${JSON.stringify(long)}; manifest.dispatchEvent(new Event('input'))`)
+  await page.locator('.editor.plain').waitFor()
+  assert.equal(await page.locator('.paint').textContent(), '')
+  await page.locator('#manifest').fill('short: again')
+  await same('short again')
+})
+
 test('what is wrong is marked in its line, and a button goes there', async () => {
   await using opened = await openPage()
   const { page } = opened
@@ -146,6 +192,11 @@ test('a link holds the manifest, and the server never sees it', async () => {
   await says(other.page, /^Pod linked: patched/)
   assert.equal(await other.page.locator('#manifest').inputValue(), text.replaceAll('\r\n', '\n'))
   await other.page.evaluate("location.hash = '#m=AAAA'")
+  await says(other.page, /^The link is damaged/)
+  await other.page.locator('#manifest').fill('kind: Secret')
+  await says(other.page, /^Secret: skipped/)
+  const bomb = deflateRawSync(Buffer.alloc(50_000_000, 'a')).toString('base64url')
+  await other.page.evaluate(`location.hash = '#m=${bomb}'`)
   await says(other.page, /^The link is damaged/)
 })
 
