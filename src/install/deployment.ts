@@ -55,8 +55,10 @@ export function rollout(
   const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0, conditions = [] } = status
   const current = observedGeneration >= (metadata?.generation ?? 0)
   const done = current && updatedReplicas === wanted && replicas === wanted && availableReplicas === wanted
-  const ready = `${Math.min(updatedReplicas, availableReplicas)} of ${wanted} ${wanted === 1 ? 'replica' : 'replicas'} ready`
   const old = replicas - updatedReplicas
+  // Old ones are ready, as a rule: they go when a new one is.
+  const fresh = Math.min(updatedReplicas, Math.max(0, availableReplicas - old))
+  const ready = `${fresh} of ${wanted} ${wanted === 1 ? 'replica' : 'replicas'} ready`
   const count = old > 0 ? `${ready}, ${old} of the last version to end` : ready
   if (done || !current) return { done, state: count }
   const refused = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message

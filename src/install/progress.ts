@@ -27,7 +27,7 @@ export function createProgress(out: Writable): Progress {
       last = line
       if (!terminal) return void out.write(`${line}\n`)
       // Cut, or a terminal would wrap it, and only its last row could be written over.
-      const columns = 'columns' in out && typeof out.columns === 'number' ? out.columns : 80
+      const columns = 'columns' in out && Number(out.columns) > 0 ? Number(out.columns) : 80
       out.write(clear() + line.slice(0, columns - 1))
       open = true
     },

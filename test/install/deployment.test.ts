@@ -31,6 +31,11 @@ test('it is rolled out when all replicas are new and ready, and no old one is le
   assert.equal(rollout(deployment(all, 2), [], []).done, false, 'the controller has not seen the newest')
 })
 
+test('of an upgrade it counts the new ones, not the old that still serve', () => {
+  const status = { replicas: 3, updatedReplicas: 1, availableReplicas: 2 }
+  assert.equal(rollout(deployment(status), [], []).state, '0 of 2 replicas ready, 2 of the last version to end')
+})
+
 test('what is in the way: an image, a mount, no node, a quota, a crash', () => {
   const stateOf = (status: Deployment['status'], pods: Pod[], events: Event[] = []) =>
     rollout(deployment(status), pods, events).state
