@@ -1,13 +1,11 @@
 import { parseArgs } from 'node:util'
-import type { RolloutStrategy, SidecarRollout } from '../../rollouts/types.ts'
 import { quote } from '../admission/quote.ts'
 import { ClusterError } from '../kubernetes/failure.ts'
 import type { RolloutCluster } from '../rollout/cluster.ts'
 import { RolloutError } from '../rollout/error.ts'
 import { parsePartition, parseSeconds, startRequest } from '../rollout/request.ts'
-import { type Command, type ExitCode, type Terminal, UsageError } from './command.ts'
-import { interrupted } from './interrupted.ts'
-import { lookOf } from './look.ts'
+import type { Session } from '../rollout/session.ts'
+import { type Command, UsageError } from './command.ts'
 
 const help = `Upgrades a sidecar of running pods in place, a few at a time: the apps in them go on. \`sidecar-first rollouts\` does the work.
 
@@ -66,9 +64,6 @@ type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>['values']
 const actions = ['start', 'status', 'pause', 'resume', 'promote', 'undo'] as const
 type Action = (typeof actions)[number]
 
-/** How long a controller may take to see a change, in ms: `start` says so after the first, `--wait` gives up after the second. */
-const takeUp = { soon: 5000, wait: 40_000 }
-
 export const rollout: Command = {
   help,
   async run(args, terminal) {
@@ -83,34 +78,30 @@ export const rollout: Command = {
     checkFlags(action, name, flags, rest)
     const seconds = flags.timeout === undefined ? undefined : parseSeconds('--timeout', flags.timeout)
     const partition = parsePartition(flags.partition ?? '0')
+    // Judged before a cluster is asked for.
     const request = (namespace: string) => startRequest(flags, namespace)
     if (action === 'start') request('default')
     try {
       const { cluster, namespace } = await connect(flags)
-      const session: Session = { cluster, namespace, terminal, flags, seconds }
+      const session: Session = { cluster, namespace, terminal, wait: flags.wait, seconds }
+      const { change, pause, promote, resume, undo } = await import('../rollout/change.ts')
       switch (action) {
-        case 'start':
+        case 'start': {
+          const { start } = await import('../rollout/start.ts')
           return await start(session, request(namespace))
-        case 'status':
-          return await status(session, name)
+        }
+        case 'status': {
+          const { status } = await import('../rollout/status.ts')
+          return await status(session, name, flags.output === 'json')
+        }
         case 'pause':
-          return await change(
-            session,
-            name,
-            () => [{ paused: true }],
-            'is paused; what is in progress goes on to its end',
-          )
+          return await change(session, name ?? '', pause)
         case 'resume':
-          return await change(session, name, resumed, 'goes on')
+          return await change(session, name ?? '', resume)
         case 'promote':
-          return await change(session, name, () => [{ partition }], `goes on to partition ${partition}`)
+          return await change(session, name ?? '', promote(partition))
         case 'undo':
-          return await change(
-            session,
-            name,
-            () => [{ partition: '100%', paused: false }],
-            'puts back the image that each pod had',
-          )
+          return await change(session, name ?? '', undo)
         default:
           return action satisfies never
       }
@@ -120,15 +111,6 @@ export const rollout: Command = {
       return 1
     }
   },
-}
-
-interface Session {
-  readonly cluster: RolloutCluster
-  readonly namespace: string
-  readonly terminal: Terminal
-  readonly flags: Flags
-  /** How long to wait. */
-  readonly seconds: number | undefined
 }
 
 /** A flag that would have no effect is a mistake. */
@@ -154,120 +136,8 @@ function checkFlags(action: Action, name: string | undefined, flags: Flags, rest
 
 async function connect({ context, namespace }: Flags): Promise<{ cluster: RolloutCluster; namespace: string }> {
   const { loadKubeconfig } = await import('../kubernetes/kubeconfig.ts')
-  const { kubeconfig } = await loadKubeconfig(context).catch((error: Error) => {
-    throw new RolloutError(error.message, { cause: error })
-  })
+  const { kubeconfig } = await loadKubeconfig(context)
   const where = namespace ?? kubeconfig.getContextObject(kubeconfig.getCurrentContext())?.namespace ?? 'default'
   const { rolloutCluster } = await import('../rollout/cluster.ts')
   return { cluster: rolloutCluster(kubeconfig, where), namespace: where }
-}
-
-async function start(session: Session, request: ReturnType<typeof startRequest>): Promise<ExitCode> {
-  const { start: make } = await import('../rollout/start.ts')
-  const { cluster, terminal, flags } = session
-  const { name, said } = await make(cluster, request)
-  terminal.stdout.write(`${said}\n`)
-  if (flags.wait) return await wait(session, name)
-  const { takenUp } = await import('../rollout/follow.ts')
-  if (!(await takenUp(cluster, name, takeUp.soon))) terminal.stderr.write(`sidecar-first: ${await nobody(cluster)}\n`)
-  else terminal.stdout.write(`See how it goes: sidecar-first rollout status -n ${session.namespace} ${name} --wait\n`)
-  return 0
-}
-
-/** @param strategies to apply, one after the other */
-async function change(
-  session: Session,
-  name: string | undefined,
-  strategies: (before: SidecarRollout) => readonly Partial<RolloutStrategy>[],
-  does: string,
-): Promise<ExitCode> {
-  const { cluster, terminal, flags } = session
-  const before = await found(session, name)
-  let after = before
-  for (const strategy of strategies(before)) after = await cluster.change(before.metadata.name, strategy)
-  const changed = after.metadata.generation !== before.metadata.generation
-  const paused = after.spec.strategy.paused && !does.startsWith('is paused') ? '; it is paused, resume it' : ''
-  terminal.stdout.write(
-    `sidecarrollout/${before.metadata.name} ${changed ? does : `was so already (${does})`}${paused}\n`,
-  )
-  return flags.wait ? await wait(session, before.metadata.name) : 0
-}
-
-/** After a failure only a changed spec is a new attempt. */
-function resumed({ status }: SidecarRollout): readonly Partial<RolloutStrategy>[] {
-  const failed = status?.phase === 'Stopped' || status?.phase === 'RolledBack'
-  return failed ? [{ paused: true }, { paused: false }] : [{ paused: false }]
-}
-
-async function found({ cluster, namespace }: Session, name = ''): Promise<SidecarRollout> {
-  const rollout = await cluster.read(name)
-  if (rollout) return rollout
-  const all = (await cluster.list()).map(({ metadata }) => metadata.name)
-  const there = all.length === 0 ? 'there is none' : `there is ${all.join(', ')}`
-  throw new RolloutError(`no rollout ${quote(name)} in namespace ${namespace}; ${there}`)
-}
-
-async function status(session: Session, name: string | undefined): Promise<ExitCode> {
-  const { cluster, namespace, terminal, flags } = session
-  if (flags.wait && name !== undefined) return await wait(session, (await found(session, name)).metadata.name)
-  const { viewOf } = await import('../rollout/view.ts')
-  const rollouts = name === undefined ? await cluster.list() : [await found(session, name)]
-  const views = []
-  for (const one of rollouts) views.push(viewOf(one, await cluster.pods(one.spec.selector), cluster.now()))
-  const [only] = views
-  if (flags.output === 'json') {
-    terminal.stdout.write(`${JSON.stringify(name === undefined ? views : only, undefined, 2)}\n`)
-  } else if (name === undefined || only === undefined) {
-    const { rolloutTable } = await import('../rollout/table.ts')
-    if (views.length === 0) terminal.stderr.write(`No rollouts in namespace ${namespace}.\n`)
-    else terminal.stdout.write(rolloutTable(views))
-  } else {
-    const { renderRollout } = await import('../rollout/render.ts')
-    terminal.stdout.write(
-      `${renderRollout(only, lookOf(terminal, process.env), Number.POSITIVE_INFINITY).join('\n')}\n`,
-    )
-  }
-  if (name === undefined || rollouts[0] === undefined) return 0
-  const { outcomeOf } = await import('../rollout/follow.ts')
-  return outcomeOf(rollouts[0]) === 'failed' ? 1 : 0
-}
-
-async function wait({ cluster, namespace, terminal, seconds }: Session, name: string): Promise<ExitCode> {
-  const { follow } = await import('../rollout/follow.ts')
-  const { screen } = await import('../rollout/screen.ts')
-  const interruption = interrupted()
-  const limits = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)]
-  const outcome = await follow(cluster, name, {
-    screen: screen(terminal.stdout, () => lookOf(terminal, process.env)),
-    signal: AbortSignal.any([interruption, ...limits]),
-    patience: takeUp.wait,
-  })
-  const again = `-n ${namespace} ${name}`
-  switch (outcome) {
-    case 'done':
-      return 0
-    case 'failed':
-      terminal.stderr.write(`sidecar-first: it failed. Take it back: sidecar-first rollout undo ${again}\n`)
-      return 1
-    case 'unseen':
-      terminal.stderr.write(`sidecar-first: ${await nobody(cluster)}\n`)
-      return 1
-    case 'ended': {
-      const why = interruption.aborted ? '' : `not done within ${seconds} s. `
-      const how = `Pause it: sidecar-first rollout pause ${again}; see it again: sidecar-first rollout status ${again} --wait`
-      terminal.stderr.write(`\nsidecar-first: ${why}The rollout goes on. ${how}\n`)
-      return 1
-    }
-    default:
-      return outcome satisfies never
-  }
-}
-
-/** Nobody has taken the rollout up. */
-async function nobody(cluster: RolloutCluster): Promise<string> {
-  const { installLine } = await import('../rollout/cluster.ts')
-  const there = await cluster.hasController()
-  if (there === false) return `no controller runs in this cluster: ${installLine}`
-  const look = 'kubectl get pods -A -l app.kubernetes.io/name=sidecar-first,app.kubernetes.io/component=rollouts'
-  return `no controller has taken it up yet; see whether one runs: ${look}`
 }

@@ -1,13 +1,32 @@
 import type { SeenPod } from '../../rollouts/pod.ts'
 import type { SidecarRollout } from '../../rollouts/types.ts'
 import { selects } from '../admission/selector.ts'
+import type { ExitCode } from '../cli/command.ts'
 import type { RolloutCluster } from './cluster.ts'
 import { RolloutError } from './error.ts'
+import { takenUp } from './follow.ts'
 import type { StartRequest } from './request.ts'
 import { selectorText } from './selector.ts'
+import { type Session, sayNobody } from './session.ts'
+import { wait } from './wait.ts'
 
-/** Applies it, and says in one line what that means. @throws RolloutError, ClusterError */
-export async function start(cluster: RolloutCluster, request: StartRequest): Promise<{ name: string; said: string }> {
+/** How long a controller may take to see it before that is said, in ms. */
+const SOON = 5000
+
+/** Makes a rollout, or gives the one of that name another image. @throws RolloutError, ClusterError */
+export async function start(session: Session, request: StartRequest): Promise<ExitCode> {
+  const { cluster, namespace, terminal } = session
+  const { name } = request.metadata
+  terminal.stdout.write(`sidecarrollout/${name} ${await apply(cluster, request)}\n`)
+  if (session.wait) return await wait(session, name)
+  if (await takenUp(cluster, name, SOON)) {
+    terminal.stdout.write(`See how it goes: sidecar-first rollout status -n ${namespace} ${name} --wait\n`)
+  } else await sayNobody(session)
+  return 0
+}
+
+/** @returns what that means, behind the rollout's name */
+async function apply(cluster: RolloutCluster, request: StartRequest): Promise<string> {
   const { metadata, spec } = request
   const [there, pods] = [await cluster.list(), await cluster.pods(spec.selector)]
   const before = there.find((one) => one.metadata.name === metadata.name)
@@ -21,15 +40,12 @@ export async function start(cluster: RolloutCluster, request: StartRequest): Pro
   if (other) throw new RolloutError(claimedBy(other, request))
 
   const after = await cluster.apply(request)
-  const what = `sidecarrollout/${metadata.name}`
-  const pace = `${having ? `${having.length} pods` : 'its pods'}, maxUnavailable ${after.spec.strategy.maxUnavailable}`
-  const staying = after.spec.strategy.partition
-  const gray = staying === 0 || staying === '0%' ? '' : `, partition ${staying}`
-  if (before === undefined) return { name: metadata.name, said: `${what} created: ${spec.image} for ${pace}${gray}` }
-  if (before.metadata.generation === after.metadata.generation)
-    return { name: metadata.name, said: `${what} unchanged` }
-  const image = before.spec.image === spec.image ? spec.image : `${before.spec.image} becomes ${spec.image}`
-  return { name: metadata.name, said: `${what} changed: ${image} for ${pace}${gray}` }
+  if (before?.metadata.generation === after.metadata.generation) return 'is unchanged'
+  const { maxUnavailable, partition } = after.spec.strategy
+  const pace = `${having ? `${having.length} pods` : 'its pods'}, maxUnavailable ${maxUnavailable}`
+  const gray = partition === 0 || partition === '0%' ? '' : `, partition ${partition}`
+  const was = before && before.spec.image !== spec.image ? `${before.spec.image} becomes ` : ''
+  return `${before ? 'changed' : 'created'}: ${was}${spec.image} for ${pace}${gray}`
 }
 
 function claimsTheSame({ spec }: SidecarRollout, { spec: wanted }: StartRequest): boolean {

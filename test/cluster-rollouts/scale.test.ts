@@ -81,7 +81,7 @@ async function upgrade(pods: number): Promise<Cost> {
     const [before, from, since] = [controller.used(), proxy.passed.length, performance.now()]
     const path = `/apis/sidecar-first.dev/v1alpha1/namespaces/${namespace}/sidecarrollouts`
     await admin().create(path, rolloutOf(namespace))
-    const done = await until(`${pods} pods with the new image`, 300 * SECOND, async () => {
+    const done = await until(`${pods} pods with the new image`, 600 * SECOND, async () => {
       const { status } = await admin().get<SidecarRollout>(`${path}/shop`)
       assert.ok(status?.failure === undefined, JSON.stringify(status?.failure))
       return status?.phase === 'Complete' && status
