@@ -4,6 +4,7 @@ import type { Decision, Surroundings } from '../admission/decision.ts'
 import type { Json } from '../admission/operation.ts'
 import type { RuleIndex } from '../admission/rules.ts'
 import { type LabelSelector, selects } from '../admission/selector.ts'
+import { shownWarnings } from '../admission/warning.ts'
 import { applyPatch } from './patch.ts'
 
 /** The label that the API server gives each namespace; the only one that is known without asking it. */
@@ -33,7 +34,7 @@ export function decideIn(
 
 /** What two webhooks come to, the second asked of what the first made. */
 function both(before: Decision, after: Decision): Decision {
-  const warnings = [...new Set([...before.warnings, ...after.warnings])]
+  const warnings = shownWarnings([...before.warnings, ...after.warnings])
   if (before.verdict === 'refused') return { ...before, warnings }
   if (before.verdict !== 'patched' || after.verdict === 'refused') return { ...after, warnings }
   if (after.verdict !== 'patched') return { ...before, warnings }

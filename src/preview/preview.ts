@@ -90,7 +90,8 @@ export interface PreviewResult {
 export function previewResult(preview: Preview): PreviewResult {
   const { object, decision, patch, patched } = preview
   const { apiVersion, kind, namespace, name } = object
-  const { verdict, reasons, warnings } = decision
+  const { verdict, reasons } = decision
+  const warnings = decision.warnings.map(({ text }) => text)
   const tiers = tiersOf(decision).map((tier) =>
     tier.map(({ timeout, ...sidecar }) =>
       timeout === undefined ? sidecar : { ...sidecar, timeout: formatDuration(timeout) },

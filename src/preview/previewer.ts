@@ -69,11 +69,17 @@ export function createPreviewer(failed: (what: string) => void, limits: PreviewL
       timer = setTimeout(stop, limits.idle).unref()
       return
     }
-    child ??= start()
-    const { request, configuration } = running
-    const task: Task = configuration === known ? { request } : { request, configuration }
-    known = configuration
-    child.send(task)
+    try {
+      child ??= start()
+      const { request, configuration } = running
+      const task: Task = configuration === known ? { request } : { request, configuration }
+      known = configuration
+      child.send(task)
+    } catch (error) {
+      // No memory for another process.
+      ours(String(error))
+      return
+    }
     timer = setTimeout(() => {
       finish(undefined, tooMuch(`take longer than ${limits.time / 1000} s`))
     }, limits.time)
@@ -93,10 +99,12 @@ export function createPreviewer(failed: (what: string) => void, limits: PreviewL
     if (running === undefined) return
     // V8 aborts where the heap is full; the kernel kills where the container's memory is.
     if (signal === 'SIGABRT' || signal === 'SIGKILL') finish(undefined, tooMuch(`take more than ${limits.heap} MiB`))
-    else {
-      failed(what)
-      finish(undefined, failure(500, 'internal error; the log of sidecar-first has more'))
-    }
+    else ours(what)
+  }
+
+  function ours(what: string): void {
+    failed(what)
+    finish(undefined, failure(500, 'internal error; the log of sidecar-first has more'))
   }
 
   function stop(): void {
@@ -122,8 +130,13 @@ export function createPreviewer(failed: (what: string) => void, limits: PreviewL
       return promise
     },
     warm() {
-      child ??= start()
-      if (running === undefined) next()
+      if (running !== undefined) return
+      try {
+        child ??= start()
+      } catch {
+        // The request that comes hears of it.
+      }
+      next()
     },
     stop,
   }

@@ -12,7 +12,7 @@ const longest = 640
  */
 export function warningHeader(previews: readonly Preview[]): string[] {
   const texts = previews.flatMap(({ object: { kind, name }, decision: { warnings } }) =>
-    warnings.map((text) => (previews.length > 1 ? `${kind}${name && ` ${name}`}: ${text}` : text)),
+    warnings.map(({ text }) => (previews.length > 1 ? `${kind}${name && ` ${name}`}: ${text}` : text)),
   )
   const values: string[] = []
   let length = 0

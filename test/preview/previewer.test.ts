@@ -69,3 +69,17 @@ test('a changed configuration is taken from the next request on; an idle process
   await new Promise((resolve) => setTimeout(resolve, 50))
   assert.equal(await verdict({ ...configuration, invalid: 'warn' }), 'skipped')
 })
+
+test('where no process can be started, the answer says so and the server goes on', async () => {
+  using previewer = start()
+  const path = process.execPath
+  process.execPath = '/nowhere/node'
+  try {
+    const { status, json } = await previewer.ask(pod)
+    assert.deepEqual([status, json.problems], [500, []])
+  } finally {
+    process.execPath = path
+  }
+  assert.match(previewer.failures.join(), /ENOENT/)
+  assert.equal((await previewer.ask(pod)).status, 200)
+})
