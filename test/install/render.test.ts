@@ -50,7 +50,12 @@ describe('what install prints', () => {
     assert.ok(
       podOf(rendered(all).find('Deployment', 'sidecar-first-certs')).containers[0].args.includes('--namespace=mesh'),
     )
-    const { metadata } = rendered({ ...all, certManager: true }).find('ValidatingWebhookConfiguration')
+    const managed = rendered({ ...all, certManager: true })
+    assert.deepEqual(managed.find('Certificate', 'sidecar-first').spec.dnsNames, [
+      'sidecar-first.mesh.svc',
+      'sidecar-first.mesh.svc.cluster.local',
+    ])
+    const { metadata } = managed.find('ValidatingWebhookConfiguration')
     assert.equal(metadata.annotations['cert-manager.io/inject-ca-from'], 'mesh/sidecar-first')
   })
 
