@@ -39,18 +39,12 @@ function chart(title, bars, steps) {
       'figcaption',
       {},
       element('strong', {}, title),
-      ...sentences(bars).map(({ good, text }) => verdict(good, text)),
+      ...sentences(bars).map(({ good, text }) => element('span', { class: good ? 'good' : 'bad' }, text)),
     ),
     drawing,
     told,
   )
 }
-
-/**
- * @param {boolean} good
- * @param {string} text
- */
-const verdict = (good, text) => element('span', { class: good ? 'good' : 'bad' }, text)
 
 /**
  * What it comes to, for each app container.

@@ -1,6 +1,6 @@
 import { element } from './elements.js'
 
-/** @typedef {{ line: number, message: string }} Mark `line` counts from 1 */
+/** @typedef {{ line: number, message: string }} Mark `line` counts from 1; 0: none is known */
 
 /** In characters: beyond it the text is shown without colours, which take a node for each word. */
 const mostPainted = 100_000
@@ -85,7 +85,7 @@ export function createEditor(root) {
     },
     /** @param {readonly Mark[]} wrong */
     mark(wrong) {
-      marks = wrong
+      marks = wrong.filter(({ line }) => line > 0)
       area.setAttribute('aria-invalid', String(wrong.length > 0))
       draw()
     },

@@ -40,7 +40,6 @@ export function button(label, pressed, kind = '') {
 }
 
 /**
- * A button that copies, and says so.
  * @param {string} label
  * @param {() => string | Promise<string>} text
  */
@@ -50,6 +49,7 @@ export function copyButton(label, text) {
 }
 
 /**
+ * Copies, and has the button say so for a while.
  * @param {HTMLButtonElement} pressed
  * @param {() => string | Promise<string>} text
  */

@@ -1,13 +1,16 @@
 import { manifestChanges } from './changes.js'
 import { createEditor } from './editor.js'
-import { button, copy, counted, element } from './elements.js'
+import { button, copy, counted } from './elements.js'
 import { fromFragment, toFragment } from './link.js'
+import { annotationLines, placesOf, problemCard } from './problems.js'
 import { resultCards, titleOf } from './results.js'
 
 /** @import { PreviewResult } from '../preview/preview.ts' */
 /** @typedef {{ results: readonly PreviewResult[], manifests: string }} Previews */
 /** @typedef {{ error: string, problems: readonly string[] }} Failure */
 
+/** @type {Failure} */
+const unreachable = { error: 'the server does not answer', problems: [] }
 /** Milliseconds after the last key before it is asked. */
 const pause = 200
 /** Bytes: the server's own limit. */
@@ -81,8 +84,15 @@ function show(text) {
 
 /** @param {string} name */
 async function showExample(name) {
-  const response = await fetch(`page/examples/${name}.yaml`)
-  if (response.ok) show(await response.text())
+  const before = editor.text
+  try {
+    const response = await fetch(`page/examples/${name}.yaml`)
+    const text = await response.text()
+    // Who has typed meanwhile keeps it.
+    if (response.ok && editor.text === before) show(text)
+  } catch {
+    showFailure(unreachable)
+  }
 }
 
 /** Whether the page was opened by a link with a manifest. */
@@ -139,7 +149,7 @@ async function ask() {
     else showFailure(answer)
   } catch {
     if (current.signal.aborted) return
-    showFailure({ error: 'the server does not answer', problems: [] })
+    showFailure(unreachable)
   }
   results.removeAttribute('aria-busy')
 }
@@ -149,17 +159,14 @@ async function ask() {
  * @param {Previews} previews
  */
 function showPreviews(text, { results: previewed, manifests }) {
-  const marks = previewed.flatMap(({ verdict, reasons }) =>
-    verdict !== 'refused' ? [] : reasons.flatMap((message) => ({ line: lineOf(message) ?? 0, message })),
-  )
-  editor.mark(marks.filter(({ line }) => line > 0))
-  results.replaceChildren(
-    ...resultCards(previewed, (reason) => {
-      const line = lineOf(reason)
-      return line === undefined ? undefined : place(line, 1)
-    }),
-    manifestChanges(text, manifests),
-  )
+  const lineOf = annotationLines(text)
+  const refused = previewed.filter(({ verdict }) => verdict === 'refused').flatMap(({ reasons }) => reasons)
+  editor.mark(refused.map((message) => ({ line: lineOf(message) ?? 0, message })))
+  const cards = resultCards(previewed, (reason) => {
+    const line = lineOf(reason)
+    return line === undefined ? undefined : goTo(line, 1)
+  })
+  results.replaceChildren(...cards, manifestChanges(text, manifests))
   status.textContent = summary(previewed)
 }
 
@@ -176,23 +183,10 @@ function summary(previewed) {
 
 /** @param {Failure} failure */
 function showFailure({ error, problems }) {
-  const places = problems.map((problem) => {
-    const [whole = '', line = '', column = ''] = /^document \d+, line (\d+), column (\d+): /.exec(problem) ?? []
-    return { line: Number(line), column: Number(column), message: problem.slice(whole.length) }
-  })
-  editor.mark(places.filter(({ line }) => line > 0))
-  const items = places.map(({ line, column, message }) =>
-    element('li', {}, line > 0 && place(line, column), ' ', message),
-  )
+  const places = placesOf(problems)
   const title = error.charAt(0).toUpperCase() + error.slice(1)
-  results.replaceChildren(
-    element(
-      'section',
-      { class: 'card refused' },
-      element('h3', {}, title),
-      element('ul', { class: 'reasons' }, ...items),
-    ),
-  )
+  editor.mark(places)
+  results.replaceChildren(problemCard(title, places, goTo))
   status.textContent = [title, ...places.slice(0, 1).map(({ line, message }) => `line ${line}: ${message}`)].join('; ')
 }
 
@@ -200,21 +194,6 @@ function showFailure({ error, problems }) {
  * @param {number} line
  * @param {number} column
  */
-const place = (line, column) => button(`line ${line}`, () => editor.goTo(line, column), 'place')
-
-/**
- * The line of the annotation that a reason is about, where the text has it once.
- * @param {string} reason
- */
-function lineOf(reason) {
-  const [key] = /^[\w./-]*sidecar-first\.dev\/[\w.-]+(?=: )/.exec(reason) ?? []
-  if (key === undefined) return undefined
-  const lines = editor.text.split('\n').flatMap((line, index) => (hasKey(line, key) ? [index + 1] : []))
-  return lines.length === 1 ? lines[0] : undefined
+function goTo(line, column) {
+  return button(`line ${line}`, () => editor.goTo(line, column), 'place')
 }
-
-/**
- * @param {string} line
- * @param {string} key
- */
-const hasKey = (line, key) => [':', '":', "':"].some((end) => line.includes(key + end))
