@@ -85,6 +85,24 @@ describe('what the app waited for', () => {
   })
 })
 
+describe('without events, a container that restarted', () => {
+  const started = (restartCount: number) => {
+    const running = { startedAt: new Date('2026-11-21T11:30:00Z') }
+    const terminated = { exitCode: 1, startedAt: new Date('2026-11-21T11:20:00Z') }
+    const status = { name: 'app', restartCount, state: { running }, lastState: { terminated } }
+    const pod = {
+      spec: { containers: [{ name: 'app' }] },
+      status: { containerStatuses: [{ ...status, image: '', imageID: '', ready: true }] },
+    }
+    return timelineOf(pod, [], Date.now()).starts[0]?.started?.at
+  }
+
+  it('is known by its first run as long as the status has it', () => {
+    assert.equal(started(1), Date.parse('2026-11-21T11:20:00Z'))
+    assert.equal(started(2), undefined)
+  })
+})
+
 describe('when the app was ready', () => {
   const ready = (after: number) => {
     const { pod, events } = recorded('tiers')
