@@ -20,7 +20,7 @@ describe('an installation that is disturbed', () => {
   })
 
   it('is upgraded and rolled anew while pods are created, and none fails or goes by', async () => {
-    const load = await startLoad(labelled)
+    await using load = await startLoad(labelled)
     const { stdout } = await installed('--image-pull-secret', 'none')
     assert.match(stdout, /^deployment\/sidecar-first +configured$/m)
     await kubectl('rollout', 'restart', '-n', namespace, 'deploy/sidecar-first')
@@ -31,7 +31,7 @@ describe('an installation that is disturbed', () => {
   })
 
   it('an image that can’t be pulled: says which pod, ends with 1, and the old replicas go on', async () => {
-    const load = await startLoad(labelled)
+    await using load = await startLoad(labelled)
     const { code, stdout, stderr } = await run(
       install,
       '--apply',
@@ -50,14 +50,29 @@ describe('an installation that is disturbed', () => {
   })
 
   it('one replica is killed: what fails is a moment’s, and succeeds when it is tried again', async () => {
-    const load = await startLoad(labelled)
-    const pods = () => kubectl('get', 'pods', '-n', namespace, '-l', 'app.kubernetes.io/component=serve', '-o', 'json')
-    const first: Replica = JSON.parse(await pods()).items[0]
+    await using load = await startLoad(labelled)
+    const replicas = async (): Promise<Replica[]> => {
+      const pods = await kubectl(
+        'get',
+        'pods',
+        '-n',
+        namespace,
+        '-l',
+        'app.kubernetes.io/component=serve',
+        '-o',
+        'json',
+      )
+      return JSON.parse(pods).items
+    }
+    const ready = ({ metadata, status }: Replica) =>
+      metadata.deletionTimestamp === undefined && status.containerStatuses?.[0].ready === true
+    const first = (await replicas()).find(ready)
+    assert.ok(first)
     await kill(first)
+    const restarts = ({ status }: Replica) => status.containerStatuses?.[0].restartCount ?? 0
     await until('its container to run again', async () => {
-      const replicas: Replica[] = JSON.parse(await pods()).items
-      const found = replicas.find(({ metadata }) => metadata.name === first.metadata.name)?.status.containerStatuses[0]
-      return found?.ready && found.restartCount > first.status.containerStatuses[0].restartCount ? true : undefined
+      const found = (await replicas()).find(({ metadata }) => metadata.name === first.metadata.name)
+      return found && ready(found) && restarts(found) > restarts(first) ? true : undefined
     })
     await ordered(labelled, ['sidecar', 'app'])
     const { patched, unpatched, failures } = await load.stop()
@@ -68,7 +83,7 @@ describe('an installation that is disturbed', () => {
   it('the CA is replaced while pods are created, by certs with its own rights, and none fails', async () => {
     await kubectl('patch', 'deploy', '-n', namespace, 'sidecar-first-certs', '--type=json', '-p', settleSoon)
     await rolledOut('sidecar-first-certs')
-    const load = await startLoad(labelled)
+    await using load = await startLoad(labelled)
     const authority = () =>
       kubectl('get', 'secret', '-n', namespace, 'sidecar-first', '-o', 'jsonpath={.data.ca\\.crt}')
     const old = await authority()
@@ -110,16 +125,18 @@ describe('an installation that is disturbed', () => {
 })
 
 interface Replica {
-  readonly metadata: { readonly name: string }
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string }
   readonly status: {
-    readonly containerStatuses: readonly [{ containerID: string; ready: boolean; restartCount: number }]
+    readonly containerStatuses?: readonly [{ containerID: string; ready: boolean; restartCount: number }]
   }
 }
 
 /** SIGKILL, as the kernel does it for want of memory. The containers' processes are this machine's. */
 async function kill({ status }: Replica): Promise<void> {
-  const [, id = ''] = status.containerStatuses[0].containerID.split('://')
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+  const [, id] = /^containerd:\/\/([0-9a-f]{64})$/.exec(status.containerStatuses?.[0].containerID ?? '') ?? []
+  assert.ok(id, 'never by an empty name')
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  for (const pid of pids) {
     const cgroup = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')
     if (cgroup.includes(id)) process.kill(Number(pid), 'SIGKILL')
   }

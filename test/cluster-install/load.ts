@@ -12,8 +12,12 @@ export interface Outcome {
   readonly failures: readonly string[]
 }
 
+export interface Load extends AsyncDisposable {
+  stop(): Promise<Outcome>
+}
+
 /** Creates pods in a namespace, one after the other in two places at once, by dry runs: all of an admission, and nothing to run. */
-export async function startLoad(namespace: string): Promise<{ stop(): Promise<Outcome> }> {
+export async function startLoad(namespace: string): Promise<Load> {
   const { objects } = await connect(undefined)
   const failures: string[] = []
   let patched = 0
@@ -32,11 +36,15 @@ export async function startLoad(namespace: string): Promise<{ stop(): Promise<Ou
     }
   }
   const workers = [work(), work()]
+  const stop = async () => {
+    stopped = true
+    await Promise.all(workers)
+    return { patched, unpatched, failures }
+  }
   return {
-    async stop() {
-      stopped = true
-      await Promise.all(workers)
-      return { patched, unpatched, failures }
+    stop,
+    async [Symbol.asyncDispose]() {
+      await stop()
     },
   }
 }
