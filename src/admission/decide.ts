@@ -2,7 +2,7 @@ import type { Configuration } from './configuration.ts'
 import type { Decision, PlannedSidecar, Surroundings, Tiers } from './decision.ts'
 import { examine } from './examine.ts'
 import type { Order } from './order.ts'
-import { printable, type Warning, warningTexts } from './warning.ts'
+import { printable, shownWarnings, type Warning } from './warning.ts'
 
 /**
  * The one function behind `/mutate`, `/preview`, `inject` and the page: a pod's manifest (any value; it may come from anybody) to
@@ -16,13 +16,13 @@ export function decide(
   const examined = examine(pod, configuration, surroundings)
   switch (examined.kind) {
     case 'left':
-      return { verdict: 'skipped', reasons: [examined.reason], warnings: warningTexts(examined.warnings) }
+      return { verdict: 'skipped', reasons: [examined.reason], warnings: shownWarnings(examined.warnings) }
     case 'invalid':
       return refuse(examined.problems, examined.warnings, examined.binding && configuration.invalid === 'refuse')
     case 'planned': {
       const { plan, operations } = examined
       const { tiers } = plan
-      const warnings = warningTexts(examined.warnings)
+      const warnings = shownWarnings(examined.warnings)
       if (tiers.length === 0)
         return { verdict: 'skipped', reasons: ['none of the named sidecars is in this pod'], warnings }
       const starts = startsFirst(tiers, plan.order)
@@ -37,11 +37,11 @@ export function decide(
 /** A pod that can't be helped is refused, or left untouched with a warning where nobody is owed it. */
 function refuse(problems: readonly string[], warnings: readonly Warning[], owed: boolean): Decision {
   const reasons = problems.map((text) => printable(text, 1024))
-  if (owed) return { verdict: 'refused', reasons, warnings: warningTexts(warnings) }
+  if (owed) return { verdict: 'refused', reasons, warnings: shownWarnings(warnings) }
   const untouched = problems.map(
     (text) => ({ severity: 'app-may-start-too-early', text: `left untouched: ${text}` }) as const,
   )
-  return { verdict: 'skipped', reasons, warnings: warningTexts([...untouched, ...warnings]) }
+  return { verdict: 'skipped', reasons, warnings: shownWarnings([...untouched, ...warnings]) }
 }
 
 /** `starts vault-agent, then envoy + otel (not waited for), before app` */

@@ -47,7 +47,8 @@ export function review(body: unknown, configuration: Configuration, set?: string
       : { verdict: 'skipped', reasons: [notOurs], warnings: [] }
   const behind =
     'the webhook configuration is behind the configuration of sidecar-first: print it again with "sidecar-first config"'
-  const told = unknown ? { ...decision, warnings: [behind, ...decision.warnings] } : decision
+  const warnings = [{ severity: 'bites-later', text: behind } as const, ...decision.warnings]
+  const told = unknown ? { ...decision, warnings } : decision
   return { ok: true, response: respond(uid, told, configuration), decision: told, facts }
 }
 
@@ -110,7 +111,8 @@ function whyNotOurs(request: Fields): string | undefined {
 
 function respond(uid: string, decision: Decision, { mode }: Configuration): ReviewResponse {
   const observed = mode === 'observe'
-  const { verdict, reasons, warnings } = decision
+  const { verdict, reasons } = decision
+  const warnings = decision.warnings.map(({ text }) => text)
   const response = { uid, auditAnnotations: audit(decision, observed), allowed: true }
   switch (verdict) {
     case 'skipped':

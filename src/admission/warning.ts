@@ -13,13 +13,19 @@ const worstFirst: readonly Severity[] = ['app-may-start-too-early', 'bites-later
 const longest = 256
 const most = 15
 
-/** The texts for an answer: worst first, each within the API's limits and printable. */
-export function warningTexts(warnings: readonly Warning[]): readonly string[] {
+/** As an answer has them: worst first, each once, within the API's limits and printable. */
+export function shownWarnings(warnings: readonly Warning[]): readonly Warning[] {
   if (warnings.length === 0) return []
   const sorted = worstFirst.flatMap((severity) => warnings.filter((warning) => warning.severity === severity))
-  const texts = [...new Set(sorted.map((warning) => printable(warning.text, longest)))]
-  if (texts.length <= most) return texts
-  return [...texts.slice(0, most - 1), `and ${texts.length - most + 1} more warnings`]
+  const shown = new Map<string, Warning>()
+  for (const { severity, text } of sorted) {
+    const cut = printable(text, longest)
+    if (!shown.has(cut)) shown.set(cut, { severity, text: cut })
+  }
+  const all = [...shown.values()]
+  const [worst] = all.slice(most - 1)
+  if (worst === undefined || all.length === most) return all
+  return [...all.slice(0, most - 1), { severity: worst.severity, text: `and ${all.length - most + 1} more warnings` }]
 }
 
 /** Text on one line, at most `limit` characters: control characters out, and invisible ones that could reorder what a terminal shows. */

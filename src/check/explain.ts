@@ -29,7 +29,7 @@ export function explain(asked: Case): readonly Finding[] {
   const standing = standingOf(pod, configuration, covers, asked.surroundings)
   const { decision, kind } = standing
   const findings = [...written(pod, made !== undefined), ...rulesOf(pod, configuration, covers)]
-  const warnings = decision.warnings.map((text) => warning(text))
+  const warnings = decision.warnings.map(({ text }) => warning(text))
   const why = decision.reasons.join('; ')
   const then = made ? `; then ${made.renew}` : ''
 

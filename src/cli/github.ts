@@ -2,14 +2,14 @@ import { relative, resolve } from 'node:path'
 import { standardInput } from './files.ts'
 import { type PreviewedFiles, titleOf } from './preview-files.ts'
 import { summary } from './text.ts'
-import { graveWarnings } from './warnings.ts'
+import { isGrave } from './warnings.ts'
 
 /**
  * Workflow commands that GitHub Actions shows beside the lines of a pull request (docs.github.com, "Workflow commands for GitHub
  * Actions"): what can't be read or is refused as errors, warnings as such, and as notices those that only cost something. The last line is for people.
  * Paths are relative to `root`, the checkout.
  */
-export function annotations({ files, problems, configuration }: PreviewedFiles, root: string): string {
+export function annotations({ files, problems }: PreviewedFiles, root: string): string {
   const previews = files.flatMap(({ previewed }) => previewed.previews)
   const unread = problems.map(({ name, line, column, message, document }) =>
     command('error', { file: name, line, col: column, title: `document ${document}` }, message, root),
@@ -18,12 +18,11 @@ export function annotations({ files, problems, configuration }: PreviewedFiles, 
     previewed.previews.flatMap((preview) => {
       const place = { file: name, line: preview.object.line, title: titleOf(preview.object) }
       const { decision } = preview
-      const grave = graveWarnings(preview, configuration)
       return [
         ...(decision.verdict === 'refused' ? decision.reasons : []).map((reason) =>
           command('error', place, reason, root),
         ),
-        ...decision.warnings.map((text) => command(grave.includes(text) ? 'warning' : 'notice', place, text, root)),
+        ...decision.warnings.map((each) => command(isGrave(each) ? 'warning' : 'notice', place, each.text, root)),
       ]
     }),
   )

@@ -27,8 +27,8 @@ export const inject: Command = {
       refuse(found)
       for (const { name, previewed } of found.files) {
         for (const preview of previewed.previews) {
-          for (const warning of preview.decision.warnings) {
-            terminal.stderr.write(`${placeOf(name, preview)}: warning: ${warning}\n`)
+          for (const { text } of preview.decision.warnings) {
+            terminal.stderr.write(`${placeOf(name, preview)}: warning: ${text}\n`)
           }
         }
       }

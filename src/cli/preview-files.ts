@@ -1,5 +1,4 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
-import type { Configuration } from '../admission/configuration.ts'
 import { type Problem, readJson } from '../preview/manifests.ts'
 import { type Preview, type Previewed, preview } from '../preview/preview.ts'
 import type { Terminal } from './command.ts'
@@ -19,7 +18,6 @@ export interface FileProblem extends Problem {
 }
 
 export interface PreviewedFiles {
-  readonly configuration: Configuration
   readonly files: readonly PreviewedFile[]
   /** Of the files that aren't among them. */
   readonly problems: readonly FileProblem[]
@@ -70,7 +68,7 @@ export async function previewFiles(
     throw new FileError([`there is no manifest in ${others.join(', ')}`])
   }
   if (others.length > 0) terminal.stderr.write(`no manifests, passed over: ${others.join(', ')}\n`)
-  return { configuration, files, problems }
+  return { files, problems }
 }
 
 /** Whether something in it has a kind: a folder also holds values.yaml, package.json and the like. */

@@ -68,7 +68,7 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
     return [
       `${styled(look, 'bold', titleOf(object))} (${name}:${object.line}): ${verdict}\n`,
       ...decision.reasons.map((reason) => `  ${reason}\n`),
-      ...decision.warnings.map((warning) => `  ${styled(look, 'yellow', '!')} ${warning}\n`),
+      ...decision.warnings.map(({ text }) => `  ${styled(look, 'yellow', '!')} ${text}\n`),
       ...orderOf(decision, start).map((line) => `  ${line}\n`),
       start === undefined ? '' : chartOf(start, each === explained, look),
       changed === undefined ? '' : diffOf(file, changed, look),

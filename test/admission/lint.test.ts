@@ -4,7 +4,10 @@ import type { Surroundings } from '../../src/admission/decision.ts'
 import { app, decided, type Fields, pod, ready } from './pods.ts'
 
 const envoy = { name: 'envoy', readinessProbe: ready }
-const warnings = (object: unknown, surroundings?: Surroundings) => decided(object, surroundings).warnings.join('\n')
+const warnings = (object: unknown, surroundings?: Surroundings) =>
+  decided(object, surroundings)
+    .warnings.map(({ text }) => text)
+    .join('\n')
 
 test('a check that waits for the app would deadlock, and says what to use', () => {
   const daprd = { name: 'daprd', image: 'daprio/daprd:1' }

@@ -144,8 +144,8 @@ for (const [what, container, reason] of nothing) {
     const decision = decided(pod({ sidecars: 'envoy' }, [app, { name: 'envoy', ...container }]))
     assert.equal(decision.verdict, 'patched')
     assert.deepEqual('tiers' in decision && decision.tiers, [[{ name: 'envoy', check: 'none' }]])
-    assert.match(decision.warnings[0] ?? '', /^envoy is started first but not waited for: /)
-    assert.match(decision.warnings[0] ?? '', reason)
+    assert.match(decision.warnings[0]?.text ?? '', /^envoy is started first but not waited for: /)
+    assert.match(decision.warnings[0]?.text ?? '', reason)
   })
 }
 

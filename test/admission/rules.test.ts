@@ -96,7 +96,7 @@ test('a pod can opt out, unless the rule is enforced', () => {
   const [planned] = 'tiers' in decision ? decision.tiers.flat() : []
   assert.equal(planned?.check, 'http://:15021/ready')
   assert.equal(planned?.timeout, 30_000)
-  assert.ok(decision.warnings.some((text) => text.includes('the rule mesh is enforced')))
+  assert.ok(decision.warnings.some(({ text }) => text.includes('the rule mesh is enforced')))
 })
 
 test('nothing that a pod lists starts before the sidecar of an enforced rule', () => {
@@ -134,7 +134,7 @@ test('a rule alone never refuses a pod; an annotation or an enforced rule does',
   const unchainable = bare({}, [app, { ...proxy, lifecycle: { postStart: { tcpSocket: { port: 1 } } } }])
   const decision = decide(unchainable, ruled(mesh))
   assert.equal(decision.verdict, 'skipped')
-  assert.ok(decision.warnings.some((text) => text.startsWith('left untouched')))
+  assert.ok(decision.warnings.some(({ text }) => text.startsWith('left untouched')))
   const enforced = ruled(mesh.replace('tier: 10', 'tier: 10, enforce: true'))
   assert.equal(decide(unchainable, enforced).verdict, 'refused')
   const annotated = { ...unchainable, metadata: pod({ sidecars: '*' }, []).metadata }

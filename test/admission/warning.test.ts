@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { printable, type Severity, type Warning, warningTexts } from '../../src/admission/warning.ts'
+import { printable, type Severity, shownWarnings, type Warning } from '../../src/admission/warning.ts'
 import { app, decided, pod, ready } from './pods.ts'
 
 const warn = (text: string, severity: Severity = 'costs'): Warning => ({ severity, text })
@@ -13,10 +13,13 @@ test('the worst come first, nothing twice, the rest counted', () => {
     warn('b', 'bites-later'),
     warn('c'),
   ]
-  assert.deepEqual(warningTexts(mixed), ['a', 'b', 'c', 'd'])
-  const many = warningTexts(Array.from({ length: 40 }, (_, i) => warn(`${i}`)))
+  assert.deepEqual(
+    shownWarnings(mixed).map(({ text }) => text),
+    ['a', 'b', 'c', 'd'],
+  )
+  const many = shownWarnings(Array.from({ length: 40 }, (_, i) => warn(`${i}`)))
   assert.equal(many.length, 15)
-  assert.equal(many.at(-1), 'and 26 more warnings')
+  assert.equal(many.at(-1)?.text, 'and 26 more warnings')
 })
 
 test('a text is one printable line of at most so many characters, not code units', () => {
@@ -110,8 +113,9 @@ const cases: readonly [string, Parameters<typeof pod>, RegExp, RegExp | undefine
 ]
 for (const [what, args, there, absent] of cases) {
   test(`warned about or not: ${what}`, () => {
-    const { warnings, verdict } = decided(pod(...args))
-    assert.notEqual(verdict, 'refused')
+    const decision = decided(pod(...args))
+    const warnings = decision.warnings.map(({ text }) => text)
+    assert.notEqual(decision.verdict, 'refused')
     if (there.source !== '^$')
       assert.ok(
         warnings.some((text) => there.test(text)),
@@ -128,7 +132,7 @@ test('a regular sidecar in a Job is warned about, a native one is not', () => {
   const regular = pod({ sidecars: 'envoy' }, [app, loopback])
   const native = pod({ sidecars: 'envoy' }, [app], { initContainers: [{ ...loopback, restartPolicy: 'Always' }] })
   for (const decision of [decided(regular, { job: true }), decided({ ...regular, ...job })]) {
-    assert.ok(decision.warnings.some((text) => /envoy runs on, so the Job never completes/.test(text)))
+    assert.ok(decision.warnings.some(({ text }) => /envoy runs on, so the Job never completes/.test(text)))
   }
-  assert.ok(!decided(native, { job: true }).warnings.some((text) => /Job/.test(text)))
+  assert.ok(!decided(native, { job: true }).warnings.some(({ text }) => /Job/.test(text)))
 })
