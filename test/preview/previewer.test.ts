@@ -26,10 +26,10 @@ function start(limits = {}) {
 const slow = `{${'"a":1,'.repeat(1_200_000)}"b":2}`
 
 test('what takes too long is ended, and said; the next one is answered', async () => {
-  using previewer = start({ time: 3000 })
+  using previewer = start({ time: 4000 })
   const [late, next] = await Promise.all([previewer.ask(slow), previewer.ask(pod)])
   assert.deepEqual([late.status, late.json.problems], [422, []])
-  assert.equal(late.json.error, 'the manifests take longer than 3 s to preview; send fewer at a time')
+  assert.equal(late.json.error, 'the manifests take longer than 4 s to preview; send fewer at a time')
   assert.equal(next.status, 200)
   assert.deepEqual(previewer.failures, [])
 })
@@ -47,7 +47,7 @@ test('what takes too much memory ends its process alone, and is said', async () 
 })
 
 test('more than may wait are turned away, and who left is not waited for', async () => {
-  using previewer = start({ time: 3000, waiting: 2 })
+  using previewer = start({ time: 4000, waiting: 2 })
   const gone = new AbortController()
   const answers = [previewer.ask(slow), previewer.ask(pod, gone.signal), previewer.ask(pod)]
   const { status, headers, json } = await previewer.ask(pod)
