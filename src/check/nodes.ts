@@ -1,5 +1,6 @@
 import type { V1Node } from '@kubernetes/client-node'
 import type { Configuration } from '../admission/configuration.ts'
+import { isOlder } from '../install/nodes.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { type Check, validConfiguration } from './site.ts'
 
@@ -12,82 +13,55 @@ export const nodes: Check = {
   },
 }
 
-interface Version {
-  readonly major: number
-  readonly minor: number
-}
-
 /** Runtimes that mount image volumes, from which version on. */
-const mounting: Readonly<Record<string, Version>> = {
-  containerd: { major: 2, minor: 1 },
-  'cri-o': { major: 1, minor: 31 },
-}
+const mounting: Readonly<Record<string, readonly [number, number]>> = { containerd: [2, 1], 'cri-o': [1, 31] }
 
 export function judgeNodes(all: readonly V1Node[], configuration: Configuration): readonly Finding[] {
   const found = all.flatMap((node) => {
-    const { kubeletVersion = '', containerRuntimeVersion = '', operatingSystem } = node.status?.nodeInfo ?? {}
-    if (operatingSystem === 'windows') return []
+    const { kubeletVersion: kubelet = '', containerRuntimeVersion = '', operatingSystem } = node.status?.nodeInfo ?? {}
     const [runtime = '', runtimeVersion = ''] = containerRuntimeVersion.split('://')
-    const name = node.metadata?.name ?? ''
-    return [{ name, kubelet: versionOf(kubeletVersion), runtime, runtimeVersion: versionOf(runtimeVersion) }]
+    return operatingSystem === 'windows' ? [] : [{ name: node.metadata?.name ?? '', kubelet, runtime, runtimeVersion }]
   })
-  const { waiter, kubernetesVersion } = configuration
-  const kubeletsBefore = (minor: number) =>
-    found.filter(({ kubelet }) => kubelet && before(kubelet, { major: 1, minor }))
+  const { waiter, defaults, rules, kubernetesVersion } = configuration
   const findings: Finding[] = []
-  const complain = (level: typeof warning, some: readonly { name: string }[], what: string, next: string) => {
+  const complain = (
+    level: typeof warning,
+    next: string,
+    what: string,
+    of: (node: (typeof found)[number]) => boolean,
+  ) => {
+    const some = found.filter(of)
     if (some.length > 0) findings.push(level(`${named(some)} ${what}`, next))
   }
 
   if (waiter.delivery === 'image-volume') {
-    const other = 'set waiter.delivery: init-container in the configuration'
-    complain(
-      problem,
-      kubeletsBefore(35),
-      "has a kubelet before 1.35, which mounts no image volumes unless it's told to",
-      other,
-    )
-    for (const [runtime, least] of Object.entries(mounting)) {
-      const old = found.filter(
-        (each) => each.runtime === runtime && each.runtimeVersion && before(each.runtimeVersion, least),
-      )
-      complain(
-        problem,
-        old,
-        `has a ${runtime} before ${least.major}.${least.minor}, which mounts no image volumes`,
-        other,
-      )
+    const next = 'set waiter.delivery: init-container in the configuration'
+    const young = "has a kubelet before 1.35, which mounts no image volumes unless it's told to"
+    complain(problem, next, young, ({ kubelet }) => isOlder(kubelet, [1, 35]))
+    for (const [name, least] of Object.entries(mounting)) {
+      const what = `has a ${name} before ${least.join('.')}, which mounts no image volumes`
+      complain(problem, next, what, ({ runtime, runtimeVersion }) => runtime === name && isOlder(runtimeVersion, least))
     }
-    const unknown = found.filter(({ runtime }) => !Object.hasOwn(mounting, runtime))
-    complain(warning, unknown, 'has a runtime of which it is not known whether it mounts image volumes', other)
+    const what = 'has a runtime of which it is not known whether it mounts image volumes'
+    complain(warning, next, what, ({ runtime }) => !Object.hasOwn(mounting, runtime))
   }
-  const gates = new Set([configuration.defaults.gate, ...configuration.rules.rules.flatMap(({ gate }) => gate ?? [])])
-  const auto =
-    gates.has('auto') && kubernetesVersion !== undefined && !before(kubernetesVersion, { major: 1, minor: 29 })
+  const gates = new Set([defaults.gate, ...rules.rules.flatMap(({ gate }) => gate ?? [])])
+  const version = kubernetesVersion && ([kubernetesVersion.major, kubernetesVersion.minor] as const)
+  const auto = gates.has('auto') && version !== undefined && !isOlder(version.join('.'), [1, 29])
   if (gates.has('native') || auto) {
     const what = 'has a kubelet before 1.29, for which a native sidecar is an init container that never ends'
-    complain(problem, kubeletsBefore(29), what, 'set gate: hook in the configuration, or upgrade the nodes')
+    const next = 'set gate: hook in the configuration, or upgrade the nodes'
+    complain(problem, next, what, ({ kubelet }) => isOlder(kubelet, [1, 29]))
   }
-  if (kubernetesVersion !== undefined) {
-    const { major, minor } = kubernetesVersion
-    const older = found.filter(({ kubelet }) => kubelet && before(kubelet, kubernetesVersion))
-    const what = `is older than the configuration's kubernetesVersion, ${major}.${minor}`
-    complain(warning, older, what, 'set kubernetesVersion to that of the oldest node: gate: auto goes by it')
+  if (version !== undefined) {
+    const next = 'set kubernetesVersion to that of the oldest node: gate: auto goes by it'
+    const what = `is older than the configuration's kubernetesVersion, ${version.join('.')}`
+    complain(warning, next, what, ({ kubelet }) => isOlder(kubelet, version))
   }
   if (findings.length > 0) return findings
-  const versions = new Set(found.flatMap(({ kubelet }) => (kubelet ? `${kubelet.major}.${kubelet.minor}` : [])))
-  return [
-    ok(`${found.length} with kubelets ${[...versions].sort().join(', ')}: fit for the delivery ${waiter.delivery}`),
-  ]
+  const versions = [...new Set(found.map(({ kubelet }) => kubelet))].sort().join(', ')
+  return [ok(`${found.length} with kubelets ${versions}: fit for the delivery ${waiter.delivery}`)]
 }
-
-/** `v1.36.3`, `2.1.0-rc.1`; undefined where it is no version. */
-function versionOf(text: string): Version | undefined {
-  const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(text) ?? []
-  return major === undefined || minor === undefined ? undefined : { major: Number(major), minor: Number(minor) }
-}
-
-const before = (a: Version, b: Version) => a.major < b.major || (a.major === b.major && a.minor < b.minor)
 
 /** Some of them by name: a cluster has thousands. */
 function named(some: readonly { name: string }[]): string {
