@@ -81,7 +81,7 @@ export const install: Command = {
       const cluster = applies || flags.context !== undefined ? await connect(flags.context) : undefined
       const surveyed = cluster && (await survey(cluster))
       const found = surveyed && abilityOf(surveyed.version, surveyed.nodes)
-      const rendered = render(manifests, version, { ...wanted, found })
+      const rendered = render(manifests, version, { ...wanted, found, rolls: applies })
       const file = flags.config ?? 'the configuration'
       if (!rendered.ok) {
         const lines = rendered.problems.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}\n`)

@@ -1,7 +1,12 @@
 import { type Document, isMap, isSeq, parse, Scalar, YAMLMap, YAMLSeq } from 'yaml'
 import { type Configuration, defaultConfiguration, type GateChoice } from '../admission/configuration.ts'
 import { type Remark, readConfiguration } from '../configuration/read.ts'
-import { configurationHashKey, type InstallMode, webhookConfigurations } from '../webhooks/configurations.ts'
+import {
+  configurationHash,
+  configurationHashKey,
+  type InstallMode,
+  webhookConfigurations,
+} from '../webhooks/configurations.ts'
 import { type Settings, settle } from './configuration.ts'
 import { resourcesOf } from './kustomization.ts'
 
@@ -25,6 +30,8 @@ export interface Wanted {
   readonly configuration?: string | undefined
   readonly certManager?: boolean
   readonly parts?: readonly Part[]
+  /** Have a changed configuration replace the replicas, so that all go by it when what calls them changes too. */
+  readonly rolls?: boolean
   /** What the cluster can do, where it has been asked. */
   readonly found?: Settings['found']
 }
@@ -70,13 +77,11 @@ export function render(files: Readonly<Record<string, string>>, version: string,
 
   const endpoint = { service: 'sidecar-first', port: 443 }
   const webhooks = webhookConfigurations(read.configuration, text, { mode, namespace, endpoint })
+  const hash = configurationHash(text)
   for (const document of documents) {
     const made = [webhooks.mutating, webhooks.validating].find(({ kind }) => isA(document, kind ?? ''))
     if (made) {
-      document.setIn(
-        ['metadata', 'annotations', configurationHashKey],
-        made.metadata?.annotations?.[configurationHashKey],
-      )
+      document.setIn(['metadata', 'annotations', configurationHashKey], hash)
       document.set('webhooks', document.createNode(made.webhooks, { aliasDuplicateObjects: false }))
     }
     if (made && certManager) {
@@ -86,6 +91,9 @@ export function render(files: Readonly<Record<string, string>>, version: string,
       )
     }
     if (namespace !== standardNamespace) move(document, namespace)
+    if (wanted.rolls && readsConfiguration(document)) {
+      document.setIn(['spec', 'template', 'metadata', 'annotations', configurationHashKey], hash)
+    }
     if (isA(document, 'Deployment'))
       adapt(document, { ...wanted, waiterImage: read.configuration.waiter.image }, version)
   }
@@ -100,6 +108,9 @@ export const textOf = (documents: readonly Document[]): string =>
 const component = 'app.kubernetes.io/component'
 const nameOf = (document: Document) => document.getIn(['metadata', 'name'])
 const isA = (document: Document, kind: string) => document.get('kind') === kind
+
+const readsConfiguration = (document: Document) =>
+  document.getIn(['spec', 'template', 'spec', 'containers', 0, 'args', 0]) === 'serve'
 
 /** Puts an object into another namespace, and what it says of the namespace with it. */
 function move(document: Document, namespace: string): void {

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { install } from '../../src/cli/install.ts'
 import { createNamespace, deleteNamespaces, kubectl, until } from '../cluster/cluster.ts'
 import { type Ended, run } from '../install/command.ts'
-import { hurry, installed, namespace, orderOf, startServe, stopServe, tryOut } from './installation.ts'
+import { installed, namespace, orderOf, startServe, stopServe, tryOut } from './installation.ts'
 
 describe('the other mode by the same command, failurePolicy Ignore for all namespaces', () => {
   const any = 'install-any'
@@ -15,7 +15,6 @@ describe('the other mode by the same command, failurePolicy Ignore for all names
   before(async () => {
     await installed('--preview')
     switched = await installed('--mode', 'cluster-wide')
-    await hurry()
     await createNamespace(any)
     await createNamespace(out, { 'sidecar-first.dev/injection': 'disabled' })
   })
@@ -51,7 +50,6 @@ describe('the other mode by the same command, failurePolicy Ignore for all names
     const configured = async (...teams: string[]) => {
       await writeFile(file, rules(teams))
       await installed('--mode', 'cluster-wide', '--config', file)
-      await hurry()
       const names = ['get', 'mutatingwebhookconfiguration', 'zz-sidecar-first', '-o', 'jsonpath={.webhooks[*].name}']
       return (await kubectl(...names)).split(' ').length
     }

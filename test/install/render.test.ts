@@ -97,6 +97,17 @@ describe('what install prints', () => {
     }
   })
 
+  it('replaces the replicas with their configuration, where that is asked for', () => {
+    const stampsOf = (wanted: Partial<Wanted>) => {
+      const { objects } = rendered({ parts: ['preview', 'rollouts'], ...wanted })
+      return objects.flatMap(({ kind, metadata, spec }) =>
+        kind === 'Deployment' && spec.template.metadata.annotations ? [metadata.name] : [],
+      )
+    }
+    assert.deepEqual(stampsOf({}), [])
+    assert.deepEqual(stampsOf({ rolls: true }), ['sidecar-first', 'sidecar-first-preview'])
+  })
+
   it('goes by the mode: who is asked for, and what annotations may do', () => {
     const wide = rendered({ mode: 'cluster-wide' })
     assert.equal(wide.find('MutatingWebhookConfiguration').webhooks[0].failurePolicy, 'Ignore')
