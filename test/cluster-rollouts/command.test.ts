@@ -253,6 +253,8 @@ describe('with the controller', () => {
   })
   after(() => controller?.stop())
 
+  // The timeout is there to end a broken test.
+  const wait = ['--wait', '--timeout', '60s']
   const live = (...args: string[]) => command(...args, '-n', 'live')
   const images = async () =>
     (
@@ -271,7 +273,7 @@ describe('with the controller', () => {
       .map((image) => image.replace('example/envoy:', ''))
       .sort()
   const start = (image: string, ...more: string[]) =>
-    live('start', ...envoy, '--image', image, '--min-ready-seconds', '0', '--max-unavailable', '2', ...more, '--wait')
+    live('start', ...envoy, '--image', image, '--min-ready-seconds', '0', '--max-unavailable', '2', ...more, ...wait)
   const drift = () => rollouts.run({ objects: objects(connection(api.kubeconfig('admin'))) })
 
   test('half of the pods, then all, then back: each waits and tells which pods it touched', async () => {
@@ -280,11 +282,11 @@ describe('with the controller', () => {
     assert.equal(half.out.match(/shop-\d on node-\d: new after \d+s/g)?.length, 2, half.out)
     assert.match(half.out, /Complete: .*\[2 new, 2 old \(2 stay\)\]\n$/)
     assert.deepEqual(await images(), ['2.0', '2.0', '2.1', '2.1'])
-    const all = await live('promote', 'shop-envoy', '--wait')
+    const all = await live('promote', 'shop-envoy', ...wait)
     assert.equal(all.code, 0, all.out)
     assert.match(all.out, /Complete: .*\[4 new\]\n$/)
     assert.deepEqual(await images(), ['2.1', '2.1', '2.1', '2.1'])
-    const back = await live('undo', 'shop-envoy', '--wait')
+    const back = await live('undo', 'shop-envoy', ...wait)
     assert.equal(back.code, 0, back.out)
     assert.match(back.out, /shop-0 on node-0: has example\/envoy:2\.0 again after \d+s/)
     assert.deepEqual(await images(), ['2.0', '2.0', '2.0', '2.0'])
@@ -296,7 +298,7 @@ describe('with the controller', () => {
     assert.match(broken.out, /Stopped: HookFailed \(shop-\d on node-\d\): envoy was not ready after 60s/)
     assert.match(broken.out, /Take it back: sidecar-first rollout undo -n live shop-envoy/)
     assert.ok((await images()).includes('2.0'), 'not all were touched')
-    const back = await live('undo', 'shop-envoy', '--wait')
+    const back = await live('undo', 'shop-envoy', ...wait)
     assert.equal(back.code, 0, back.out)
     assert.deepEqual(await images(), ['2.0', '2.0', '2.0', '2.0'])
   })
