@@ -1,6 +1,6 @@
 import type { V1Node } from '@kubernetes/client-node'
 import type { Configuration } from '../admission/configuration.ts'
-import { isOlder } from '../install/nodes.ts'
+import { imageVolumes, isOlder } from '../install/nodes.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { type Check, validConfiguration } from './site.ts'
 
@@ -12,9 +12,6 @@ export const nodes: Check = {
     return judgeNodes(await objects.list<V1Node>({ apiVersion: 'v1', kind: 'Node' }), configuration)
   },
 }
-
-/** Runtimes that mount image volumes, from which version on. */
-const mounting: Readonly<Record<string, readonly [number, number]>> = { containerd: [2, 1], 'cri-o': [1, 31] }
 
 export function judgeNodes(all: readonly V1Node[], configuration: Configuration): readonly Finding[] {
   const found = all.flatMap((node) => {
@@ -36,14 +33,14 @@ export function judgeNodes(all: readonly V1Node[], configuration: Configuration)
 
   if (waiter.delivery === 'image-volume') {
     const next = 'set waiter.delivery: init-container in the configuration'
-    const young = "has a kubelet before 1.35, which mounts no image volumes unless it's told to"
-    complain(problem, next, young, ({ kubelet }) => isOlder(kubelet, [1, 35]))
-    for (const [name, least] of Object.entries(mounting)) {
+    const young = `has a kubelet before ${imageVolumes.kubelet.join('.')}, which mounts no image volumes unless it's told to`
+    complain(problem, next, young, ({ kubelet }) => isOlder(kubelet, imageVolumes.kubelet))
+    for (const [name, least] of Object.entries(imageVolumes.runtimes)) {
       const what = `has a ${name} before ${least.join('.')}, which mounts no image volumes`
       complain(problem, next, what, ({ runtime, runtimeVersion }) => runtime === name && isOlder(runtimeVersion, least))
     }
     const what = 'has a runtime of which it is not known whether it mounts image volumes'
-    complain(warning, next, what, ({ runtime }) => !Object.hasOwn(mounting, runtime))
+    complain(warning, next, what, ({ runtime }) => !Object.hasOwn(imageVolumes.runtimes, runtime))
   }
   const gates = new Set([defaults.gate, ...rules.rules.flatMap(({ gate }) => gate ?? [])])
   const version = kubernetesVersion && ([kubernetesVersion.major, kubernetesVersion.minor] as const)

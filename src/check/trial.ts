@@ -1,5 +1,6 @@
 import type { V1Namespace, V1Pod } from '@kubernetes/client-node'
 import { keys } from '../admission/keys.ts'
+import { trialPod } from '../install/trial-pod.ts'
 import { ClusterError } from '../kubernetes/failure.ts'
 import { covering } from './coverage.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
@@ -22,7 +23,7 @@ export const trial: Check = {
       ]
     }
     try {
-      return judgeTrial(await objects.create<V1Pod>(pod(namespace), { dryRun: true }), { namespace, version, mode })
+      return judgeTrial(await objects.create(trialPod(namespace), { dryRun: true }), { namespace, version, mode })
     } catch (error) {
       if (!(error instanceof ClusterError)) throw error
       return [judgeRefusal(error, namespace)]
@@ -31,25 +32,6 @@ export const trial: Check = {
 }
 
 const nameOf = (namespace: V1Namespace | undefined) => namespace?.metadata?.name
-
-/** It passes PodSecurity "restricted", and a LimitRange or quota that isn't narrow. */
-function pod(namespace: string): V1Pod {
-  const container = (name: string) => ({
-    name,
-    image: 'sidecar-first.dev/dry-run',
-    resources: { requests: { cpu: '1m', memory: '1Mi' }, limits: { cpu: '1m', memory: '1Mi' } },
-    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
-  })
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { generateName: 'sidecar-first-check-', namespace, annotations: { [keys.sidecars]: 'sidecar' } },
-    spec: {
-      containers: [container('app'), { ...container('sidecar'), readinessProbe: { tcpSocket: { port: 1 } } }],
-      securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
-    },
-  }
-}
 
 const elsewhere =
   "see the other findings; where they are fine, a firewall may keep the API server from the pods' port 8443"

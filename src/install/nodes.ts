@@ -20,8 +20,10 @@ export interface Ability {
 type Version = readonly [major: number, minor: number]
 
 /** Image volumes are on by default in kubelets from 1.35; the runtimes mount them from these versions on (Kubernetes' blog, 1.31 and 1.33). */
-const kubelet: Version = [1, 35]
-const runtimes: Readonly<Record<string, Version>> = { containerd: [2, 1], 'cri-o': [1, 31] }
+export const imageVolumes: { readonly kubelet: Version; readonly runtimes: Readonly<Record<string, Version>> } = {
+  kubelet: [1, 35],
+  runtimes: { containerd: [2, 1], 'cri-o': [1, 31] },
+}
 
 /** @param server the API server's version, which no kubelet is newer than, and which decides where there are no nodes yet */
 export function abilityOf(server: string, nodes: readonly NodeInfo[]): Ability {
@@ -31,10 +33,10 @@ export function abilityOf(server: string, nodes: readonly NodeInfo[]): Ability {
   const kubernetesVersion = `${major}.${minor}`
   const copied = (because: string): Ability => ({ kubernetesVersion, delivery: 'init-container', because })
   if (linux.length === 0) return copied('there are no nodes yet')
-  if (isBefore([major, minor], kubelet)) return copied(`the oldest kubelet is ${kubernetesVersion}`)
+  if (isBefore([major, minor], imageVolumes.kubelet)) return copied(`the oldest kubelet is ${kubernetesVersion}`)
   const old = linux.find(({ containerRuntimeVersion }) => {
     const [name = '', version = ''] = containerRuntimeVersion.split('://')
-    const least = runtimes[name]
+    const least = imageVolumes.runtimes[name]
     return least === undefined || isBefore(parseVersion(version), least)
   })
   if (old !== undefined) return copied(`a node runs ${old.containerRuntimeVersion.replace('://', ' ')}`)

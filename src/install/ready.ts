@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keys } from '../admission/keys.ts'
-import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
+import type { Objects } from '../kubernetes/objects.ts'
 import { label, type Manifest } from './apply.ts'
 import { type Deployment, type Event, type Pod, rollout } from './deployment.ts'
 import { InstallError } from './error.ts'
 import type { Progress } from './progress.ts'
+import { trialPod } from './trial-pod.ts'
 
 export interface Waiting {
   readonly objects: Objects
@@ -30,25 +31,6 @@ export async function awaitRollout(reference: Manifest, { objects, progress, sig
     ])
     return rollout(deployment, pods, events)
   })
-}
-
-/** The pod that is tried out, and never stored. It passes PodSecurity "restricted". */
-function trialPod(namespace: string): ClusterObject & { spec: object } {
-  const container = (name: string) => ({
-    name,
-    image: 'example/trial:1',
-    resources: { requests: { cpu: '1m', memory: '1Mi' }, limits: { cpu: '1m', memory: '1Mi' } },
-    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
-  })
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'sidecar-first-trial', namespace, annotations: { [keys.sidecars]: 'sidecar' } },
-    spec: {
-      securityContext: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
-      containers: [container('app'), { ...container('sidecar'), readinessProbe: { tcpSocket: { port: 15021 } } }],
-    },
-  }
 }
 
 /**
