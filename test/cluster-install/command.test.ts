@@ -25,6 +25,13 @@ describe('install on an API server alone', () => {
     await rm(folder, { recursive: true, force: true })
   })
   const there = async (what: string) => (await api.kubectl(['get', what, '-A', '-o', 'name'])).trim()
+  it('prints what fits a cluster that is named, and asks none otherwise', async () => {
+    const [named, unnamed] = [await run(install, '--context', 'loaded-context'), await run(install)]
+    assert.match(named.stdout, /^ {4}kubernetesVersion: "1\.\d+"$/m)
+    assert.doesNotMatch(unnamed.stdout, /kubernetesVersion/)
+    assert.match((await run(install, '--context', 'nowhere')).stderr, /no context nowhere/)
+  })
+
   it('--dry-run tells what would be made, and makes nothing', async () => {
     const { code, stdout } = await run(install, '--dry-run', '--preview')
     assert.equal(code, 0)
