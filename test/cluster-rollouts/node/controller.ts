@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { kubectl, tryKubectl } from '../../cluster/cluster.ts'
+
+export interface Controller {
+  readonly process: ChildProcess
+  /** What it has logged, a line each. */
+  readonly lines: string[]
+  readonly metricsPort: Promise<number>
+  /** SIGKILL. */
+  kill(): Promise<void>
+  /** SIGTERM. */
+  stop(): Promise<void>
+}
+
+/** Everything that the controller needs in the cluster: its resource and its rights. Done by several test files at once. */
+export async function prepare(): Promise<void> {
+  await tryKubectl(['create', 'namespace', 'sidecar-first'])
+  await kubectl('apply', '-f', 'manifests/rollouts/crd.yaml', '-f', 'manifests/rollouts/rbac.yaml')
+  await kubectl('wait', '--for=condition=Established', 'crd/sidecarrollouts.sidecar-first.dev')
+}
+
+/** `sidecar-first rollouts run` as a process of its own with the rights of its manifests and no others. */
+export async function startController(lease: string): Promise<Controller> {
+  const dir = mkdtempSync(join(tmpdir(), 'rollouts-'))
+  const file = join(dir, 'kubeconfig')
+  const token = (await kubectl('create', 'token', '-n', 'sidecar-first', 'sidecar-first-rollouts')).trim()
+  const config = JSON.parse(await kubectl('config', 'view', '--raw', '--flatten', '-o', 'json'))
+  config.users = config.users.map(({ name }: { name: string }) => ({ name, user: { token } }))
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
+  const flags = ['--lease', lease, '--resync', '10s', '--metrics-port', '0']
+  const child = spawn(process.execPath, [join(import.meta.dirname, '../rollouts-process.ts'), 'run', ...flags], {
+    env: { ...process.env, KUBECONFIG: file },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const lines: string[] = []
+  const port = Promise.withResolvers<number>()
+  let rest = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const parts = (rest + text).split('\n')
+    rest = parts.pop() ?? ''
+    lines.push(...parts)
+    const serving = parts.map((line) => JSON.parse(line)).find((line) => line.port)
+    if (serving) port.resolve(serving.port)
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => lines.push(text))
+  const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill(signal)
+      await once(child, 'close')
+    }
+    rmSync(dir, { recursive: true, force: true })
+  }
+  return {
+    process: child,
+    lines,
+    metricsPort: port.promise,
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+  }
+}
