@@ -11,7 +11,7 @@ import type { SidecarRollout } from '../rollouts/types.ts'
 import { connection } from '../src/kubernetes/connection.ts'
 import { loadKubeconfig } from '../src/kubernetes/kubeconfig.ts'
 import { rawCalls } from '../src/kubernetes/raw.ts'
-import { create, createNamespace, deleteNamespaces, kubectl, until } from '../test/cluster/cluster.ts'
+import { create, createNamespace, deleteNamespaces, kubectl, tryKubectl, until } from '../test/cluster/cluster.ts'
 import { getPods, podSpec, sidecar } from '../test/cluster/pod.ts'
 import { startWebhook } from '../test/cluster/webhook.ts'
 import { startController } from '../test/rollout/controller.ts'
@@ -27,7 +27,9 @@ const calls = rawCalls(connection((await loadKubeconfig()).kubeconfig))
 const before = 'docker.io/sidecar-first/test-sidecar:1'
 const after = 'docker.io/sidecar-first/test-shell:1'
 
-interface Run extends Seen {
+interface Run {
+  readonly app: Seen
+  readonly sidecar: Seen
   /** From the change until all pods have the new image and are ready, in seconds. */
   readonly total: number
   readonly recreated: number
@@ -118,7 +120,8 @@ async function measure({ strategy, change }: Way): Promise<Run> {
   await kubectl('rollout', 'status', 'deployment/shop', '-n', namespace, '--timeout=300s')
   let known = await addresses()
   const first = new Set(known.keys())
-  const clients = startClients(() => known, replicas)
+  const app = startClients(8080, () => known, replicas)
+  const late = startClients(15_021, () => known, replicas)
   let watching = true
   const watch = (async () => {
     for (; watching; await sleep(100)) known = await addresses()
@@ -131,7 +134,7 @@ async function measure({ strategy, change }: Way): Promise<Run> {
     await watch
   }
   const total = (performance.now() - from) / 1000
-  const seen = await clients.stop()
+  const seen = { app: await app.stop(), sidecar: await late.stop() }
   const now = await addresses()
   await kubectl('delete', 'deployment/shop', '-n', namespace, '--wait=true')
   await kubectl('delete', 'sidecarrollouts', '--all', '-n', namespace)
@@ -144,14 +147,7 @@ const median = (numbers: readonly number[]): number =>
 
 const runs: Record<string, Run[]> = Object.fromEntries(Object.keys(ways).map((way) => [way, []]))
 await kubectl('apply', '--server-side', '-f', 'manifests/rollouts/crd.yaml')
-await until(
-  'the kind',
-  async () =>
-    await kubectl('get', 'sidecarrollouts').then(
-      () => true,
-      () => undefined,
-    ),
-)
+await until('the kind', async () => (await tryKubectl(['get', 'sidecarrollouts'])).code === 0 || undefined)
 const webhook = await startWebhook(namespace)
 await createNamespace(namespace, { test: namespace })
 const controller = await startController(process.env.KUBECONFIG ?? '', { flags: ['--namespace', namespace] })
@@ -170,7 +166,7 @@ try {
   await webhook.remove()
 }
 
-const of = (way: string, figure: keyof Run): number => median((runs[way] ?? []).map((run) => run[figure]))
+const of = (way: string, figure: (run: Run) => number): number => round2(median((runs[way] ?? []).map(figure)))
 const [ours = ''] = Object.keys(ways)
 console.log(
   `\nmedians of ${rounds} rounds of ${replicas} pods; the sidecar is ready ${ready.sidecar} ms after its start, the app ${ready.app} ms`,
@@ -180,11 +176,12 @@ console.table(
     Object.keys(ways).map((way) => [
       way,
       {
-        'pods recreated': of(way, 'recreated'),
-        'time to all ready, s': round2(of(way, 'total')),
-        'ours : this': round2(of(ours, 'total') / of(way, 'total')),
-        'without the app a pod, s': round2(of(way, 'missing')),
-        'requests broken': of(way, 'broken'),
+        'pods recreated': of(way, (run) => run.recreated),
+        'time to all ready, s': of(way, (run) => run.total),
+        'ours : this': round2(of(ours, (run) => run.total) / of(way, (run) => run.total)),
+        'without the app a pod, s': of(way, (run) => run.app.missing),
+        'requests to the app broken': of(way, (run) => run.app.broken),
+        'without the sidecar a pod, s': of(way, (run) => run.sidecar.missing),
       },
     ]),
   ),

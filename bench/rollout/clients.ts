@@ -1,23 +1,27 @@
 import { get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What clients of the app saw meanwhile. */
+/** What clients of a port saw meanwhile. */
 export interface Seen {
-  /** In seconds, for each pod there should be: its app didn't answer, whichever pod it was. */
+  /** In seconds, for each pod there should be: nothing answered, whichever pod it was. */
   readonly missing: number
-  /** Requests to an app that was ready before, and that got no good answer. */
+  /** Requests to a pod that had answered before, and that got no good answer. */
   readonly broken: number
 }
 
-/** How often each app is asked, in ms. */
+/** How often each pod is asked, in ms. */
 const EVERY = 50
 
 /**
- * A client for each pod's app, on connections of its own.
+ * A client of each pod's port, on connections of its own.
  * @param addresses of the pods there are now; asked again and again
- * @param wanted how many apps should answer at any time
+ * @param wanted how many pods should answer at any time
  */
-export function startClients(addresses: () => ReadonlyMap<string, string>, wanted: number): { stop(): Promise<Seen> } {
+export function startClients(
+  port: number,
+  addresses: () => ReadonlyMap<string, string>,
+  wanted: number,
+): { stop(): Promise<Seen> } {
   let stopped = false
   let missing = 0
   let broken = 0
@@ -25,7 +29,7 @@ export function startClients(addresses: () => ReadonlyMap<string, string>, wante
 
   async function round(): Promise<number> {
     const pods = [...addresses()]
-    const answers = await Promise.all(pods.map(([, ip]) => asks(`http://${ip}:8080/ready`)))
+    const answers = await Promise.all(pods.map(([, ip]) => asks(`http://${ip}:${port}/ready`)))
     for (const [index, [pod]] of pods.entries()) {
       if (answers[index]) served.add(pod)
       else if (served.has(pod)) broken++
