@@ -45,7 +45,7 @@ export async function run({ kubeconfig, namespace, lease, resync, waiter, log, s
   log.info({ port }, 'serving metrics and health')
   const clock = createClock()
   // A write that begins while this process leads must be over before another may.
-  const timeout = Math.min(10_000, lease / 3)
+  const timeout = Math.floor(Math.min(10_000, lease / 3))
   const configuration = connection(kubeconfig, { timeout, heard: clock.heard })
   const calls = rawCalls(configuration)
   const observer = both(metrics.observer, logging(log))
