@@ -49,7 +49,7 @@ describe('an installation that is disturbed', () => {
     assert.deepEqual((await load.stop()).failures, [])
   })
 
-  it('one replica is killed: what fails is a moment’s, and succeeds when it is tried again', async () => {
+  it('one replica is killed: what fails is a moment’s, and succeeds when it is tried again', async (test) => {
     await using load = await startLoad(labelled)
     const replicas = async (): Promise<Replica[]> => {
       const pods = await kubectl(
@@ -76,6 +76,7 @@ describe('an installation that is disturbed', () => {
     })
     await ordered(labelled, ['sidecar', 'app'])
     const { patched, unpatched, failures } = await load.stop()
+    test.diagnostic(`${failures.length} of ${patched + failures.length} creations failed`)
     assert.equal(unpatched, 0, 'under Fail none goes by')
     assert.ok(patched > 10 * failures.length, `${failures.length} of ${patched}: ${failures[0]}`)
   })

@@ -12,15 +12,22 @@ const ours = 'app.kubernetes.io/name=sidecar-first'
 
 describe('uninstall, and what comes after', () => {
   const labelled = 'install-last'
+  const moved = 'install-moved'
   before(async () => {
     await installed('--rollouts')
     await createNamespace(labelled, { 'sidecar-first.dev/injection': 'enabled' })
   })
 
+  it('moves to another namespace, and leaves nothing in the last one', async () => {
+    const { stdout } = await installed('--rollouts', '--namespace', moved)
+    assert.match(stdout, /^namespace\/sidecar-first +removed/m)
+    assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
+  })
+
   it('removes everything, what calls the pods before the pods, and says who stays labelled', async () => {
     const { code, stdout } = await run(uninstall)
     assert.equal(code, 0)
-    const order = [...configurations, 'clusterrole/sidecar-first-certs', `namespace/${namespace}`]
+    const order = [...configurations, 'clusterrole/sidecar-first-certs', `namespace/${moved}`]
     const places = order.map((each) => stdout.search(new RegExp(`^${each} +removed$`, 'm')))
     assert.ok(!places.includes(-1), stdout)
     assert.deepEqual(
