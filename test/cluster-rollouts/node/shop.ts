@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { get } from 'node:http'
+import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WirePod } from '../../../rollouts/pod.ts'
 import type { RolloutPhase, RolloutStatus, SidecarRollout } from '../../../rollouts/types.ts'
@@ -39,7 +40,7 @@ export async function deploy(
   const labels = { app: name }
   const asked = {
     'sidecar-first.dev/sidecars': sidecars.map((one) => one.name).join(', '),
-    'sidecar-first.dev/timeout': '5s',
+    'sidecar-first.dev/timeout': '8s',
   }
   const deployment: KubernetesObject = {
     apiVersion: 'apps/v1',
@@ -132,7 +133,7 @@ export interface Watched {
 }
 
 /** Asks every pod's app and sidecar all the time, as a client would, until it is ended. */
-export async function watchPods(namespace: string, port = 15021): Promise<{ end(): Promise<Watched> }> {
+export async function watchPods(t: TestContext, namespace: string, port = 15021): Promise<{ end(): Promise<Watched> }> {
   const ips = (await podsOf(namespace)).map(({ status }) => status.podIP)
   let over = false
   let mostDown = 0
@@ -151,6 +152,9 @@ export async function watchPods(namespace: string, port = 15021): Promise<{ end(
       await sleep(50)
     }
   })()
+  t.after(() => {
+    over = true
+  })
   return {
     async end() {
       over = true
