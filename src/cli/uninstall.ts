@@ -50,7 +50,10 @@ export const uninstall: Command = {
         return 0
       }
       const where = `from ${context}, ${server}, namespace ${installed.namespace}`
-      if (!flags.yes && !(await agrees(`Remove sidecar-first ${where}?`, terminal))) return 1
+      if (!flags.yes && !(await agrees(`Remove sidecar-first ${where}?`, terminal))) {
+        terminal.stderr.write('Nothing was removed\n')
+        return 1
+      }
       terminal.stdout.write(`Removing sidecar-first ${where}\n`)
       await remove(installed, {
         objects,
@@ -79,7 +82,7 @@ export const uninstall: Command = {
 async function agrees(question: string, { stdin, stdout }: Terminal): Promise<boolean> {
   const asked = 'isTTY' in stdin && stdin.isTTY === true && 'isTTY' in stdout && stdout.isTTY === true
   if (!asked) return true
-  const lines = createInterface({ input: stdin, output: stdout })
+  const lines = createInterface({ input: stdin, output: stdout, terminal: false })
   try {
     return /^y(es)?$/i.test(await lines.question(`${question} [y/N] `))
   } finally {

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { KubeConfig } from '@kubernetes/client-node'
 import { install } from '../../src/cli/install.ts'
@@ -81,6 +82,16 @@ describe('install on an API server alone', () => {
       stderr,
       /^sidecar-first: deployment\/sidecar-first: .*conflict with "kubectl-set".*image\n.*--force\n$/,
     )
+  })
+
+  it('uninstall asks whoever sits at a terminal, and takes no answer for a no', async () => {
+    const [stdin, stdout] = [new PassThrough(), new PassThrough()].map((each) => Object.assign(each, { isTTY: true }))
+    assert.ok(stdin && stdout)
+    stdin.end('\n')
+    const asked = await uninstall.run([], { stdin, stdout, stderr: new PassThrough(), color: false })
+    assert.equal(asked, 1)
+    assert.match(String(stdout.read()), /^Remove sidecar-first from .*, namespace sidecar-first\? \[y\/N\] /)
+    assert.match(await there('namespaces'), /sidecar-first/)
   })
 
   it('uninstall leaves others’ namespaces and objects alone', async () => {
