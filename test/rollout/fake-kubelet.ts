@@ -8,7 +8,7 @@ import { failureKind } from '../../src/kubernetes/failure.ts'
 export type Fate = 'ready' | 'hook-fails' | 'not-pulled'
 
 export interface FakeKubelet {
-  /** Containers that were started, of pods that are known, by pod and container. */
+  /** How often each container was started, by `namespace/pod/container`. */
   readonly starts: ReadonlyMap<string, number>
   stop(): Promise<void>
 }
@@ -64,7 +64,7 @@ export function startFakeKubelet(
       for (const { name, image = '' } of all) {
         if (one.images.get(name) === image) continue
         one.images.set(name, image)
-        const key = `${metadata?.name}/${name}`
+        const key = `${metadata?.namespace}/${metadata?.name}/${name}`
         starts.set(key, (starts.get(key) ?? 0) + 1)
       }
       await report(one.latest)
