@@ -29,7 +29,9 @@ describe('the npm package, in an empty folder', () => {
     const flags = ['--json', '--ignore-scripts', '--pack-destination', work]
     packed = JSON.parse((await execute('npm', ['pack', ...flags], { cwd: inside('package') })).stdout)[0]
     await writeFile(inside('user/package.json'), '{}')
-    await execute('npm', ['install', '--prefer-offline', '--no-audit', inside(packed.filename)], { cwd: inside('user') })
+    await execute('npm', ['install', '--prefer-offline', '--no-audit', inside(packed.filename)], {
+      cwd: inside('user'),
+    })
   })
   after(() => rm(work, { recursive: true, force: true }))
 
