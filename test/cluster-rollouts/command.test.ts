@@ -196,6 +196,21 @@ test('status shows one and all, for people and programs, and fails where the rol
   assert.match(failed.out, /Stopped: HookFailed \(shop-1\): not ready/)
 })
 
+test("who may see rollouts alone sees the controller's counts, and is told what else is forbidden", async () => {
+  await api.kubectl(['create', 'role', 'looks', '--verb=get,list', '--resource=sidecarrollouts.sidecar-first.dev'])
+  const account = '--serviceaccount=sidecar-first:sidecar-first-certs'
+  await api.kubectl(['create', 'rolebinding', 'looks', '--role=looks', account])
+  const other = api.kubeconfigFile('certs')
+  await report({ phase: 'Progressing', updated: 1, updatedReady: 1 })
+  const seen = await rollout(other, 'status', 'shop-envoy')
+  assert.equal(seen.code, 0, seen.out)
+  assert.match(seen.out, /1 new, 3 old/)
+  assert.doesNotMatch(seen.out, /shop-0/)
+  const refused = await rollout(other, 'pause', 'shop-envoy')
+  assert.equal(refused.code, 1)
+  assert.match(refused.out, /403 .*cannot patch resource "sidecarrollouts"/)
+})
+
 test('--wait tells each change on a line, and its end by the exit code', async () => {
   await command('resume', 'shop-envoy')
   await report({ phase: 'Progressing' }, 'updating')
