@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { after, before, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PatchStrategy } from '@kubernetes/client-node'
+import { run } from '../../rollouts/run.ts'
+import type { RolloutStrategy, SidecarRollout } from '../../rollouts/types.ts'
+import { connection } from '../../src/kubernetes/connection.ts'
+import { type RawCalls, rawCalls } from '../../src/kubernetes/raw.ts'
+import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
+import { startFakeKubelet } from './fake-kubelet.ts'
+import { type Fate, type Passing, startProxy } from './proxy.ts'
+
+let api: ApiServer
+let calls: RawCalls
+before(async () => {
+  api = await startApiServer()
+  calls = rawCalls(connection(api.kubeconfig('admin')))
+  await api.kubectl(['create', 'namespace', 'sidecar-first'])
+  await api.kubectl(['apply', '-f', 'manifests/rollouts/crd.yaml'])
+  await api.kubectl(['wait', '--for=condition=Established', 'crd/sidecarrollouts.sidecar-first.dev'])
+})
+after(() => api.stop())
+
+const PODS = 4
+const rolloutsPath = (namespace: string) => `/apis/sidecar-first.dev/v1alpha1/namespaces/${namespace}/sidecarrollouts`
+
+/** Four pods on two nodes under a fake kubelet, a rollout of them, and a controller behind a faulty proxy. */
+async function begin(
+  t: TestContext,
+  namespace: string,
+  fate: (call: Passing) => Fate,
+  { strategy = {}, resync = 60_000 }: { strategy?: Partial<RolloutStrategy>; resync?: number } = {},
+) {
+  await api.kubectl(['create', 'namespace', namespace])
+  for (let i = 0; i < PODS; i++) {
+    await calls.create(`/api/v1/namespaces/${namespace}/pods`, {
+      metadata: { name: `pod-${i}`, labels: { app: 'shop' } },
+      spec: { nodeName: `node-${i % 2}`, containers: [{ name: 'envoy', image: 'envoy:v1' }] },
+    })
+  }
+  const kubelet = startFakeKubelet(api, namespace)
+  const ready = async () => {
+    const { items } = await calls.get<{ items: { status?: { phase?: string } }[] }>(
+      `/api/v1/namespaces/${namespace}/pods`,
+    )
+    return items.every(({ status }) => status?.phase === 'Running')
+  }
+  await until('the pods to run', 10, ready)
+  const proxy = await startProxy(api, fate)
+  const stop = new AbortController()
+  const lines: string[] = []
+  const write = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`)
+  const ended = run({
+    kubeconfig: api.kubeconfig('admin', proxy.url),
+    namespace: 'sidecar-first',
+    lease: 1500,
+    resync,
+    waiter: 'waiter',
+    log: { info: write, warn: write },
+    signal: stop.signal,
+    metricsPort: 0,
+  })
+  t.after(async () => {
+    stop.abort()
+    await ended
+    await proxy.stop()
+    await kubelet.stop()
+    await api.kubectl(['delete', 'namespace', namespace, '--wait=false'])
+    await calls.remove(`${rolloutsPath(namespace)}/envoy`)
+  })
+  await calls.create(rolloutsPath(namespace), {
+    apiVersion: 'sidecar-first.dev/v1alpha1',
+    kind: 'SidecarRollout',
+    metadata: { name: 'envoy' },
+    spec: {
+      selector: { matchLabels: { app: 'shop' } },
+      container: 'envoy',
+      image: 'envoy:v2',
+      strategy: { minReadySeconds: 0, ...strategy },
+    },
+  })
+  const read = () => calls.get<SidecarRollout>(`${rolloutsPath(namespace)}/envoy`)
+  return { kubelet, lines, read, namespace }
+}
+
+async function until(what: string, seconds: number, holds: () => Promise<boolean>) {
+  const end = performance.now() + seconds * 1000
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
+    await sleep(50)
+  }
+}
+
+async function complete({ kubelet, lines, read }: Awaited<ReturnType<typeof begin>>) {
+  await until('the rollout to be complete', 60, async () => (await read()).status?.phase === 'Complete').catch(
+    (error) => {
+      throw new Error(lines.join('\n'), { cause: error })
+    },
+  )
+  assert.deepEqual(kubelet.restarts(), Array(PODS).fill(1), lines.join('\n'))
+  assert.equal(kubelet.mostDown(), 1)
+}
+
+/** What a call is for, however often it's made. */
+const kindOf = ({ method, path, watches }: Passing) =>
+  `${watches ? 'WATCH' : method} ${path.replace(/\/(?=sidecar-first-fetch-|pod-\d|envoy).*?(?=\/|$)/, '/one')}`
+
+for (const fate of [403, 409, 500, 'hang', 'lose'] as const) {
+  test(`each kind of call meets with ${fate} twice: every pod is touched once`, async (t) => {
+    const times = new Map<string, number>()
+    const begun = await begin(t, `faults-${fate}`, (call) => {
+      if (call.path.includes('/leases')) return 'pass'
+      const count = times.get(kindOf(call)) ?? 0
+      times.set(kindOf(call), count + 1)
+      // Everything at its first time would be the start alone.
+      const which = call.path.includes('/pods/') || call.method !== 'GET' ? 1 : 0
+      return count === which || count === which + 2 ? fate : 'pass'
+    })
+    await complete(begun)
+    t.diagnostic([...times].map(([kind, count]) => `${count} ${kind}`).join(', '))
+  })
+}
+
+test('every watch is silent: the lists are enough', async (t) => {
+  const begun = await begin(t, 'faults-silent', ({ watches }) => (watches ? 'silent' : 'pass'), { resync: 700 })
+  await complete(begun)
+})
+
+test('a paused rollout touches no more pods, though its watch is silent', async (t) => {
+  const begun = await begin(
+    t,
+    'faults-paused',
+    ({ watches, path }) => (watches && path.endsWith('/sidecarrollouts') ? 'silent' : 'pass'),
+    { resync: 5000, strategy: { minReadySeconds: 2 } },
+  )
+  await until('a pod to be touched', 20, async () => begun.kubelet.restarts().includes(1))
+  const paused = { spec: { strategy: { paused: true } } }
+  await calls.patch(`${rolloutsPath(begun.namespace)}/envoy`, paused, PatchStrategy.MergePatch)
+  const touched = begun.kubelet.restarts().filter((count) => count > 0).length
+  await until('it to be noticed', 20, async () => (await begun.read()).status?.phase === 'Paused')
+  assert.equal(begun.kubelet.restarts().filter((count) => count > 0).length, touched)
+})
+
+test('403 on every pod that fetches: pods go one at a time, and the condition says so', async (t) => {
+  const begun = await begin(
+    t,
+    'faults-fetch',
+    ({ method, path }) => (method === 'POST' && path.endsWith('/pods') ? 403 : 'pass'),
+    { strategy: { maxUnavailable: 3 } },
+  )
+  await until('the condition', 30, async () => {
+    const { status } = await begun.read()
+    return status?.conditions.some(({ type, status: value }) => type === 'ImageFetched' && value === 'False') ?? false
+  })
+  await complete(begun)
+})
+
+test('403 on every patch of a pod: nothing is lost, and the condition says why', async (t) => {
+  let forbidden = true
+  const begun = await begin(t, 'faults-patch', ({ method, path }) =>
+    forbidden && method === 'PATCH' && path.includes('/pods/') ? 403 : 'pass',
+  )
+  await until('the condition', 30, async () => {
+    const { status } = await begun.read()
+    return status?.conditions.some(({ reason }) => reason === 'CallFailed') ?? false
+  })
+  forbidden = false
+  await complete(begun)
+})
