@@ -4,8 +4,7 @@ import type { SidecarState } from '../../rollouts/sidecar.ts'
 import type { RolloutFailure, RolloutPhase, SidecarRollout } from '../../rollouts/types.ts'
 import { selectorText } from './selector.ts'
 
-export const podStates = ['old', 'in progress', 'new', 'failed'] as const
-export type PodState = (typeof podStates)[number]
+export type PodState = 'old' | 'in progress' | 'new' | 'failed'
 
 export interface PodView {
   readonly name: string
@@ -15,7 +14,7 @@ export interface PodView {
   readonly image: string
   /** When its image was changed; absent for a pod that wasn't touched. */
   readonly touched?: string
-  /** From then until it was ready, or until now, in ms; absent where nobody saw it become ready: the API has no time for that. */
+  /** From then until it was ready or had failed, or until now, in ms; absent where nobody saw it become ready: the API has no time for that. */
   readonly took?: number
   readonly detail: string
 }
@@ -132,8 +131,9 @@ function podView({ pod, container, touch, updated, inProgress, ...member }: Memb
 function tookOf(
   pod: SeenPod,
   { container, judged, touched }: { container: SeenContainer; judged: SidecarState; touched: number },
-  { former, now }: Beside,
+  { former, failure, now }: Beside,
 ): number | undefined {
+  if (judged.is === 'failed' && failure?.pod === pod.name) return Date.parse(failure.time) - touched
   if (judged.is !== 'done' && judged.is !== 'settling') return now - touched
   const changed = pod.ready ? pod.readyChanged : 0
   // A pod that stays ready all the while: only who has watched it knows.
