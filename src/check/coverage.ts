@@ -76,5 +76,6 @@ export interface Manifest {
   }
 }
 
-/** Without the client's classes, dates and undefined fields: what a manifest is to `decide`. */
-export const plain = <T>(object: T): T => JSON.parse(JSON.stringify(object))
+/** When it was made: times come as texts, whatever the client's types say. */
+export const createdOf = ({ metadata }: { metadata?: { creationTimestamp?: Date } }): Date | undefined =>
+  metadata?.creationTimestamp && new Date(metadata.creationTimestamp)

@@ -4,7 +4,7 @@ import type { Decision, Surroundings } from '../admission/decision.ts'
 import { keys } from '../admission/keys.ts'
 import { readMetadata, readSpec } from '../admission/pod.ts'
 import { ruledContainers } from '../admission/rules.ts'
-import { covering, type Manifest, setOf, standingOf } from './coverage.ts'
+import { covering, createdOf, type Manifest, setOf, standingOf } from './coverage.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { whyUncovered } from './uncovered.ts'
 
@@ -77,7 +77,7 @@ function cause(
 ): string {
   if (altered)
     return 'it was patched when it was created; another webhook moved its containers afterwards, or the configuration has changed'
-  const since = metadata?.creationTimestamp
+  const since = createdOf({ ...(metadata && { metadata }) })
   if (created && since && created < since) {
     return `it was created ${created.toISOString()}, before the webhook configuration (${since.toISOString()})`
   }

@@ -1,7 +1,7 @@
 import type { KubernetesObject, V1Namespace, V1Pod } from '@kubernetes/client-node'
 import { defaultConfiguration } from '../admission/configuration.ts'
 import type { Objects } from '../kubernetes/objects.ts'
-import { plain } from './coverage.ts'
+import { createdOf } from './coverage.ts'
 import { explain } from './explain.ts'
 import { type Finding, problem, warning } from './finding.ts'
 import { ownerOf, renewal } from './owner.ts'
@@ -30,11 +30,9 @@ export async function examineOne(
   return [
     ...remarks,
     ...explain({
-      pod: manifestOf(plain(object) as unknown as Record<string, unknown>, kind, namespace),
+      pod: manifestOf(object as unknown as Record<string, unknown>, kind, namespace),
       surroundings: kind.surroundings,
-      made: isPod
-        ? { created: object.metadata?.creationTimestamp, renew: renewal(ownerOf(object as V1Pod), [name]) }
-        : undefined,
+      made: isPod ? { created: createdOf(object), renew: renewal(ownerOf(object as V1Pod), [name]) } : undefined,
       namespace: home ?? { metadata: { name: namespace } },
       configuration: live?.read.ok ? live.read.configuration : defaultConfiguration(version),
       mutating: mutating.ok ? mutating.value : 'unreadable',

@@ -1,7 +1,7 @@
 import type { V1MutatingWebhook, V1Namespace, V1Pod } from '@kubernetes/client-node'
 import type { Configuration } from '../admission/configuration.ts'
 import { keys } from '../admission/keys.ts'
-import { covering, plain, type Standing, standingOf } from './coverage.ts'
+import { covering, createdOf, type Standing, standingOf } from './coverage.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { type Owner, ownerOf, renewal } from './owner.ts'
 import { type Check, liveMutating, needed, Unseen, validConfiguration } from './site.ts'
@@ -15,7 +15,8 @@ export const pods: Check = {
   name: 'pods',
   async run({ objects, installed, progress }) {
     const { configuration } = validConfiguration(installed)
-    const { webhooks = [], metadata } = liveMutating(installed)
+    const mutating = liveMutating(installed)
+    const { webhooks = [] } = mutating
     const namespaces = needed(installed.namespaces)
     if (configuration.mode === 'observe') throw new Unseen('mode: observe patches none')
     const judged: JudgedPod[] = []
@@ -30,7 +31,7 @@ export const pods: Check = {
       }
     }
     await Promise.all(Array.from({ length: ATONCE }, read))
-    return judgePods(judged, metadata?.creationTimestamp)
+    return judgePods(judged, createdOf(mutating))
   },
 }
 
@@ -52,15 +53,15 @@ export function judgePod(
   configuration: Configuration,
   webhooks: readonly V1MutatingWebhook[],
 ): JudgedPod | undefined {
-  const { name = '', creationTimestamp: created, annotations = {} } = pod.metadata ?? {}
+  const { name = '', annotations = {} } = pod.metadata ?? {}
   const covers = covering(webhooks, namespace)
   if (covers.length === 0) {
     const optedOut = namespace.metadata?.labels?.[injection] === 'disabled'
     if (optedOut || annotations[keys.sidecars] === undefined) return undefined
   }
-  const standing = standingOf(plain(pod), configuration, covers)
+  const standing = standingOf(pod, configuration, covers)
   const uncovered = covers.length > 0 ? undefined : whyUncovered(webhooks, namespace)
-  return { name, owner: ownerOf(pod), created, standing, uncovered }
+  return { name, owner: ownerOf(pod), created: createdOf(pod), standing, uncovered }
 }
 
 /** @param since when the webhook configuration was created */

@@ -18,10 +18,10 @@ export async function connect(context: string | undefined): Promise<Connected> {
   const { kubeconfig } = await loadKubeconfig(context)
   const { VersionApi } = await import('@kubernetes/client-node')
   const { connection } = await import('../kubernetes/connection.ts')
-  const { rawObjects } = await import('../kubernetes/raw-objects.ts')
+  const { objects } = await import('../kubernetes/objects.ts')
   const configuration = connection(kubeconfig, { timeout: 30_000 })
   return {
-    objects: rawObjects(configuration),
+    objects: objects(configuration),
     context: kubeconfig.getCurrentContext(),
     server: kubeconfig.getCurrentCluster()?.server ?? '',
     version: async () => (await call(() => new VersionApi(configuration).getCode())).gitVersion,

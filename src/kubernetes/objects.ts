@@ -1,10 +1,6 @@
-import {
-  type createConfiguration,
-  type KubernetesObject,
-  KubernetesObjectApi,
-  PatchStrategy,
-} from '@kubernetes/client-node'
-import { call } from './call.ts'
+import { type createConfiguration, type KubernetesObject, PatchStrategy } from '@kubernetes/client-node'
+import { ClusterError } from './failure.ts'
+import { rawCalls } from './raw.ts'
 
 /** An object of any kind; what else it has is up to its kind. */
 export type ClusterObject = KubernetesObject
@@ -32,53 +28,69 @@ export interface Objects {
 }
 
 const MANAGER = 'sidecar-first'
-const PAGE = 500
+const PAGE = '500'
 
+interface Resource {
+  readonly name: string
+  readonly kind: string
+  readonly namespaced: boolean
+}
+
+/**
+ * Objects as they go over the wire, so that what is sent is what was written: the client's classes drop fields that they don't know, or
+ * know by another name (a definition's `x-kubernetes-…`, a NetworkPolicy's `from`). Times are therefore texts, whatever the type says.
+ */
 export function objects(configuration: ReturnType<typeof createConfiguration>): Objects {
-  const api = new KubernetesObjectApi(configuration)
-  const dry = (dryRun = false) => (dryRun ? 'All' : undefined)
+  const calls = rawCalls(configuration)
+  const discovered = new Map<string, Promise<{ resources: readonly Resource[] }>>()
+
+  /** Where a kind's objects are; `/name` goes behind. @throws ClusterError `missing` where the cluster doesn't know the kind */
+  async function collection(apiVersion: string, kind: string, namespace: string | undefined): Promise<string> {
+    const root = `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}`
+    const found = discovered.get(root) ?? calls.get<{ resources: readonly Resource[] }>(root)
+    discovered.set(root, found)
+    const resource = (await found).resources.find((each) => each.kind === kind && !each.name.includes('/'))
+    if (resource === undefined) throw new ClusterError('missing', `the API server answered 404`)
+    const where = resource.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : ''
+    return `${root}${where}/${resource.name}`
+  }
+  async function pathOf({ apiVersion, kind, metadata: { name, namespace } }: Reference): Promise<string> {
+    return `${await collection(apiVersion, kind, namespace)}/${encodeURIComponent(name)}`
+  }
+  const queryOf = (parameters: Record<string, string>) => `?${new URLSearchParams(parameters)}`
+  const dry = (dryRun = false): Record<string, string> => (dryRun ? { dryRun: 'All' } : {})
+
   return {
-    read: <T extends ClusterObject>({ apiVersion, kind, metadata }: Reference) =>
-      call(() => api.read({ apiVersion, kind, metadata: { ...metadata } }) as Promise<T>, { optional: true }),
+    read: async <T extends ClusterObject>(reference: Reference) => calls.find<T>(await pathOf(reference)),
     async list<T extends ClusterObject>(
       { apiVersion, kind }: { apiVersion: string; kind: string },
-      {
-        namespace,
-        labelSelector,
-        fieldSelector,
-      }: { namespace?: string; labelSelector?: string; fieldSelector?: string } = {},
+      { namespace, ...selectors }: { namespace?: string; labelSelector?: string; fieldSelector?: string } = {},
     ) {
+      const path = await collection(apiVersion, kind, namespace)
       const all: T[] = []
       let next: string | undefined
       do {
-        const { items, metadata } = await call(() =>
-          api.list<T>(
-            apiVersion,
-            kind,
-            namespace,
-            undefined,
-            undefined,
-            undefined,
-            fieldSelector,
-            labelSelector,
-            PAGE,
-            next,
-          ),
-        )
-        all.push(...items)
-        next = metadata?._continue || undefined
+        const page = await calls.get<{ items: T[]; metadata: { continue?: string } }>(path, {
+          ...selectors,
+          limit: PAGE,
+          continue: next,
+        })
+        all.push(...page.items)
+        next = page.metadata.continue || undefined
       } while (next !== undefined)
       return all
     },
-    create: (object, { dryRun } = {}) => call(() => api.create(object, undefined, dry(dryRun), MANAGER)),
-    apply: (object, { dryRun, force = false } = {}) =>
-      call(() => api.patch(object, undefined, dry(dryRun), MANAGER, force, PatchStrategy.ServerSideApply)),
-    async remove({ apiVersion, kind, metadata }) {
-      const object = { apiVersion, kind, metadata: { ...metadata } }
-      const gone = await call(() => api.delete(object, undefined, undefined, undefined, undefined, 'Background'), {
-        optional: true,
-      })
-      return gone !== undefined
+    async create<T extends ClusterObject>(object: T, { dryRun }: { dryRun?: boolean } = {}) {
+      const path = await collection(object.apiVersion ?? '', object.kind ?? '', object.metadata?.namespace)
+      return await calls.create<T>(path + queryOf({ fieldManager: MANAGER, ...dry(dryRun) }), object)
     },
+    async apply<T extends ClusterObject>(
+      object: T,
+      { dryRun, force = false }: { dryRun?: boolean; force?: boolean } = {},
+    ) {
+      const query = queryOf({ fieldManager: MANAGER, force: String(force), ...dry(dryRun) })
+      return await calls.patch<T>((await pathOf(object as Reference)) + query, object, PatchStrategy.ServerSideApply)
+    },
+    remove: async (reference) => calls.remove(await pathOf(reference), { propagationPolicy: 'Background' }),
   }
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { V1MutatingWebhookConfiguration, V1Namespace, V1Pod } from '@kubernetes/client-node'
-import { plain } from '../../src/check/coverage.ts'
 import { explain } from '../../src/check/explain.ts'
 import { ownerOf } from '../../src/check/owner.ts'
 import { judgePod, judgePods } from '../../src/check/pods.ts'
@@ -147,7 +146,7 @@ describe('why one pod was patched or was not', () => {
       const made = { created: new Date(), renew: 'make it anew' }
       const surroundings = { job: false }
       const findings = explain({
-        pod: plain(pod) as never,
+        pod: pod as never,
         made,
         surroundings,
         namespace: home,
@@ -161,7 +160,7 @@ describe('why one pod was patched or was not', () => {
 
   it('names the rule of a container', () => {
     const { configuration, mutating } = installation('rules: [{name: mesh, tier: 1, match: {container: envoy}}]\n')
-    const pod = plain(asking('a', { annotations: {} })) as never
+    const pod = asking('a', { annotations: {} }) as never
     const findings = explain({
       pod,
       made: undefined,
