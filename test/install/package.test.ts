@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -36,6 +36,14 @@ describe('the npm package, in an empty folder', () => {
   after(() => rm(work, { recursive: true, force: true }))
 
   it('weighs less than 3 MB', () => assert.ok(packed.size < 3_000_000, `${packed.size} bytes`))
+
+  it('brings no other package: the bundle holds what it needs', async () => {
+    const installed = await readdir(inside('user/node_modules'))
+    assert.deepEqual(
+      installed.filter((name) => !name.startsWith('.')),
+      ['sidecar-first'],
+    )
+  })
 
   it('has no file that is not for users', async () => {
     const others = packed.files.filter(
