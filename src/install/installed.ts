@@ -16,6 +16,8 @@ const kinds: readonly (readonly [apiVersion: string, kind: string])[] = [
   ['v1', 'Service'],
   ['networking.k8s.io/v1', 'NetworkPolicy'],
   ['v1', 'ConfigMap'],
+  ['admissionregistration.k8s.io/v1', 'ValidatingAdmissionPolicyBinding'],
+  ['admissionregistration.k8s.io/v1', 'ValidatingAdmissionPolicy'],
   ['rbac.authorization.k8s.io/v1', 'RoleBinding'],
   ['rbac.authorization.k8s.io/v1', 'Role'],
   ['rbac.authorization.k8s.io/v1', 'ClusterRoleBinding'],

@@ -8,7 +8,6 @@ import { configurations, installed, orderOf } from '../cluster-install/installat
 
 /** What docs/security.md has people paste. */
 const text = await readFile(join(import.meta.dirname, '../../docs/security.md'), 'utf8')
-const policy = /```yaml\n([\s\S]*?)```/.exec(text)?.[1] ?? ''
 const procedure = /```\n(kubectl delete mutating[\s\S]*?)```/.exec(text)?.[1] ?? ''
 
 const certs = '--as=system:serviceaccount:sidecar-first:sidecar-first-certs'
@@ -24,14 +23,11 @@ describe('docs/security.md', () => {
     await createNamespace(shop, { 'sidecar-first.dev/injection': 'enabled' })
   })
   after(async () => {
-    await tryKubectl(['delete', 'validatingadmissionpolicy,validatingadmissionpolicybinding', 'sidecar-first-certs'])
     await run(['uninstall'])
     await deleteNamespaces(shop)
   })
 
-  it('has a policy that leaves certs caBundle and nothing else', async () => {
-    const applied = await tryKubectl(['apply', '-f', '-'], policy)
-    assert.equal(applied.code, 0, applied.stderr)
+  it('is right that certs may change caBundle and nothing else', async () => {
     const webhook = '/webhooks/0'
     const [bundle = ''] = await bundles()
     for (const object of configurations) {
