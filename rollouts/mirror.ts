@@ -78,8 +78,12 @@ export async function mirror<T extends WireObject>({
       if (type === 'ADDED' || type === 'MODIFIED') into.put(object)
       if (type === 'DELETED') into.gone(object.metadata.name, object.metadata.namespace ?? '')
     }
-    const started = await watch.watch(path, query, heard, over.resolve)
-    const stop = () => started.abort()
+    const started = watch.watch(path, query, heard, over.resolve)
+    // One that isn't even answered can't be aborted: it's left to its own end.
+    const stop = () => {
+      over.resolve(undefined)
+      void started.then((request) => request.abort())
+    }
     until.addEventListener('abort', stop, { once: true })
     if (until.aborted) stop()
     const error = await over.promise

@@ -17,7 +17,7 @@ interface Entry {
 }
 
 const SHORTEST = 100
-const LONGEST = 30_000
+const LONGEST = 10_000
 /** A key rests for this many times as long as its work took. */
 const REST = 4
 const IDLE = 60_000
