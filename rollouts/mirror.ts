@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApiException, type KubeConfig, Watch } from '@kubernetes/client-node'
-import type { FailureKind } from '../src/kubernetes/failure.ts'
-import { failureKind } from '../src/kubernetes/failure.ts'
+import { type KubeConfig, Watch } from '@kubernetes/client-node'
+import { type FailureKind, failureKind } from '../src/kubernetes/failure.ts'
 import type { RawCalls } from '../src/kubernetes/raw.ts'
 
 /** An object as it comes over the wire. */
@@ -90,7 +89,9 @@ export async function mirror<T extends WireObject>({
     until.removeEventListener('abort', stop)
     if (until.aborted) return undefined
     if (error instanceof Error && 'statusCode' in error) {
-      failed(error.statusCode === 410 ? 'other' : 'server', new ApiException(Number(error.statusCode), path, '', {}))
+      const code = Number(error.statusCode)
+      // 410: the version is too old by now, which is no failure.
+      if (code !== 410) failed(code === 403 || code === 401 ? 'forbidden' : 'server', refused(path, code))
       return undefined
     }
     return version
@@ -116,3 +117,5 @@ export async function mirror<T extends WireObject>({
     await sleep(pause, undefined, { signal }).catch(() => {})
   }
 }
+
+const refused = (path: string, code: number) => new Error(`the API server answered the watch of ${path} with ${code}`)
