@@ -6,6 +6,7 @@ import { nodes } from './nodes.ts'
 import { otherWebhooks } from './other-webhooks.ts'
 import { pods } from './pods.ts'
 import { replicas } from './replicas.ts'
+import { rollouts } from './rollouts.ts'
 import { type Check, type Installed, type Site, Unseen } from './site.ts'
 import { trial } from './trial.ts'
 import { waiterImage } from './waiter-image.ts'
@@ -22,6 +23,7 @@ export const checks: readonly Check[] = [
   nodes,
   waiterImage,
   pods,
+  rollouts,
 ]
 
 export interface Checked {
