@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import { selects } from '../src/admission/selector.ts'
-import { ClusterError, type FailureKind, failureKind } from '../src/kubernetes/failure.ts'
+import { type FailureKind, failureKind } from '../src/kubernetes/failure.ts'
+import { createActor } from './act.ts'
 import { claimedBy } from './claim.ts'
 import type { Cluster, Mirrors, Report } from './cluster.ts'
-import { type Fetch, fetchName, fetchPod } from './fetch.ts'
 import type { Mirrored } from './mirror.ts'
 import { type Decision, next, type Shown, type Step } from './next.ts'
 import { createQueue, type Queue } from './queue.ts'
@@ -37,20 +38,15 @@ export interface Controlling {
 const COUNTS = 1000
 /** While something is fetched it is looked after this often, in ms. */
 const FETCHING = 2000
-/** So often may a pod that fetches be refused before the namespace counts as one that can't have it. */
-const REFUSALS = 3
-/** After which it is tried again, in ms. */
-const REFUSED = 600_000
-
 /** Upgrades sidecars until `signal` ends. */
 export async function control({ cluster, mirrors, leads, now, steady, waiter, observer, signal }: Controlling) {
   const rollouts = new Map<string, SidecarRollout>()
   const spaces = new Map<string, Space>()
   /** Kept only to spare calls and for the words: a new process finds them out again. */
   const written = new Map<string, number>()
-  const refusals = new Map<string, { times: number; why: string; at: number }>()
   const trouble = new Map<string, string>()
 
+  const actor = createActor({ cluster, steady, waiter })
   const queue: Queue = createQueue({
     steady,
     signal,
@@ -126,11 +122,8 @@ export async function control({ cluster, mirrors, leads, now, steady, waiter, ob
       pods,
       neighbours,
       budgets: space.budgets(),
-      fetchOf(node, image): Fetch | undefined {
-        const refused = refusals.get(fetchName(rollout, node, image))
-        if (refused && refused.times >= REFUSALS && steady() - refused.at < REFUSED)
-          return { is: 'unable', why: refused.why }
-        return fetches.get(`${node} ${image}`)
+      fetchOf(node, image) {
+        return actor.refusedFetch(rollout, node, image) ?? fetches.get(`${node} ${image}`)
       },
     }
   }
@@ -143,16 +136,17 @@ export async function control({ cluster, mirrors, leads, now, steady, waiter, ob
     const decision = next(shown)
     observer.looked(rollout, shown, decision)
     const said = await say(key, rollout, decision)
-    await clear(said, space, decision, shown.now)
+    if (leads()) await actor.clear(said, space, decision.wanted, shown.now)
     if (decision.steps.some((step) => step.do === 'touch') && !(await stillWanted(key, said))) return
     for (const step of decision.steps) {
       if (!leads()) return
-      await take(step, said, space)
+      await actor.take(step, said, space)
       observer.took(said, step)
     }
     trouble.delete(key)
     if (decision.again !== undefined) queue.add(key, decision.again - now())
-    if (decision.reason === 'FetchingImage' || decision.wanted.length > 0) queue.add(key, FETCHING)
+    // How a fetch is judged depends on its age as well.
+    if (decision.wanted.length > 0) queue.add(key, FETCHING)
   }
 
   /** The status, before anything is done by it: who comes after a crash must know of a failure before the first pod is put back. */
@@ -160,7 +154,7 @@ export async function control({ cluster, mirrors, leads, now, steady, waiter, ob
     const { status: former } = rollout
     const status = statusOf(rollout, decision, { now: now(), trouble: trouble.get(key) })
     if (!differs(former, status)) {
-      if (JSON.stringify(former) === JSON.stringify(status)) return rollout
+      if (isDeepStrictEqual(former, status)) return rollout
       const rest = (written.get(key) ?? 0) + COUNTS - steady()
       if (rest > 0) {
         queue.add(key, rest)
@@ -197,53 +191,6 @@ export async function control({ cluster, mirrors, leads, now, steady, waiter, ob
     if (found) intoRollouts.put(found)
     else intoRollouts.gone(name, namespace)
     return found
-  }
-
-  async function take(step: Step, rollout: SidecarRollout, space: Space): Promise<void> {
-    const { namespace } = rollout.metadata
-    if (step.do === 'fetch') {
-      const { node, image, pullPolicy, like } = step
-      const pod = fetchPod(rollout, { node, image, pullPolicy, pullSecrets: like.pullSecrets, waiter })
-      const { name } = pod.metadata
-      try {
-        space.learn(await cluster.createPod(namespace, pod))
-      } catch (error) {
-        const kind = failureKind(error)
-        if (kind === 'conflict') {
-          const found = await cluster.readPod(namespace, name)
-          if (found) return space.learn(found)
-        }
-        if (kind !== 'invalid' && kind !== 'forbidden') throw error
-        // Something guards the namespace, or the API server doesn't know image volumes; a refusal by itself may pass.
-        const times = kind === 'invalid' ? REFUSALS : (refusals.get(name)?.times ?? 0) + 1
-        refusals.set(name, { times, why: error instanceof Error ? error.message : String(error), at: steady() })
-        if (times < REFUSALS) throw error
-        queue.add(keyOf(rollout.metadata))
-      }
-      return
-    }
-    try {
-      space.learn(await cluster.touchPod(step.pod, step.container, step.touch))
-    } catch (error) {
-      const kind = failureKind(error)
-      if (kind !== 'invalid' && kind !== 'conflict' && kind !== 'missing') throw error
-      const found = await cluster.readPod(namespace, step.pod.name)
-      if (found) space.learn(found)
-      else space.forget(step.pod.name)
-      if (found?.metadata.resourceVersion === step.pod.version) throw error
-      // It isn't as it was seen: what to do is decided anew.
-      throw new ClusterError('conflict', `pod ${step.pod.name} has changed meanwhile`)
-    }
-  }
-
-  /** Pods that have fetched what is needed no more. */
-  async function clear({ metadata }: SidecarRollout, space: Space, { wanted }: Decision, at: number) {
-    const needed = new Set(wanted.map(({ node, image }) => `${node} ${image}`))
-    for (const { name, rollout, node, image } of space.fetches(at)) {
-      if (rollout !== metadata.uid || needed.has(`${node} ${image}`) || !leads()) continue
-      await cluster.removePod(metadata.namespace, name)
-      space.forget(name)
-    }
   }
 
   await Promise.all([mirrors.rollouts(intoRollouts, signal), queue.ended])

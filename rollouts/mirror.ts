@@ -69,6 +69,8 @@ export async function mirror<T extends WireObject>({
     const over = Promise.withResolvers<unknown>()
     const query = { resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds: WATCH }
     const heard = (type: string, object: T) => {
+      // A list is newer than what an ended watch still has to say.
+      if (until.aborted) return
       if (type === 'ERROR') {
         version = undefined
         return
@@ -78,10 +80,11 @@ export async function mirror<T extends WireObject>({
       if (type === 'DELETED') into.gone(object.metadata.name, object.metadata.namespace ?? '')
     }
     const started = watch.watch(path, query, heard, over.resolve)
+    started.catch(over.resolve)
     // One that isn't even answered can't be aborted: it's left to its own end.
     const stop = () => {
       over.resolve(undefined)
-      void started.then((request) => request.abort())
+      void started.then((request) => request.abort()).catch(() => {})
     }
     until.addEventListener('abort', stop, { once: true })
     if (until.aborted) stop()
@@ -106,7 +109,7 @@ export async function mirror<T extends WireObject>({
       while (version !== undefined && !signal.aborted) {
         version = await listen(version, until)
         // A server that ends every watch at once isn't asked in a tight loop.
-        if (version !== undefined) await sleep(200, undefined, { signal: until }).catch(() => {})
+        if (version !== undefined) await sleep(500, undefined, { signal: until }).catch(() => {})
       }
     } catch (error) {
       if (signal.aborted) return

@@ -40,7 +40,7 @@ export function openSpace(
       return changed()
     }
     const was = pods.get(name)
-    if (was && isOlder(pod, was)) return
+    if (was && isKnown(pod, was)) return
     const is = seenPod(pod, was, now())
     pods.set(name, is)
     changed(was, is)
@@ -100,8 +100,8 @@ export function openSpace(
 }
 
 /** Versions of one object are numbers that grow (KEP-5504); what isn't a number is taken as it comes. */
-function isOlder({ metadata }: WirePod, { uid, version }: SeenPod): boolean {
-  return metadata.uid === uid && Number(metadata.resourceVersion) < Number(version)
+function isKnown({ metadata }: WirePod, { uid, version }: SeenPod): boolean {
+  return metadata.uid === uid && Number(metadata.resourceVersion) <= Number(version)
 }
 
 const fetchPart = ({ metadata, spec, status }: WireFetchPod): WireFetchPod => ({

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Decision } from './next.ts'
 import {
   type ConditionType,
@@ -48,7 +49,8 @@ export function differs(a: RolloutStatus | undefined, b: RolloutStatus): boolean
     status.failure,
     status.conditions.map(({ type, status: value, reason }) => [type, value, reason]),
   ]
-  return a === undefined || JSON.stringify(kept(a)) !== JSON.stringify(kept(b))
+  // Not as text: the API server has an order of its own for fields.
+  return a === undefined || !isDeepStrictEqual(kept(a), kept(b))
 }
 
 const NAMED = 5

@@ -23,7 +23,7 @@ const fetchPods = async (namespace: string) =>
   (await kubectl('get', 'pods', '-n', namespace, '-l', 'sidecar-first.dev/fetch', '-o', 'name')).trim()
 
 describe('sidecars upgraded in place', { concurrency: true }, () => {
-  describe('a Deployment of 8 pods, from v1 to v2', () => {
+  describe('a Deployment of 8 pods, from v1 to v2', { concurrency: 1 }, () => {
     let namespace: string
     before(async () => {
       namespace = await open('rollout-upgrade')
