@@ -1,7 +1,7 @@
 import type { V1Pod, V1PodSpec } from '@kubernetes/client-node'
 import type { SidecarRollout } from '../../rollouts/types.ts'
 import { API_GROUP, API_VERSION, KIND } from '../../rollouts/types.ts'
-import { ClusterError } from '../kubernetes/failure.ts'
+import { isMissingKind } from '../kubernetes/missing-kind.ts'
 import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
 import { selectorText } from '../rollout/selector.ts'
 import { type Finding, ok, warning } from './finding.ts'
@@ -98,7 +98,7 @@ async function listRollouts(objects: Objects): Promise<readonly SidecarRollout[]
     const found = await objects.list({ apiVersion: `${API_GROUP}/${API_VERSION}`, kind: KIND })
     return found as unknown as SidecarRollout[]
   } catch (error) {
-    if (error instanceof ClusterError && /Unrecognized API version and kind/.test(error.message)) return undefined
+    if (isMissingKind(error)) return undefined
     throw error
   }
 }

@@ -42,14 +42,14 @@ interface Resource {
  */
 export function objects(configuration: ReturnType<typeof createConfiguration>): Objects {
   const calls = rawCalls(configuration)
-  const discovered = new Map<string, Promise<{ resources: readonly Resource[] }>>()
+  const discovered = new Map<string, { resources: readonly Resource[] }>()
 
   /** Where a kind's objects are; `/name` goes behind. @throws ClusterError `missing` where the cluster doesn't know the kind */
   async function collection(apiVersion: string, kind: string, namespace: string | undefined): Promise<string> {
     const root = `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}`
-    const found = discovered.get(root) ?? calls.get<{ resources: readonly Resource[] }>(root)
+    const found = discovered.get(root) ?? (await calls.get<{ resources: readonly Resource[] }>(root))
     discovered.set(root, found)
-    const resource = (await found).resources.find((each) => each.kind === kind && !each.name.includes('/'))
+    const resource = found.resources.find((each) => each.kind === kind && !each.name.includes('/'))
     if (resource === undefined) throw new ClusterError('missing', `the API server answered 404`)
     const where = resource.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : ''
     return `${root}${where}/${resource.name}`
