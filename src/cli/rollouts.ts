@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { quote } from '../admission/quote.ts'
+import { ClusterError } from '../kubernetes/failure.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { createLog, levels } from '../server/log.ts'
 import { version } from '../version.ts'
@@ -33,7 +34,7 @@ const options = {
 
 export const rollouts: Command = {
   help,
-  async run(args): Promise<ExitCode> {
+  async run(args, terminal): Promise<ExitCode> {
     const { values: flags, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const [action, extra] = positionals
     if (action !== 'run') throw new UsageError(`what shall be done: run${action ? `, not ${quote(action)}` : ''}?`)
@@ -46,7 +47,14 @@ export const rollouts: Command = {
     if (!level) throw new UsageError(`--log-level takes ${levels.join(', ')}, not ${quote(flags['log-level'])}`)
     const lease = duration('--lease', flags.lease)
     const resync = duration('--resync', flags.resync)
-    const { kubeconfig } = await loadKubeconfig()
+    const kubeconfig = await loadKubeconfig().then(
+      (found) => found.kubeconfig,
+      (error) => {
+        if (!(error instanceof ClusterError)) throw error
+        terminal.stderr.write(`sidecar-first: ${error.message}\n`)
+      },
+    )
+    if (!kubeconfig) return 1
     const { log, flush } = createLog(level)
     const { run } = await import('../../rollouts/run.ts')
     const { namespace, 'waiter-image': waiter } = flags

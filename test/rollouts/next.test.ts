@@ -357,6 +357,22 @@ test("where images can't be fetched ahead pods go one at a time, and the conditi
   assert.deepEqual(decision.unfetchable, { nodes: ['node-1'], why: 'too old' })
 })
 
+test('nor does one join another that is in progress', () => {
+  const away = pod('a', { image: 'envoy:v2', touch: { at: NOW }, ready: false, status: { ready: false } })
+  const look: Look = { strategy: { maxUnavailable: 3 }, fetchOf: () => ({ is: 'unable', why: 'too old' }) }
+  assert.deepEqual(decide([away, pod('b')], look).steps, [])
+})
+
+test('taken back before the kubelet has done anything, a pod is done with the container that it has', () => {
+  const old = { image: 'docker.io/library/envoy:v1', imageID: 'id of envoy:v1', containerID: 'a-1' }
+  const strategy = { partition: '100%' }
+  const [step] = decide([pod('a', { image: 'envoy:v2', touch: { at: NOW }, status: old })], { strategy }).steps
+  assert.ok(step?.do === 'touch')
+  assert.deepEqual([step.touch.container, step.touch.imageId], ['', ''])
+  const back = pod('a', { touch: { ...step.touch }, generation: 3, status: old })
+  assert.equal(decide([back], { strategy, now: NOW + 10_000 }).phase, 'Complete')
+})
+
 test('a pod that has not started gets the image without a limit once the image has proven itself', () => {
   const fresh = names(3).map((name) => pod(name, { node: '', ready: false, status: null }))
   const strategy = { maxUnavailable: 4 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { fetchPod } from '../../../rollouts/fetch.ts'
 import { createNamespace, deleteNamespaces, kubectl, tryKubectl, until } from '../../cluster/cluster.ts'
 import { type Controller, prepare, startController } from './controller.ts'
 import { apps, change, deploy, envoy, imageOf, phase, podsOf, rollout, rolloutOf, versions, watchPods } from './shop.ts'
@@ -223,6 +224,16 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       })
       assert.match(message, new RegExp(one?.metadata.name ?? 'none'))
       assert.deepEqual(await versions(namespace), { v1: 1, v2: 2 })
+    })
+
+    it('the pod that fetches passes PodSecurity restricted', async () => {
+      const namespace = await open('rollout-restricted')
+      await kubectl('label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted')
+      await rollout(namespace, { strategy: { paused: true } })
+      const like = { node: 'node', image: imageOf('v2'), pullPolicy: 'IfNotPresent', pullSecrets: [], waiter: 'waiter' }
+      const pod = JSON.stringify(fetchPod(await rolloutOf(namespace), like))
+      const { stderr } = await tryKubectl(['create', '--dry-run=server', '-f', '-'], pod)
+      assert.equal(stderr, '')
     })
 
     it('nonsense is refused', async () => {
