@@ -18,8 +18,8 @@ interface Entry {
 
 const SHORTEST = 100
 const LONGEST = 10_000
-/** A key rests for this many times as long as its work took. */
-const REST = 4
+/** A key rests for this many times as long as its work took: its calls take most of that, and others wait meanwhile. */
+const REST = 1
 const IDLE = 60_000
 
 export function createQueue({

@@ -1,3 +1,5 @@
+import { rolloutNote } from '../src/admission/keys.ts'
+
 /**
  * What a rollout notes on a pod in the same patch that changes the image, so that nothing of it is lost with the process:
  * the annotation `rollout.sidecar-first.dev/<container>`.
@@ -18,9 +20,7 @@ export interface Touch {
   readonly at: number
 }
 
-const PREFIX = 'rollout.sidecar-first.dev/'
-
-export const touchKey = (container: string) => `${PREFIX}${container}`
+export const touchKey = (container: string) => `${rolloutNote}${container}`
 
 export const writeTouch = ({ at, ...rest }: Touch): string =>
   JSON.stringify({ ...rest, at: new Date(at).toISOString() })
@@ -29,8 +29,8 @@ export const writeTouch = ({ at, ...rest }: Touch): string =>
 export function readTouches(annotations: Readonly<Record<string, string>>): ReadonlyMap<string, Touch> {
   const touches = new Map<string, Touch>()
   for (const [key, text] of Object.entries(annotations)) {
-    const touch = key.startsWith(PREFIX) ? parse(text) : undefined
-    if (touch) touches.set(key.slice(PREFIX.length), touch)
+    const touch = key.startsWith(rolloutNote) ? parse(text) : undefined
+    if (touch) touches.set(key.slice(rolloutNote.length), touch)
   }
   return touches
 }

@@ -8,7 +8,7 @@ import type {
   OnTimeout,
 } from './configuration.ts'
 import { parseDuration } from './duration.ts'
-import { isOurs, keys, perContainer } from './keys.ts'
+import { isOurs, keys, perContainer, rolloutNote } from './keys.ts'
 import { type Parsed, parsed, problem } from './parsed.ts'
 import type { Metadata } from './pod.ts'
 import { quote } from './quote.ts'
@@ -57,7 +57,7 @@ export function readWishes(metadata: Metadata, configuration: Configuration): Wi
   const warnings: Warning[] = []
   const values = new Map<string, string>()
   for (const [key, value] of metadata.annotations) {
-    if (!isOurs(key) || idle.has(key)) continue
+    if (!isOurs(key) || idle.has(key) || key.startsWith(rolloutNote)) continue
     if (typeof value !== 'string') problems.push(`${key}: expected text; put quotes around the value`)
     else if (settings.has(key) || prefixes.some((prefix) => key.startsWith(prefix))) values.set(key, value)
     else {

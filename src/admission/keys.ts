@@ -19,6 +19,9 @@ export const perContainer = {
   onTimeout: `on-timeout.${domain}/`,
 } as const
 
+/** What a rollout notes on a pod, per container: nothing a pod says. */
+export const rolloutNote = `rollout.${domain}/`
+
 /** Set by Kubernetes' tools: which container `kubectl logs` and `exec` mean. */
 export const defaultContainerKey = 'kubectl.kubernetes.io/default-container'
 /** Set by the kubelet on the copy of a static pod. */

@@ -105,6 +105,12 @@ const cases: readonly [string, Parameters<typeof pod>, RegExp, RegExp | undefine
     undefined,
   ],
   [
+    'the note of a rollout, on a pod that was copied',
+    [{ sidecars: 'envoy', 'rollout/envoy': '{}' }, [app, loopback]],
+    /emptyDir/,
+    /rollout/,
+  ],
+  [
     'a key of the future',
     [{ sidecars: 'envoy', tomorrow: 'x' }, [app, loopback]],
     /sidecar-first\.dev\/tomorrow/,
