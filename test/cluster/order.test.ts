@@ -71,6 +71,6 @@ describe('the start order', () => {
   })
 })
 
-/** A sidecar that is ready 2 s after its start. */
+/** A sidecar that is ready 8 s after its start: a busy node takes seconds to start three. */
 const late = (name: string, port: number): Container =>
-  sidecar(name, { HTTP: `:${port}`, READY_AFTER: '2s' }, { readinessProbe: { httpGet: { path: '/ready', port } } })
+  sidecar(name, { HTTP: `:${port}`, READY_AFTER: '8s' }, { readinessProbe: { httpGet: { path: '/ready', port } } })

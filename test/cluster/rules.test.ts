@@ -57,4 +57,4 @@ const rules = `
 - {name: native, match: {container: native, namespaceSelector: {matchLabels: {stage: live}}}, tier: 40, gate: native}
 `
 const late = (name: string, port: number): Container =>
-  sidecar(name, { HTTP: `:${port}`, READY_AFTER: '4s' }, { readinessProbe: { httpGet: { path: '/ready', port } } })
+  sidecar(name, { HTTP: `:${port}`, READY_AFTER: '8s' }, { readinessProbe: { httpGet: { path: '/ready', port } } })
