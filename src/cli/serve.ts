@@ -159,7 +159,7 @@ function whyNot(error: unknown, { host, port }: Flags): string {
 
 /** A call that works when pasted. The certificate was made in memory, so curl can't know it: -k. */
 const tryIt = (url: string) => `
-Try it:
+Open it in a browser, or paste this:
 
 curl -sk ${url}/preview -H 'Content-Type: application/yaml' -H 'Accept: application/yaml' --data-binary @- <<'EOF'
 ${sampleManifest}EOF
