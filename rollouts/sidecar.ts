@@ -140,7 +140,8 @@ function failureOf(
 function endOf({ id, state, reason, message, last }: SeenStatus, touch: Touch) {
   if (state === 'terminated') return { reason, message }
   if (state === 'waiting') return last?.id === id ? last : undefined
-  return touch.container !== '' && last && last.id !== touch.container ? last : undefined
+  // A broken image is started once more just before the kubelet sees that it's put back: its end says nothing of the one that runs.
+  return !touch.back && touch.container !== '' && last && last.id !== touch.container ? last : undefined
 }
 
 const worded = ({ reason, message }: Pick<SeenStatus, 'reason' | 'message'>) =>

@@ -84,10 +84,18 @@ export const change = (namespace: string, spec: object, name = 'envoy') =>
   kubectl('patch', 'sidecarrollout', '-n', namespace, name, '--type=merge', '-p', JSON.stringify({ spec }))
 
 /** The status once the controller has seen the spec and the rollout is in one of these phases. */
-export function phase(namespace: string, phases: readonly RolloutPhase[], name = 'envoy'): Promise<RolloutStatus> {
-  return until(`${name} to be ${phases.join(' or ')}`, async () => {
+export async function phase(
+  namespace: string,
+  phases: readonly RolloutPhase[],
+  name = 'envoy',
+): Promise<RolloutStatus> {
+  let seen: RolloutStatus | undefined
+  return await until(`${name} to be ${phases.join(' or ')}`, async () => {
     const { metadata, status } = await rolloutOf(namespace, name)
+    seen = status
     return status?.observedGeneration === metadata.generation && phases.includes(status.phase) ? status : undefined
+  }).catch((error) => {
+    throw new Error(`it is ${JSON.stringify(seen)}`, { cause: error })
   })
 }
 
