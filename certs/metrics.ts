@@ -1,5 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client'
-import type { FailureKind } from '../src/kubernetes/failure.ts'
+import { failureKinds } from '../src/kubernetes/failure.ts'
 import type { Observer } from './keep.ts'
 import type { Dated, Phase } from './next.ts'
 
@@ -7,7 +7,6 @@ const DAY = 86_400_000
 /** Longer than the longest pause between two turns of the loop, a slow API server counted in. */
 const STALLED = 180_000
 const phases: readonly Phase[] = ['missing', 'trusting', 'settling', 'switching', 'retiring', 'steady']
-const kinds: readonly FailureKind[] = ['conflict', 'forbidden', 'timeout', 'throttled', 'server', 'network', 'other']
 
 export interface Metrics {
   readonly observer: Observer
@@ -39,7 +38,7 @@ export function createMetrics(steady: () => number): Metrics {
     labelNames: ['step', 'reason'],
     registers,
   })
-  for (const kind of kinds) failures.inc({ kind }, 0)
+  for (const kind of failureKinds) failures.inc({ kind }, 0)
   let turned = steady()
 
   const observer: Observer = {

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { FailureKind } from '../src/kubernetes/failure.ts'
+import { failureKinds } from '../src/kubernetes/failure.ts'
 import type { Observer } from './control.ts'
 import type { Shown, Step } from './next.ts'
 import { isCurrent, touchOf } from './sidecar.ts'
@@ -7,17 +7,6 @@ import { failures as failureReasons, phases } from './types.ts'
 
 /** Longer than the longest pause between two turns of the loop, in ms. */
 const STALLED = 60_000
-const kinds: readonly FailureKind[] = [
-  'conflict',
-  'forbidden',
-  'missing',
-  'invalid',
-  'timeout',
-  'throttled',
-  'server',
-  'network',
-  'other',
-]
 
 export interface Metrics {
   readonly observer: Observer
@@ -71,7 +60,7 @@ export function createMetrics(steady: () => number): Metrics {
   })
   const leader = new Gauge({ name: 'sidecar_first_rollouts_leader', help: '1 for the process that leads', registers })
   for (const reason of failureReasons) failed.inc({ reason }, 0)
-  for (const kind of kinds) calls.inc({ kind }, 0)
+  for (const kind of failureKinds) calls.inc({ kind }, 0)
   let turned = steady()
   /** The sidecars that are away, by the container that ended. */
   const gone = new Map<string, Set<string>>()

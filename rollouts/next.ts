@@ -58,7 +58,7 @@ export function next(shown: Shown): Decision {
   const { rollout } = shown
   const { generation } = rollout.metadata
   const { strategy } = rollout.spec
-  const patience = patienceOf(shown)
+  const patience = patienceOf(rollout, shown.now)
   const members = membersOf(rollout, shown.pods, patience)
   const counts = countsOf(members.all, rollout)
   const completed = (rollout.status?.conditions ?? []).some(
@@ -122,7 +122,8 @@ export function next(shown: Shown): Decision {
   return { ...going, phase: 'Progressing', reason: back ? 'TakingBack' : 'Updating', message: progress }
 }
 
-function patienceOf({ rollout: { metadata, spec, status }, now }: Shown): Patience {
+/** @param now as in Shown */
+export function patienceOf({ metadata, spec, status }: SidecarRollout, now: number): Patience {
   const { minReadySeconds, progressDeadlineSeconds, onFailure } = spec.strategy
   const known = status?.observedGeneration === metadata.generation
   return {

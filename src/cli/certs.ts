@@ -9,6 +9,8 @@ import { ClusterError } from '../kubernetes/failure.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { createLog, levels } from '../server/log.ts'
 import { type Command, type ExitCode, type Terminal, UsageError } from './command.ts'
+import { interrupted } from './interrupted.ts'
+import { longUnits, parseLongDuration } from './long-duration.ts'
 
 const help = `Keeps the webhook's certificate, and what the API server trusts, valid without losing a call.
 
@@ -93,7 +95,7 @@ async function run(flags: Flags): Promise<ExitCode> {
   if (!/^\d{1,5}$/.test(flags['metrics-port']) || port > 65_535) {
     throw new UsageError(`--metrics-port takes a number up to 65535, not ${quote(flags['metrics-port'])}`)
   }
-  const { settings, flush } = await settingsOf(flags, ending())
+  const { settings, flush } = await settingsOf(flags, interrupted())
   const certificates = await import('../../certs/run.ts')
   await certificates.run(settings, port)
   await flush()
@@ -102,7 +104,7 @@ async function run(flags: Flags): Promise<ExitCode> {
 
 async function once(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   const limit = AbortSignal.timeout(duration('--timeout', flags.timeout))
-  const { settings, flush } = await settingsOf(flags, AbortSignal.any([ending(), limit]))
+  const { settings, flush } = await settingsOf(flags, AbortSignal.any([interrupted(), limit]))
   const { bootstrap } = await import('../../certs/run.ts')
   const finished = await bootstrap(settings)
   await flush()
@@ -252,21 +254,11 @@ function lifetimesOf(flags: Flags): Lifetimes {
   return { authority, leaf, settle }
 }
 
-const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const
-
 /** Milliseconds of `365d`, `12h`, `5m`, `30s`; up to ten years. */
 function duration(flag: string, text: string): number {
-  const [, count, unit] = /^(\d{1,6})([dhms])$/.exec(text) ?? []
-  const ms = Number(count) * units[unit as keyof typeof units]
-  if (!(ms > 0 && ms <= 3650 * units.d)) {
+  const ms = parseLongDuration(text, 3650 * longUnits.d)
+  if (ms === undefined) {
     throw new UsageError(`${flag} takes a duration such as 365d, 12h, 5m or 30s, not ${quote(text)}`)
   }
   return ms
-}
-
-/** Ends at SIGTERM or Ctrl-C. */
-function ending(): AbortSignal {
-  const controller = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => controller.abort())
-  return controller.signal
 }

@@ -5,6 +5,7 @@ import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { createLog, levels } from '../server/log.ts'
 import { version } from '../version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
+import { interrupted } from './interrupted.ts'
 
 const help = `Upgrades sidecars of running pods in place, as SidecarRollout resources say.
 
@@ -58,7 +59,7 @@ export const rollouts: Command = {
     const { log, flush } = createLog(level)
     const { run } = await import('../../rollouts/run.ts')
     const { namespace, 'waiter-image': waiter } = flags
-    await run({ kubeconfig, namespace, lease, resync, waiter, log, signal: ending(), metricsPort: Number(port) })
+    await run({ kubeconfig, namespace, lease, resync, waiter, log, signal: interrupted(), metricsPort: Number(port) })
     await flush()
     return 0
   },
@@ -72,11 +73,4 @@ function duration(flag: string, text: string): number {
   const ms = Number(count) * units[unit as keyof typeof units]
   if (ms > 0 && ms <= 24 * units.h) return ms
   throw new UsageError(`${flag} takes a duration such as 2m or 15s, not ${quote(text)}`)
-}
-
-/** Ends at SIGTERM or Ctrl-C. */
-function ending(): AbortSignal {
-  const controller = new AbortController()
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => controller.abort())
-  return controller.signal
 }

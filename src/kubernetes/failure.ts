@@ -1,14 +1,16 @@
 /** `conflict`: somebody else wrote first; `invalid`: what was sent makes no sense, or a patch's `test` failed. */
-export type FailureKind =
-  | 'conflict'
-  | 'forbidden'
-  | 'missing'
-  | 'invalid'
-  | 'timeout'
-  | 'throttled'
-  | 'server'
-  | 'network'
-  | 'other'
+export const failureKinds = [
+  'conflict',
+  'forbidden',
+  'missing',
+  'invalid',
+  'timeout',
+  'throttled',
+  'server',
+  'network',
+  'other',
+] as const
+export type FailureKind = (typeof failureKinds)[number]
 
 /** A call to the API server that failed. */
 export class ClusterError extends Error {

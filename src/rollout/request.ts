@@ -2,6 +2,7 @@ import { API_GROUP, API_VERSION, KIND, type OnFailure } from '../../rollouts/typ
 import { quote } from '../admission/quote.ts'
 import type { LabelSelector } from '../admission/selector.ts'
 import { UsageError } from '../cli/command.ts'
+import { longUnits, parseLongDuration } from '../cli/long-duration.ts'
 import { parseSelector } from './selector.ts'
 
 /** The flags of `rollout start` that say what it shall be. */
@@ -98,16 +99,13 @@ function share(flag: string, text: string, least: 0 | 1): number | string {
   return count ?? text
 }
 
-const units = { s: 1, m: 60, h: 3600, d: 86_400 } as const
-
 /** Seconds of `300s`, `5m`, `1h`, `1d`; up to seven days. @throws UsageError that names the flag */
 export function parseSeconds(flag: string, text: string): number {
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
-  const seconds = Number(count) * units[unit as keyof typeof units]
-  if (!(seconds > 0 && seconds <= 7 * units.d)) {
+  const ms = parseLongDuration(text, 7 * longUnits.d)
+  if (ms === undefined) {
     throw new UsageError(`${flag} takes a duration from 1s to 7d, such as 300s, 5m or 1h, not ${quote(text)}`)
   }
-  return seconds
+  return ms / longUnits.s
 }
 
 function needed(flag: string, text: string | undefined, what: string): string {

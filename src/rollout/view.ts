@@ -1,4 +1,5 @@
 import { type Member, membersOf } from '../../rollouts/members.ts'
+import { patienceOf } from '../../rollouts/next.ts'
 import type { SeenContainer, SeenPod } from '../../rollouts/pod.ts'
 import type { SidecarState } from '../../rollouts/sidecar.ts'
 import type { RolloutFailure, RolloutPhase, SidecarRollout } from '../../rollouts/types.ts'
@@ -50,16 +51,8 @@ export function viewOf(
 ): RolloutView {
   const { metadata, spec, status } = rollout
   const seen = status !== undefined && status.observedGeneration >= metadata.generation
-  const { strategy } = spec
-  const patience = {
-    minReady: strategy.minReadySeconds * 1000,
-    deadline: strategy.progressDeadlineSeconds * 1000,
-    since: seen ? Date.parse(status.since) : now,
-    forgiving: strategy.onFailure === 'pause',
-    now,
-  }
   const former = new Map(before?.pods.map((pod) => [pod.name, pod]))
-  const rows = membersOf(rollout, pods ?? [], patience).all.map((member) =>
+  const rows = membersOf(rollout, pods ?? [], patienceOf(rollout, now)).all.map((member) =>
     podView(member, { former: former.get(member.pod.name), failure: seen ? failureIn(rollout) : undefined, now }),
   )
   return {
