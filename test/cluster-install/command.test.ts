@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { KubeConfig } from '@kubernetes/client-node'
+import { parseAllDocuments } from 'yaml'
 import { install } from '../../src/cli/install.ts'
 import { uninstall } from '../../src/cli/uninstall.ts'
 import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
@@ -34,9 +35,16 @@ describe('install on an API server alone', () => {
   })
 
   it('--dry-run tells what would be made, and makes nothing', async () => {
+    const printed = (await run(install, '--context', 'loaded-context', '--preview')).stdout
+    const objects = parseAllDocuments(printed).map(
+      (each) => each.toJS() as { kind: string; metadata: { name: string } },
+    )
     const { code, stdout } = await run(install, '--dry-run', '--preview')
     assert.equal(code, 0)
-    assert.equal(stdout.match(/ created \(dry run\)$/gm)?.length, 21)
+    assert.deepEqual(
+      [...stdout.matchAll(/^(\S+) +created \(dry run\)$/gm)].map(([, label]) => label).sort(),
+      objects.map(({ kind, metadata }) => `${kind.toLowerCase()}/${metadata.name}`).sort(),
+    )
     assert.match(stdout, /^Nothing was stored\.$/m)
     assert.doesNotMatch(await there('namespaces'), /sidecar-first/)
   })
