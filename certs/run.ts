@@ -4,18 +4,13 @@ import type { KubeConfig } from '@kubernetes/client-node'
 import type { FailureKind } from '../src/kubernetes/failure.ts'
 import { serveHealth } from '../src/kubernetes/health.ts'
 import { contend } from '../src/kubernetes/lease.ts'
+import { type Log, logFailure } from '../src/kubernetes/log.ts'
 import { describe } from './describe.ts'
 import { keepCertificates, type Observer } from './keep.ts'
 import { kubernetes, type Names, watchChanges } from './kubernetes.ts'
 import { createMetrics } from './metrics.ts'
 import type { Lifetimes, Phase, Shown } from './next.ts'
 import { serviceNames } from './x509.ts'
-
-/** Where the lines for people go; never anything of a key. */
-export interface Log {
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-}
 
 export interface Settings {
   readonly kubeconfig: KubeConfig
@@ -137,10 +132,6 @@ function logging(log: Log): Observer {
       const { type, reason, message } = describe(step, shown)
       log[type === 'Normal' ? 'info' : 'warn']({ step: step.do, reason }, message)
     },
-    failed(kind, error) {
-      // A conflict is how replicas take turns, and the loop looks again.
-      const message = error instanceof Error ? error.message : String(error)
-      log[kind === 'conflict' ? 'info' : 'warn']({ kind }, message)
-    },
+    failed: (kind, error) => logFailure(log, kind, error),
   }
 }

@@ -8,16 +8,11 @@ import type { FailureKind } from '../src/kubernetes/failure.ts'
 import { serveHealth } from '../src/kubernetes/health.ts'
 import { contend } from '../src/kubernetes/lease.ts'
 import { leaseStore } from '../src/kubernetes/lease-store.ts'
+import { type Log, logFailure } from '../src/kubernetes/log.ts'
 import { rawCalls } from '../src/kubernetes/raw.ts'
 import { cluster, mirrors } from './cluster.ts'
 import { control, type Observer } from './control.ts'
 import { createMetrics } from './metrics.ts'
-
-/** Where the lines for people go. */
-export interface Log {
-  info(fields: object, message: string): void
-  warn(fields: object, message: string): void
-}
 
 export interface Settings {
   readonly kubeconfig: KubeConfig
@@ -113,8 +108,6 @@ function logging(log: Log): Observer {
     forgot({ metadata: { namespace, name } }) {
       log.info({ rollout: `${namespace}/${name}` }, 'is gone')
     },
-    failed(kind, error) {
-      log[kind === 'conflict' ? 'info' : 'warn']({ kind }, error instanceof Error ? error.message : String(error))
-    },
+    failed: (kind, error) => logFailure(log, kind, error),
   }
 }
