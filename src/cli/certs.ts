@@ -10,7 +10,7 @@ import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { createLog, levels } from '../server/log.ts'
 import { type Command, type ExitCode, type Terminal, UsageError } from './command.ts'
 import { interrupted } from './interrupted.ts'
-import { longUnits, parseLongDuration } from './long-duration.ts'
+import { longDuration } from './long-duration.ts'
 
 const help = `Keeps the webhook's certificate, and what the API server trusts, valid without losing a call.
 
@@ -103,7 +103,7 @@ async function run(flags: Flags): Promise<ExitCode> {
 }
 
 async function once(flags: Flags, terminal: Terminal): Promise<ExitCode> {
-  const limit = AbortSignal.timeout(duration('--timeout', flags.timeout))
+  const limit = AbortSignal.timeout(longDuration('--timeout', flags.timeout, { most: '7d', such: '5m or 1h' }))
   const { settings, flush } = await settingsOf(flags, AbortSignal.any([interrupted(), limit]))
   const { bootstrap } = await import('../../certs/run.ts')
   const finished = await bootstrap(settings)
@@ -220,7 +220,7 @@ async function settingsOf(flags: Flags, signal: AbortSignal) {
   const level = levels.find((name) => name === flags['log-level'])
   if (!level) throw new UsageError(`--log-level takes ${levels.join(', ')}, not ${quote(flags['log-level'])}`)
   const lifetimes = lifetimesOf(flags)
-  const lease = duration('--lease', flags.lease)
+  const lease = longDuration('--lease', flags.lease, { most: '1d', such: '15s or 1m' })
   const { kubeconfig } = await loadKubeconfig()
   const { log, flush } = createLog(level)
   const settings: Settings = {
@@ -245,20 +245,12 @@ const namesOf = ({ namespace, service }: Flags): Names => ({
 })
 
 function lifetimesOf(flags: Flags): Lifetimes {
-  const authority = duration('--ca-life', flags['ca-life'])
-  const leaf = duration('--leaf-life', flags['leaf-life'])
-  const settle = duration('--settle', flags.settle)
+  const life = (flag: string, text: string) => longDuration(flag, text, { most: '3650d', such: '365d, 12h or 5m' })
+  const authority = life('--ca-life', flags['ca-life'])
+  const leaf = life('--leaf-life', flags['leaf-life'])
+  const settle = life('--settle', flags.settle)
   // Due under two leaf lives, a CA of less than four would be replaced from half of its life on.
   if (authority < 4 * leaf) throw new UsageError('--ca-life must be at least four times --leaf-life')
   if (settle > leaf / 3) throw new UsageError('--settle must be at most a third of --leaf-life')
   return { authority, leaf, settle }
-}
-
-/** Milliseconds of `365d`, `12h`, `5m`, `30s`; up to ten years. */
-function duration(flag: string, text: string): number {
-  const ms = parseLongDuration(text, 3650 * longUnits.d)
-  if (ms === undefined) {
-    throw new UsageError(`${flag} takes a duration such as 365d, 12h, 5m or 30s, not ${quote(text)}`)
-  }
-  return ms
 }

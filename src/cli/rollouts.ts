@@ -6,6 +6,7 @@ import { createLog, levels } from '../server/log.ts'
 import { version } from '../version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
 import { interrupted } from './interrupted.ts'
+import { longDuration } from './long-duration.ts'
 
 const help = `Upgrades sidecars of running pods in place, as SidecarRollout resources say.
 
@@ -46,8 +47,8 @@ export const rollouts: Command = {
     }
     const level = levels.find((name) => name === flags['log-level'])
     if (!level) throw new UsageError(`--log-level takes ${levels.join(', ')}, not ${quote(flags['log-level'])}`)
-    const lease = duration('--lease', flags.lease)
-    const resync = duration('--resync', flags.resync)
+    const lease = longDuration('--lease', flags.lease, { most: '1d', such: '15s or 1m' })
+    const resync = longDuration('--resync', flags.resync, { most: '1d', such: '30s or 2m' })
     const kubeconfig = await loadKubeconfig().then(
       (found) => found.kubeconfig,
       (error) => {
@@ -63,14 +64,4 @@ export const rollouts: Command = {
     await flush()
     return 0
   },
-}
-
-const units = { h: 3_600_000, m: 60_000, s: 1000 } as const
-
-/** Milliseconds of `12h`, `5m`, `30s`; up to a day. */
-function duration(flag: string, text: string): number {
-  const [, count, unit] = /^(\d{1,5})([hms])$/.exec(text) ?? []
-  const ms = Number(count) * units[unit as keyof typeof units]
-  if (ms > 0 && ms <= 24 * units.h) return ms
-  throw new UsageError(`${flag} takes a duration such as 2m or 15s, not ${quote(text)}`)
 }

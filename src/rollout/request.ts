@@ -2,7 +2,7 @@ import { API_GROUP, API_VERSION, KIND, type OnFailure } from '../../rollouts/typ
 import { quote } from '../admission/quote.ts'
 import type { LabelSelector } from '../admission/selector.ts'
 import { UsageError } from '../cli/command.ts'
-import { longUnits, parseLongDuration } from '../cli/long-duration.ts'
+import { longDuration } from '../cli/long-duration.ts'
 import { parseSelector } from './selector.ts'
 
 /** The flags of `rollout start` that say what it shall be. */
@@ -100,13 +100,8 @@ function share(flag: string, text: string, least: 0 | 1): number | string {
 }
 
 /** Seconds of `300s`, `5m`, `1h`, `1d`; up to seven days. @throws UsageError that names the flag */
-export function parseSeconds(flag: string, text: string): number {
-  const ms = parseLongDuration(text, 7 * longUnits.d)
-  if (ms === undefined) {
-    throw new UsageError(`${flag} takes a duration from 1s to 7d, such as 300s, 5m or 1h, not ${quote(text)}`)
-  }
-  return ms / longUnits.s
-}
+export const parseSeconds = (flag: string, text: string): number =>
+  longDuration(flag, text, { most: '7d', such: '300s, 5m or 1h' }) / 1000
 
 function needed(flag: string, text: string | undefined, what: string): string {
   if (text) return text

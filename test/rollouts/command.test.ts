@@ -20,7 +20,8 @@ test('a wrong call is told in a line, and --help says what a right one is', asyn
     [[], /what shall be done: run\?/],
     [['start'], /what shall be done: run, not "start"\?/],
     [['run', 'twice'], /run takes no "twice"/],
-    [['run', '--lease', 'soon'], /--lease takes a duration such as 2m or 15s, not "soon"/],
+    [['run', '--lease', 'soon'], /--lease takes a duration from 1s to 1d, such as 15s or 1m, not "soon"/],
+    [['run', '--resync', '2d'], /--resync takes a duration from 1s to 1d, .* not "2d"/],
     [['run', '--metrics-port', '70000'], /--metrics-port takes a number up to 65535/],
   ]
   const answers = await Promise.all(calls.map(([args]) => rollouts(...args)))
@@ -34,7 +35,7 @@ test('a wrong call is told in a line, and --help says what a right one is', asyn
 })
 
 test('without a kubeconfig it says so and ends', async () => {
-  const [code, text] = await rollouts('run', '--metrics-port', '0')
+  const [code, text] = await rollouts('run', '--metrics-port', '0', '--resync', '1d')
   assert.match(text, /^sidecar-first: the kubeconfig can't be read: .*\n$/)
   assert.equal(code, 1)
 })
