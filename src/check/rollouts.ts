@@ -1,7 +1,7 @@
 import type { V1Pod, V1PodSpec } from '@kubernetes/client-node'
 import type { SidecarRollout } from '../../rollouts/types.ts'
 import { API_GROUP, API_VERSION, KIND } from '../../rollouts/types.ts'
-import { isMissingKind } from '../kubernetes/missing-kind.ts'
+import { isMissingKind } from '../kubernetes/failure.ts'
 import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
 import { selectorText } from '../rollout/selector.ts'
 import { type Finding, ok, warning } from './finding.ts'

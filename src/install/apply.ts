@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { V1ObjectMeta } from '@kubernetes/client-node'
-import { failureKind } from '../kubernetes/failure.ts'
-import { isMissingKind } from '../kubernetes/missing-kind.ts'
+import { failureKind, isMissingKind, missingObject } from '../kubernetes/failure.ts'
 import type { ClusterObject, Objects, Reference } from '../kubernetes/objects.ts'
 import { InstallError } from './error.ts'
 import type { Progress } from './progress.ts'
@@ -46,7 +45,7 @@ export async function applyObject(
 ): Promise<void> {
   const after = await objects.apply(object, { dryRun, force }).catch((error) => {
     // A dry run has made no namespace.
-    if (dryRun && before === undefined && /namespaces ".*" not found$/.test(error.message)) return undefined
+    if (dryRun && before === undefined && missingObject(error)?.kind === 'namespaces') return undefined
     throw explained(error, object)
   })
   const same = before !== undefined && after !== undefined && isDeepStrictEqual(essence(before), essence(after))

@@ -1,4 +1,4 @@
-import { isMissingKind } from '../kubernetes/missing-kind.ts'
+import { isMissingKind } from '../kubernetes/failure.ts'
 import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
 import type { Manifest } from './apply.ts'
 

@@ -1,5 +1,5 @@
 import { ApiException } from '@kubernetes/client-node'
-import { ClusterError, type FailureKind } from './failure.ts'
+import { ClusterError, type FailureKind, missingObject } from './failure.ts'
 
 /**
  * Makes a call of the client's.
@@ -19,17 +19,17 @@ export async function call<T>(
   try {
     return await request()
   } catch (error) {
-    // A 404 that names the object; a missing kind or a proxy's 404 says nothing of it.
-    const missing = error instanceof ApiException && error.code === 404 && statusOf(error.body)?.details?.name
-    if (optional && missing) return undefined
-    throw clusterError(error, secret)
+    const failure = clusterError(error, secret)
+    // A missing kind or a proxy's 404 says nothing of the object.
+    if (optional && missingObject(failure)) return undefined
+    throw failure
   }
 }
 
 interface Status {
   readonly reason?: string
   readonly message?: string
-  readonly details?: { readonly name?: string }
+  readonly details?: { readonly kind?: string; readonly name?: string }
 }
 
 /** The API server's own words; undefined for an answer that isn't one of its, such as a proxy's. */
@@ -48,7 +48,9 @@ function clusterError(error: unknown, secret: boolean): ClusterError {
     const status = statusOf(error.body)
     // Of a secret only a refusal's own words are safe to quote: an "invalid" repeats the value.
     const words = secret && error.code !== 403 ? status?.reason : status?.message
-    return new ClusterError(kindOf(error.code), `the API server answered ${error.code} ${words ?? ''}`.trimEnd())
+    const { kind = '', name } = status?.details ?? {}
+    const message = `the API server answered ${error.code} ${words ?? ''}`.trimEnd()
+    return new ClusterError(kindOf(error.code), message, name ? { kind, name } : undefined)
   }
   const { name, message, cause } = error instanceof Error ? error : new Error(String(error))
   if (name === 'TimeoutError' || name === 'AbortError') {

@@ -12,13 +12,30 @@ export const failureKinds = [
 ] as const
 export type FailureKind = (typeof failureKinds)[number]
 
+/** Which object a failure is about, in the API server's words: of a 404, `kind` is its resource (`namespaces`). */
+export interface NamedObject {
+  readonly kind: string
+  readonly name: string
+}
+
 /** A call to the API server that failed. */
 export class ClusterError extends Error {
   readonly kind: FailureKind
-  constructor(kind: FailureKind, message: string) {
+  /** undefined where the answer names none. */
+  readonly object: NamedObject | undefined
+  constructor(kind: FailureKind, message: string, object?: NamedObject) {
     super(message)
     this.kind = kind
+    this.object = object
   }
 }
 
 export const failureKind = (error: unknown): FailureKind => (error instanceof ClusterError ? error.kind : 'other')
+
+/** The object that a call failed for want of. */
+export const missingObject = (error: unknown): NamedObject | undefined =>
+  error instanceof ClusterError && error.kind === 'missing' ? error.object : undefined
+
+/** Whether a call failed since the cluster doesn't know the kind: a 404 that names no object. */
+export const isMissingKind = (error: unknown): boolean =>
+  failureKind(error) === 'missing' && missingObject(error) === undefined

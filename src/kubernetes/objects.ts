@@ -50,7 +50,7 @@ export function objects(configuration: ReturnType<typeof createConfiguration>): 
     const found = discovered.get(root) ?? (await calls.get<{ resources: readonly Resource[] }>(root))
     discovered.set(root, found)
     const resource = found.resources.find((each) => each.kind === kind && !each.name.includes('/'))
-    if (resource === undefined) throw new ClusterError('missing', `the API server answered 404`)
+    if (resource === undefined) throw new ClusterError('missing', 'the API server answered 404')
     const where = resource.namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : ''
     return `${root}${where}/${resource.name}`
   }

@@ -4,7 +4,7 @@ import { API_GROUP, API_VERSION, PLURAL, type RolloutStrategy, type SidecarRollo
 import type { LabelSelector } from '../admission/selector.ts'
 import { createClock } from '../kubernetes/clock.ts'
 import { connection } from '../kubernetes/connection.ts'
-import { ClusterError, failureKind } from '../kubernetes/failure.ts'
+import { ClusterError, failureKind, isMissingKind } from '../kubernetes/failure.ts'
 import { rawCalls } from '../kubernetes/raw.ts'
 import type { StartRequest } from './request.ts'
 import { selectorText } from './selector.ts'
@@ -84,13 +84,12 @@ async function allowed<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** A 404 that isn't about an object is about the kind. */
+/** @throws ClusterError that says how the kind comes to the cluster, where it isn't there */
 async function known<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer
   } catch (error) {
-    if (failureKind(error) !== 'missing' || (error instanceof Error && error.message.includes('" not found')))
-      throw error
+    if (!isMissingKind(error)) throw error
     throw new ClusterError(
       'missing',
       `the cluster has no SidecarRollout yet; ${installLine} brings it and its controller`,
