@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, before, type TestContext, test } from 'node:test'
-import { type ApiServer, startApiServer } from './apiserver.ts'
-import { createConfigurations, names, observer, prepare, replicaHosts, SECOND, until } from './fixture.ts'
+import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
+import { SECOND, until } from '../until.ts'
+import { createConfigurations, names, observer, prepare, replicaHosts } from './fixture.ts'
 import { end, startReplica } from './replica.ts'
 
 let api: ApiServer

@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto'
 import { after, before, beforeEach, type TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   AdmissionregistrationV1Api,
   CoordinationV1Api,
@@ -17,7 +16,8 @@ import { run, type Settings } from '../../certs/run.ts'
 import { look } from '../../certs/secret.ts'
 import { serviceNames } from '../../certs/x509.ts'
 import type { LeaseStore } from '../../src/kubernetes/lease.ts'
-import { type ApiServer, startApiServer } from './apiserver.ts'
+import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
+import { SECOND, until } from '../until.ts'
 
 export const names: Names = {
   namespace: 'sidecar-first',
@@ -28,7 +28,6 @@ export const names: Names = {
   validating: 'sidecar-first',
 }
 export const dnsNames = serviceNames(names.service, names.namespace)
-export const SECOND = 1000
 /**
  * A rotation that a test can wait for: the CA is due after half of its life. A leaf is renewed a third of its life, 8 s, before its end: the
  * later replica has its file 3 s after, and a busy machine may take seconds more.
@@ -138,17 +137,6 @@ export function observer(api: ApiServer): { cluster: Cluster; lease: LeaseStore;
       const covered = bundles.length > 0 && bundles.every((pem) => isCovered(leaf, { by: splitBundle(pem), at }))
       return { secret, configurations, phase: phaseOf(shown), step: next(shown, long), covered }
     },
-  }
-}
-
-/** Waits until it holds, looking often. @throws after `limit` ms, with what was seen last */
-export async function until<T>(what: string, limit: number, look: () => Promise<T | undefined | false>): Promise<T> {
-  const end = performance.now() + limit
-  while (true) {
-    const found = await look()
-    if (found) return found
-    if (performance.now() > end) throw new Error(`not within ${limit / SECOND} s: ${what}`)
-    await sleep(50)
   }
 }
 

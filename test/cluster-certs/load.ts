@@ -4,7 +4,7 @@ import { Agent, request } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
 import type { Cluster } from '../../certs/cluster.ts'
-import type { ApiServer } from './apiserver.ts'
+import type { ApiServer } from '../apiserver/apiserver.ts'
 import { dnsNames, PORT } from './fixture.ts'
 
 export interface Tally {

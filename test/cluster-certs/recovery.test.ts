@@ -1,18 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { issueAuthority, issueLeaf } from '../../certs/x509.ts'
-import {
-  createConfigurations,
-  dnsNames,
-  healthy,
-  long,
-  names,
-  SECOND,
-  sharedServer,
-  start,
-  subjects,
-  until,
-} from './fixture.ts'
+import { SECOND, until } from '../until.ts'
+import { createConfigurations, dnsNames, healthy, long, names, sharedServer, start, subjects } from './fixture.ts'
 
 const shared = sharedServer()
 

@@ -2,19 +2,9 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { issueAuthority, issueLeaf } from '../../certs/x509.ts'
-import { type ApiServer, startApiServer } from './apiserver.ts'
-import {
-  clear,
-  createConfigurations,
-  dnsNames,
-  observer,
-  prepare,
-  quick,
-  replicaHosts,
-  SECOND,
-  start,
-  until,
-} from './fixture.ts'
+import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
+import { SECOND, until } from '../until.ts'
+import { clear, createConfigurations, dnsNames, observer, prepare, quick, replicaHosts, start } from './fixture.ts'
 import { type Load, startLoad } from './load.ts'
 import { type Replica, startReplica } from './replica.ts'
 

@@ -10,7 +10,7 @@ import { KubeConfig } from '@kubernetes/client-node'
 import { parseAllDocuments } from 'yaml'
 import { install } from '../../src/cli/install.ts'
 import { uninstall } from '../../src/cli/uninstall.ts'
-import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
+import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { run } from '../install/command.ts'
 
 // Nobody makes pods here: an installation gets as far as its Deployments, and ends in time.

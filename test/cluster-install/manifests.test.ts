@@ -5,7 +5,7 @@ import { parseAllDocuments } from 'yaml'
 import { manifests as files } from '../../src/install/manifests.ts'
 import { partNames, render } from '../../src/install/render.ts'
 import { version } from '../../src/version.ts'
-import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
+import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 
 const overlays = ['overlays/namespace-opt-in', 'overlays/cluster-wide', 'overlays/cert-manager']
 const parts = ['optional/preview', 'optional/monitoring', 'rollouts']

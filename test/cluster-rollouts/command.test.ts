@@ -5,11 +5,11 @@ import type { RolloutStatus, SidecarRollout } from '../../rollouts/types.ts'
 import { rollouts } from '../../src/check/rollouts.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { objects } from '../../src/kubernetes/objects.ts'
-import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
-import { SECOND, until } from '../cluster-certs/fixture.ts'
+import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { installKind, rollout, shopDeployment, shopPods, startRollout } from '../rollout/cluster.ts'
 import { type Controller, startController } from '../rollout/controller.ts'
 import { type FakeKubelet, startFakeKubelet } from '../rollout/fake-kubelet.ts'
+import { SECOND, until } from '../until.ts'
 
 let api: ApiServer
 let kubelet: FakeKubelet

@@ -4,7 +4,7 @@ import { FETCH_LABEL } from '../../rollouts/fetch.ts'
 import type { WirePod } from '../../rollouts/pod.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { type RawCalls, rawCalls } from '../../src/kubernetes/raw.ts'
-import type { ApiServer } from '../cluster-certs/apiserver.ts'
+import type { ApiServer } from '../apiserver/apiserver.ts'
 
 /** How long a container's hook takes, in ms. */
 const HOOK = 400

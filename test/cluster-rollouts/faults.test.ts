@@ -6,9 +6,9 @@ import { run } from '../../rollouts/run.ts'
 import type { RolloutStrategy, SidecarRollout } from '../../rollouts/types.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { type RawCalls, rawCalls } from '../../src/kubernetes/raw.ts'
-import { type ApiServer, startApiServer } from '../cluster-certs/apiserver.ts'
+import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
+import { type Fate, type Passing, startProxy } from '../apiserver/proxy.ts'
 import { startFakeKubelet } from './fake-kubelet.ts'
-import { type Fate, type Passing, startProxy } from './proxy.ts'
 
 let api: ApiServer
 let calls: RawCalls

@@ -11,7 +11,7 @@ import {
   type WebhookConfigurations,
   webhookConfigurations,
 } from '../../src/webhooks/configurations.ts'
-import { startApiServer } from '../cluster-certs/apiserver.ts'
+import { startApiServer } from '../apiserver/apiserver.ts'
 
 export interface Answer {
   readonly status: number

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { ApiServer } from '../cluster-certs/apiserver.ts'
-import { SECOND, until } from '../cluster-certs/fixture.ts'
+import type { ApiServer } from '../apiserver/apiserver.ts'
+import { SECOND, until } from '../until.ts'
 
 export const crd = 'manifests/rollouts/crd.yaml'
 

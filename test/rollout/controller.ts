@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { SECOND, until } from '../cluster-certs/fixture.ts'
+import { SECOND, until } from '../until.ts'
 
 export interface Controller {
   /** What it has used since its start: CPU in ms, and its memory at most, in MiB. */

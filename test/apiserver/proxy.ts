@@ -2,13 +2,16 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Agent, createServer, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { ApiServer } from '../cluster-certs/apiserver.ts'
+import { text } from 'node:stream/consumers'
+import type { ApiServer } from './apiserver.ts'
 
+/** A call as it passes. */
 export interface Passing {
   readonly method: string
   /** Without the query. */
   readonly path: string
   readonly watches: boolean
+  readonly body: string
 }
 
 /** What becomes of a call: passed on; answered with a status of ours; never answered; passed on and its answer lost; begun, and then silent. */
@@ -16,19 +19,22 @@ export type Fate = 'pass' | 'hang' | 'lose' | 'silent' | number
 
 export interface FaultyProxy {
   readonly url: string
+  /** What the API server has answered, in that order. */
+  readonly passed: readonly (Passing & { readonly status: number })[]
   stop(): Promise<void>
 }
 
-/** A proxy before the API server, with the same certificate; `fate` decides on each call, watches as well. */
-export async function startProxy(api: ApiServer, fate: (call: Passing) => Fate): Promise<FaultyProxy> {
+/** A proxy before the API server, with the same certificate; `fate` decides on each call, watches as well, and may take its time. */
+export async function startProxy(api: ApiServer, fate: (call: Passing) => Fate | Promise<Fate>): Promise<FaultyProxy> {
   const agent = new Agent({ keepAlive: true, ca: api.ca })
+  const passed: (Passing & { status: number })[] = []
 
   async function handle(incoming: IncomingMessage, outgoing: ServerResponse) {
     const url = new URL(incoming.url ?? '/', api.url)
     const method = incoming.method ?? 'GET'
-    const chunks: Buffer[] = []
-    for await (const chunk of incoming) chunks.push(chunk)
-    const decided = fate({ method, path: url.pathname, watches: url.searchParams.get('watch') === 'true' })
+    const body = await text(incoming)
+    const call = { method, path: url.pathname, watches: url.searchParams.get('watch') === 'true', body }
+    const decided = await fate(call)
     if (decided === 'hang') return
     if (typeof decided === 'number') {
       const reason = { 403: 'Forbidden', 409: 'Conflict' }[decided] ?? 'InternalError'
@@ -41,9 +47,11 @@ export async function startProxy(api: ApiServer, fate: (call: Passing) => Fate):
       return
     }
     const onward = request(url, { method, headers: incoming.headers, agent })
-    outgoing.on('close', () => onward.destroy())
-    onward.end(Buffer.concat(chunks))
+    // A watch ends with who watches; a call whose answer is lost must get there, whoever has gone meanwhile.
+    if (decided === 'pass') outgoing.on('close', () => onward.destroy())
+    onward.end(body)
     const [answer] = (await once(onward, 'response')) as [IncomingMessage]
+    passed.push({ ...call, status: answer.statusCode ?? 0 })
     if (decided === 'lose') {
       answer.resume()
       return
@@ -59,6 +67,7 @@ export async function startProxy(api: ApiServer, fate: (call: Passing) => Fate):
   await once(server, 'listening')
   return {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    passed,
     async stop() {
       server.close()
       server.closeAllConnections()

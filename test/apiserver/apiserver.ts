@@ -25,11 +25,11 @@ export interface ApiServer {
 }
 
 const tokens: Record<User, string> = { admin: 'admin-token', certs: 'certs-token' }
-const programs = (process.env.CERTS_TEST_PROGRAMS ?? '').split(':')
+const programs = (process.env.APISERVER_PROGRAMS ?? '').split(':')
 
 /** A real etcd and API server in a temporary folder. */
 export async function startApiServer(): Promise<ApiServer> {
-  const dir = mkdtempSync(join(tmpdir(), 'sidecar-first-certs-'))
+  const dir = mkdtempSync(join(tmpdir(), 'sidecar-first-apiserver-'))
   const file = (name: string, text?: string) => {
     const path = join(dir, name)
     if (text !== undefined) writeFileSync(path, text, { mode: 0o600 })
@@ -137,7 +137,7 @@ async function ready(server: ApiServer, children: readonly ChildProcess[]) {
 
 function program(name: string): string {
   const found = programs.map((dir) => join(dir, name)).find((path) => existsSync(path))
-  if (!found) throw new Error(`${name} is not there; start these tests with test/cluster-certs/run`)
+  if (!found) throw new Error(`${name} is not there; start these tests with test/apiserver/run`)
   return found
 }
 

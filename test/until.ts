@@ -1,0 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export const SECOND = 1000
+
+/** Waits until it holds, looking often. @throws after `limit` ms, which is there to end a broken test and says nothing about speed */
+export async function until<T>(what: string, limit: number, look: () => Promise<T | undefined | false>): Promise<T> {
+  const end = performance.now() + limit
+  while (true) {
+    const found = await look()
+    if (found) return found
+    if (performance.now() > end) throw new Error(`not within ${limit / SECOND} s: ${what}`)
+    await sleep(50)
+  }
+}
