@@ -36,21 +36,34 @@ export function formatJson(value: unknown, indent?: string | number): string {
   )
 }
 
-/** What `JSON.parse` hides: nesting too deep to be worked with, and keys that an object has twice (by offset). */
-export function scanJson(text: string): { deep: boolean; duplicates: { key: string; offset: number }[] } {
+/** A key, as it is written, where an object has it once more; line and column count from 1. */
+export interface Duplicate {
+  readonly key: string
+  readonly line: number
+  readonly column: number
+}
+
+/** What `JSON.parse` hides: nesting too deep to be worked with, and the first keys, so many at `most`, that an object has twice. */
+export function scanJson(text: string, most: number): { deep: boolean; duplicates: Duplicate[] } {
   const open: Set<string>[] = []
-  const duplicates = []
-  const interesting = /["{}[\]]/g
+  const duplicates: Duplicate[] = []
+  // counted as they pass: a text may have a duplicate in every few bytes
+  let line = 1
+  let lineStart = 0
+  const interesting = /["{}[\]\n]/g
   for (let found = interesting.exec(text); found !== null; found = interesting.exec(text)) {
     const [character] = found
-    if (character === '{' || character === '[') open.push(new Set())
+    if (character === '\n') {
+      line++
+      lineStart = interesting.lastIndex
+    } else if (character === '{' || character === '[') open.push(new Set())
     else if (character === '"') {
       const end = stringEnd(text, found.index)
       interesting.lastIndex = end
       const keys = open.at(-1)
       if (keys === undefined || !colonAt(text, end)) continue
       const key = text.slice(found.index, end)
-      if (keys.has(key)) duplicates.push({ key, offset: found.index })
+      if (keys.has(key) && duplicates.length < most) duplicates.push({ key, line, column: found.index - lineStart + 1 })
       keys.add(key)
     } else open.pop()
     if (open.length > deepest) return { deep: true, duplicates }

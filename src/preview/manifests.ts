@@ -30,7 +30,10 @@ const aliasRoom = 1_000_000
 /** Anchors and aliases in a document: the library looks each alias up among all of them. */
 const mostAnchors = 10_000
 
-/** Text with manifests, JSON or YAML, to its documents that aren't empty; or all that is wrong with it. Never throws. */
+/** What a person reads; hostile text has one in every few bytes. */
+export const mostProblems = 100
+
+/** Text with manifests, JSON or YAML, to its documents that aren't empty; or what is wrong with it. Never throws. */
 export function readManifests(text: string): Manifests {
   return readJson(text) ?? readYaml(text)
 }
@@ -39,7 +42,7 @@ export function readManifests(text: string): Manifests {
 export function readJson(text: string): Manifests | undefined {
   const json = text.startsWith('\uFEFF') ? text.slice(1) : text
   if (!/^\s*\{/.test(json)) return undefined
-  const { deep, duplicates } = scanJson(json)
+  const { deep, duplicates } = scanJson(json, mostProblems)
   if (deep) return undefined
   let value: Json
   try {
@@ -49,19 +52,10 @@ export function readJson(text: string): Manifests | undefined {
   }
   if (!isObject(value)) return undefined
   if (duplicates.length > 0) {
-    const problems = duplicates.map(({ key, offset }) => ({
-      document: 1,
-      ...position(json, offset),
-      message: twice(JSON.parse(key)),
-    }))
+    const problems = duplicates.map(({ key, ...place }) => ({ document: 1, ...place, message: twice(JSON.parse(key)) }))
     return { ok: false, problems }
   }
   return { ok: true, text, documents: [{ number: 1, value, yaml: undefined }] }
-}
-
-function position(text: string, offset: number): { line: number; column: number } {
-  const before = text.slice(0, offset).split('\n')
-  return { line: before.length, column: (before.at(-1) ?? '').length + 1 }
 }
 
 /** As `readManifests`, of text that is no JSON. Takes up to 3 s for a megabyte. */

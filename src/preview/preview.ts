@@ -3,7 +3,7 @@ import type { Decision, Tiers } from '../admission/decision.ts'
 import { formatDuration } from '../admission/duration.ts'
 import type { Operation } from '../admission/operation.ts'
 import type { JsonObject } from './json.ts'
-import { type Manifests, type Problem, readManifests } from './manifests.ts'
+import { type Manifests, mostProblems, type Problem, readManifests } from './manifests.ts'
 import { decideIn } from './namespace.ts'
 import { type ManifestObject, objectsOf, podTemplate } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
@@ -39,9 +39,6 @@ export function previewManifests(manifests: Manifests, configuration: Configurat
   const previews = found.objects.map((object) => previewObject(object, configuration, namespace))
   return { ok: true, manifests, previews }
 }
-
-/** What a person reads; hostile text has one in every few bytes. */
-const mostProblems = 100
 
 function failed(problems: readonly Problem[]): Previewed {
   return { ok: false, problems: problems.slice(0, mostProblems) }

@@ -67,6 +67,10 @@ test('each thing wrong is said with its place', () => {
   const helm = 'this is a Helm template; render it first: helm template RELEASE CHART'
   const cases: [string, string[]][] = [
     ['{"a":1,\n "a":2, "b":{"c":1,"c":2}}', ['1:2:2 the key "a" is there twice', '1:2:20 the key "c" is there twice']],
+    [
+      '\uFEFF\r\n{\r\n\r\n  "a": "\\n", "b": [{"c": 1},\n{"c": 2}],\r\n  "a"\n: {"b": {"a": 1},\n"a": 2, "a": 3},\n"b": 4}',
+      ['1:6:3 the key "a" is there twice', '1:8:9 the key "a" is there twice', '1:9:1 the key "b" is there twice'],
+    ],
     ['{"a\\"":"\\"{[\\\\","b":1,"a\\"":2}', ['1:1:23 the key "a\\"" is there twice']],
     ['a: 1\n---\n"b c": 1\nb: 1\n"b c": 2\n', ['2:5:1 the key "b c" is there twice']],
     ['a:\n\tb: 1\n', ['1:2:1 no valid YAML: tabs are not allowed as indentation']],
