@@ -8,8 +8,8 @@ import { objects } from '../../src/kubernetes/objects.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { installKind, rollout, shopDeployment, shopPods, startRollout } from '../rollout/cluster.ts'
 import { type Controller, startController } from '../rollout/controller.ts'
-import { type FakeKubelet, startFakeKubelet } from '../rollout/fake-kubelet.ts'
 import { SECOND, until } from '../until.ts'
+import { type FakeKubelet, startFakeKubelet } from './fake-kubelet.ts'
 
 let api: ApiServer
 let kubelet: FakeKubelet
@@ -17,8 +17,7 @@ let admin: string
 before(async () => {
   api = await startApiServer()
   admin = api.kubeconfigFile('admin')
-  const fate = (image: string) => (image.includes('broken') ? 'hook-fails' : 'ready')
-  kubelet = startFakeKubelet(api.kubeconfig('admin'), { fate })
+  kubelet = startFakeKubelet(api.kubeconfig('admin'))
 })
 after(async () => {
   await kubelet?.stop()

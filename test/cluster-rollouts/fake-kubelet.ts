@@ -1,102 +1,187 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PatchStrategy } from '@kubernetes/client-node'
-import { FETCH_LABEL } from '../../rollouts/fetch.ts'
-import type { WirePod } from '../../rollouts/pod.ts'
+import { CoreV1Api, type KubeConfig, PatchStrategy, setHeaderOptions, type V1Pod, Watch } from '@kubernetes/client-node'
+import { call } from '../../src/kubernetes/call.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
-import { type RawCalls, rawCalls } from '../../src/kubernetes/raw.ts'
-import type { ApiServer } from '../apiserver/apiserver.ts'
+import { missingObject } from '../../src/kubernetes/failure.ts'
 
 /** How long a container's hook takes, in ms. */
-const HOOK = 400
+const HOOK = 300
 
-interface Running {
-  image: string
-  starts: number
-  /** When its hook is over. */
-  ready: number
-  said: string
+export interface FakeKubelet {
+  /** How often each container was started, by `namespace/pod/container`. */
+  readonly starts: ReadonlyMap<string, number>
+  /** How many pods of a namespace had a container that was being restarted, at most at once. */
+  mostDown(namespace: string): number
+  stop(): Promise<void>
+}
+
+/** What is known of a pod while it's there. */
+interface Known {
+  latest: V1Pod
+  /** Whether something is being done for it. */
+  busy: boolean
+  /** The generation that its status was last about. */
+  said: number
+  readonly containers: Map<string, Container>
+}
+
+interface Container {
+  readonly image: string
+  /** As the API has it. */
+  readonly status: ContainerStatus
 }
 
 /**
- * A fake kubelet for every pod of a namespace: it reports as the real one does, which is nothing at all while a hook runs; and it knows
- * what is really down.
+ * A fake of all kubelets at once, on nodes that needn't exist: a new pod's containers run, and where an image changes that one container
+ * is restarted. As with the real one, the status is the old container's until the new one's hook has returned, though it's about the new
+ * generation. The hook of an image that has `broken` in its name fails. A pod whose containers all end by themselves (restartPolicy Never)
+ * succeeds; a deleted one is gone.
  */
-export function startFakeKubelet(api: ApiServer, namespace: string) {
-  const calls = rawCalls(connection(api.kubeconfig('admin')))
-  const running = new Map<string, Running>()
+export function startFakeKubelet(kubeconfig: KubeConfig): FakeKubelet {
+  const core = new CoreV1Api(connection(kubeconfig))
+  const known = new Map<string, Known>()
+  const starts = new Map<string, number>()
+  const down = new Map<string, { now: number; most: number }>()
+  const working = new Set<Promise<void>>()
   const stop = new AbortController()
-  let mostDown = 0
 
-  async function turn() {
-    const { items } = await calls.get<{ items: WirePod[] }>(`/api/v1/namespaces/${namespace}/pods`)
-    const now = performance.now()
-    for (const pod of items) {
-      if (pod.metadata.labels?.[FETCH_LABEL] === undefined) await run(pod, now)
-      else await report(calls, pod, 'Succeeded', [{ name: pod.spec.containers[0]?.name, ...succeeded }])
-    }
-    mostDown = Math.max(mostDown, [...running.values()].filter(({ ready, starts }) => starts > 1 && ready > now).length)
+  function heard(type: string, latest: V1Pod) {
+    const uid = latest.metadata?.uid ?? ''
+    if (type === 'DELETED') return void known.delete(uid)
+    if (!latest.spec?.nodeName || latest.status?.phase === 'Succeeded') return
+    const pod = known.get(uid) ?? { latest, busy: false, said: 0, containers: new Map() }
+    known.set(uid, Object.assign(pod, { latest }))
+    if (pod.busy) return
+    pod.busy = true
+    const work = serve(pod).finally(() => {
+      pod.busy = false
+      working.delete(work)
+    })
+    working.add(work)
   }
 
-  async function run(pod: WirePod, now: number) {
-    const { uid, generation = 1 } = pod.metadata
-    const image = pod.spec.containers[0]?.image ?? ''
-    const found = running.get(uid) ?? { image: '', starts: 0, ready: 0, said: '' }
-    running.set(uid, found)
-    if (found.ready > now) return
-    if (found.image !== image) {
-      // The kubelet has seen the spec, and the status still speaks of the old container.
-      if (found.starts > 0) await say(pod, found, generation)
-      Object.assign(found, { image, starts: found.starts + 1, ready: now + HOOK })
-    } else await say(pod, found, generation)
-  }
-
-  async function say(pod: WirePod, found: Running, observedGeneration: number) {
-    const what = `${found.starts} ${observedGeneration}`
-    if (found.said === what) return
-    const startedAt = new Date().toISOString().replace(/\.\d+Z/, 'Z')
-    const status = {
-      name: 'envoy',
-      image: `docker.io/library/${found.image}`,
-      imageID: `sha256:${found.image}`,
-      containerID: `fake://${pod.metadata.uid}-${found.starts}`,
-      restartCount: found.starts - 1,
-      ready: true,
-      started: true,
-      state: { running: { startedAt } },
-    }
-    await report(calls, pod, 'Running', [status], observedGeneration)
-    found.said = what
-  }
-
-  const ended = (async () => {
+  /** Until nothing of the pod differs from what was done. */
+  async function serve(pod: Known) {
     while (!stop.signal.aborted) {
-      await turn().catch(() => {})
-      await sleep(30)
+      const { metadata, spec } = pod.latest
+      const generation = metadata?.generation ?? 1
+      if (metadata?.deletionTimestamp) return await remove(pod)
+      const listed = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
+      const changed = listed.filter(({ name, image }) => pod.containers.get(name)?.image !== image)
+      if (changed.length > 0) await restart(pod, changed, generation)
+      else if (pod.said === generation) return
+      await report(pod, generation)
     }
-  })()
+  }
+
+  async function restart(pod: Known, changed: readonly { name: string; image?: string }[], generation: number) {
+    const { name: podName, namespace = '' } = pod.latest.metadata ?? {}
+    for (const { name } of changed) {
+      const key = `${namespace}/${podName}/${name}`
+      starts.set(key, (starts.get(key) ?? 0) + 1)
+    }
+    const count = down.get(namespace) ?? { now: 0, most: 0 }
+    down.set(namespace, count)
+    const again = pod.containers.size > 0
+    if (again) {
+      count.now += 1
+      count.most = Math.max(count.most, count.now)
+      await report(pod, generation)
+    }
+    await sleep(HOOK)
+    for (const { name, image = '' } of changed) {
+      pod.containers.set(name, { image, status: started(name, image, pod.containers.get(name)?.status) })
+    }
+    if (again) count.now -= 1
+  }
+
+  const ignore = (error: unknown) => {
+    if (!missingObject(error) && !stop.signal.aborted) throw error
+  }
+  async function remove({ latest: { metadata } }: Known) {
+    const { name = '', namespace = '' } = metadata ?? {}
+    await call(() => core.deleteNamespacedPod({ name, namespace, gracePeriodSeconds: 0 })).catch(ignore)
+  }
+  async function report(pod: Known, generation: number) {
+    const { name = '', namespace = '' } = pod.latest.metadata ?? {}
+    const body = { status: { ...statusOf(pod), observedGeneration: generation } }
+    const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
+    await call(() => core.patchNamespacedPodStatus({ name, namespace, body }, merge)).catch(ignore)
+    pod.said = generation
+  }
+
+  async function watch() {
+    while (!stop.signal.aborted) {
+      await new Promise<void>((resolve) => {
+        new Watch(kubeconfig)
+          .watch('/api/v1/pods', {}, heard, () => resolve())
+          .then(
+            (request) => stop.signal.addEventListener('abort', () => request.abort()),
+            () => resolve(),
+          )
+      })
+    }
+  }
+  const watching = watch()
   return {
-    /** How many sidecars were down at once, at most, after their first start. */
-    mostDown: () => mostDown,
-    /** How often each pod's sidecar was restarted. */
-    restarts: () => [...running.values()].map(({ starts }) => starts - 1),
+    starts,
+    mostDown: (namespace) => down.get(namespace)?.most ?? 0,
     async stop() {
       stop.abort()
-      await ended
+      await watching
+      await Promise.all(working)
     },
   }
 }
 
-const succeeded = { image: '', imageID: '', ready: false, restartCount: 0, state: { terminated: { exitCode: 0 } } }
+interface ContainerStatus {
+  readonly containerID: string
+  readonly restartCount: number
+  readonly ready: boolean
+  readonly [field: string]: unknown
+}
 
-function report(
-  calls: RawCalls,
-  { metadata }: WirePod,
-  phase: string,
-  statuses: object[],
-  observedGeneration?: number,
-) {
-  const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: new Date(0).toISOString() }]
-  const status = { phase, conditions, containerStatuses: statuses, ...(observedGeneration && { observedGeneration }) }
-  const path = `/api/v1/namespaces/${metadata.namespace}/pods/${metadata.name}/status`
-  return calls.patch(path, { status }, PatchStrategy.MergePatch)
+/** The status of a container once its hook has returned. */
+function started(name: string, image: string, before: ContainerStatus | undefined): ContainerStatus {
+  const now = new Date().toISOString()
+  const containerID = `containerd://${randomUUID().replaceAll('-', '')}`
+  const base = {
+    name,
+    image: `docker.io/${image.includes('/') ? image : `library/${image}`}`,
+    imageID: `sha256:${image}`,
+    containerID,
+    restartCount: before ? before.restartCount + 1 : 0,
+  }
+  if (image.includes('broken')) {
+    // The waiter's words are the termination message of the container that the kubelet has killed.
+    const ended = { containerID, exitCode: 137, reason: 'Error', message: `${name} was not ready after 60s` }
+    const message = `back-off 10s restarting failed container=${name}`
+    const state = { waiting: { reason: 'CrashLoopBackOff', message } }
+    const lastState = { terminated: { ...ended, startedAt: now, finishedAt: now } }
+    return { ...base, ready: false, started: false, state, lastState }
+  }
+  const ended = { exitCode: 0, reason: 'Completed', startedAt: now, finishedAt: now }
+  const lastState = before ? { terminated: { ...ended, containerID: before.containerID } } : {}
+  return { ...base, ready: true, started: true, state: { running: { startedAt: now } }, lastState }
+}
+
+function statusOf({ latest: { spec, status = {} }, containers }: Known): Record<string, unknown> {
+  if (spec?.restartPolicy === 'Never') return { phase: 'Succeeded' }
+  const native = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
+  const statusesOf = (listed: readonly { name: string }[] = []) =>
+    listed.flatMap(({ name }) => containers.get(name)?.status ?? [])
+  const containerStatuses = statusesOf(spec?.containers)
+  const initContainerStatuses = statusesOf(native)
+  const ready = [...containerStatuses, ...initContainerStatuses].every((one) => one.ready) ? 'True' : 'False'
+  const former = status.conditions?.find(({ type }) => type === 'Ready')
+  const now = new Date().toISOString()
+  const lastTransitionTime = former?.status === ready ? former.lastTransitionTime : now
+  return {
+    phase: 'Running',
+    startTime: status.startTime ?? now,
+    conditions: [{ type: 'Ready', status: ready, lastTransitionTime }],
+    containerStatuses,
+    ...(initContainerStatuses.length > 0 ? { initContainerStatuses } : {}),
+  }
 }

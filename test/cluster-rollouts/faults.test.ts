@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { PatchStrategy } from '@kubernetes/client-node'
 import { run } from '../../rollouts/run.ts'
 import type { RolloutStrategy, SidecarRollout } from '../../rollouts/types.ts'
@@ -8,18 +7,24 @@ import { connection } from '../../src/kubernetes/connection.ts'
 import { type RawCalls, rawCalls } from '../../src/kubernetes/raw.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { type Fate, type Passing, startProxy } from '../apiserver/proxy.ts'
-import { startFakeKubelet } from './fake-kubelet.ts'
+import { installKind } from '../rollout/cluster.ts'
+import { SECOND, until } from '../until.ts'
+import { type FakeKubelet, startFakeKubelet } from './fake-kubelet.ts'
 
 let api: ApiServer
 let calls: RawCalls
+let kubelet: FakeKubelet
 before(async () => {
   api = await startApiServer()
   calls = rawCalls(connection(api.kubeconfig('admin')))
   await api.kubectl(['create', 'namespace', 'sidecar-first'])
-  await api.kubectl(['apply', '-f', 'manifests/rollouts/crd.yaml'])
-  await api.kubectl(['wait', '--for=condition=Established', 'crd/sidecarrollouts.sidecar-first.dev'])
+  await installKind(api)
+  kubelet = startFakeKubelet(api.kubeconfig('admin'))
 })
-after(() => api.stop())
+after(async () => {
+  await kubelet?.stop()
+  await api?.stop()
+})
 
 const PODS = 4
 const rolloutsPath = (namespace: string) => `/apis/sidecar-first.dev/v1alpha1/namespaces/${namespace}/sidecarrollouts`
@@ -38,14 +43,13 @@ async function begin(
       spec: { nodeName: `node-${i % 2}`, containers: [{ name: 'envoy', image: 'envoy:v1' }] },
     })
   }
-  const kubelet = startFakeKubelet(api, namespace)
   const ready = async () => {
     const { items } = await calls.get<{ items: { status?: { phase?: string } }[] }>(
       `/api/v1/namespaces/${namespace}/pods`,
     )
     return items.every(({ status }) => status?.phase === 'Running')
   }
-  await until('the pods to run', 10, ready)
+  await until('the pods to run', 10 * SECOND, ready)
   const proxy = await startProxy(api, fate)
   const stop = new AbortController()
   const lines: string[] = []
@@ -64,7 +68,6 @@ async function begin(
     stop.abort()
     await ended
     await proxy.stop()
-    await kubelet.stop()
     await api.kubectl(['delete', 'namespace', namespace, '--wait=false'])
     await calls.remove(`${rolloutsPath(namespace)}/envoy`)
   })
@@ -80,25 +83,20 @@ async function begin(
     },
   })
   const read = () => calls.get<SidecarRollout>(`${rolloutsPath(namespace)}/envoy`)
-  return { kubelet, lines, read, namespace }
+  /** How often each pod's sidecar was restarted. */
+  const restarts = () =>
+    Array.from({ length: PODS }, (_, i) => (kubelet.starts.get(`${namespace}/pod-${i}/envoy`) ?? 0) - 1)
+  return { lines, read, restarts, namespace }
 }
 
-async function until(what: string, seconds: number, holds: () => Promise<boolean>) {
-  const end = performance.now() + seconds * 1000
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
-    await sleep(50)
-  }
-}
-
-async function complete({ kubelet, lines, read }: Awaited<ReturnType<typeof begin>>) {
-  await until('the rollout to be complete', 60, async () => (await read()).status?.phase === 'Complete').catch(
+async function complete({ lines, read, restarts, namespace }: Awaited<ReturnType<typeof begin>>) {
+  await until('the rollout to be complete', 60 * SECOND, async () => (await read()).status?.phase === 'Complete').catch(
     (error) => {
       throw new Error(lines.join('\n'), { cause: error })
     },
   )
-  assert.deepEqual(kubelet.restarts(), Array(PODS).fill(1), lines.join('\n'))
-  assert.equal(kubelet.mostDown(), 1)
+  assert.deepEqual(restarts(), Array(PODS).fill(1), lines.join('\n'))
+  assert.equal(kubelet.mostDown(namespace), 1)
 }
 
 /** What a call is for, however often it's made. */
@@ -132,12 +130,12 @@ test('a paused rollout touches no more pods, though its watch is silent', async 
     ({ watches, path }) => (watches && path.endsWith('/sidecarrollouts') ? 'silent' : 'pass'),
     { resync: 5000 },
   )
-  await until('a pod to be touched', 20, async () => begun.kubelet.restarts().includes(1))
+  await until('a pod to be touched', 20 * SECOND, async () => begun.restarts().includes(1))
   const paused = { spec: { strategy: { paused: true } } }
   await calls.patch(`${rolloutsPath(begun.namespace)}/envoy`, paused, PatchStrategy.MergePatch)
-  const touched = begun.kubelet.restarts().filter((count) => count > 0).length
-  await until('it to be noticed', 20, async () => (await begun.read()).status?.phase === 'Paused')
-  assert.equal(begun.kubelet.restarts().filter((count) => count > 0).length, touched)
+  const touched = begun.restarts().filter((count) => count > 0).length
+  await until('it to be noticed', 20 * SECOND, async () => (await begun.read()).status?.phase === 'Paused')
+  assert.equal(begun.restarts().filter((count) => count > 0).length, touched)
 })
 
 test('403 on every pod that fetches: pods go one at a time, and the condition says so', async (t) => {
@@ -147,7 +145,7 @@ test('403 on every pod that fetches: pods go one at a time, and the condition sa
     ({ method, path }) => (method === 'POST' && path.endsWith('/pods') ? 403 : 'pass'),
     { strategy: { maxUnavailable: 3 } },
   )
-  await until('the condition', 30, async () => {
+  await until('the condition', 30 * SECOND, async () => {
     const { status } = await begun.read()
     return status?.conditions.some(({ type, status: value }) => type === 'ImageFetched' && value === 'False') ?? false
   })
@@ -159,7 +157,7 @@ test('403 on every patch of a pod: nothing is lost, and the condition says why',
   const begun = await begin(t, 'faults-patch', ({ method, path }) =>
     forbidden && method === 'PATCH' && path.includes('/pods/') ? 403 : 'pass',
   )
-  await until('the condition', 30, async () => {
+  await until('the condition', 30 * SECOND, async () => {
     const { status } = await begun.read()
     return status?.conditions.some(({ reason }) => reason === 'CallFailed') ?? false
   })

@@ -10,8 +10,8 @@ import { type ApiServer, run, startApiServer } from '../apiserver/apiserver.ts'
 import { startProxy } from '../apiserver/proxy.ts'
 import { installKind, shopPods } from '../rollout/cluster.ts'
 import { startController } from '../rollout/controller.ts'
-import { type FakeKubelet, startFakeKubelet } from '../rollout/fake-kubelet.ts'
 import { SECOND, until } from '../until.ts'
+import { type FakeKubelet, startFakeKubelet } from './fake-kubelet.ts'
 
 /** By default the two that tell most in a test's time; the issue's own: SIZES=250,500,1000,2000 */
 const sizes = (process.env.SIZES ?? '250,2000').split(',').map(Number)
@@ -104,6 +104,8 @@ async function upgrade(pods: number): Promise<Cost> {
       const starts = ['envoy', 'app'].map((container) => kubelet.starts.get(`${namespace}/shop-${index}/${container}`))
       assert.deepEqual(starts, [2, 1], `starts of the sidecar and the app of shop-${index}`)
     }
+    const most = kubelet.mostDown(namespace)
+    assert.ok(most > 1 && most <= pods / 10, `${most} pods without their sidecar at once`)
     return {
       pods,
       calls: Object.fromEntries([...Map.groupBy(made, kindOf)].map(([kind, some]) => [kind, some.length])),
