@@ -9,6 +9,7 @@ import { ClusterError } from '../kubernetes/failure.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { createLog, levels } from '../server/log.ts'
 import { type Command, type ExitCode, type Terminal, UsageError } from './command.ts'
+import { oneOf, port } from './flag.ts'
 import { interrupted } from './interrupted.ts'
 import { longDuration } from './long-duration.ts'
 
@@ -91,13 +92,10 @@ export const certs: Command = {
 }
 
 async function run(flags: Flags): Promise<ExitCode> {
-  const port = Number(flags['metrics-port'])
-  if (!/^\d{1,5}$/.test(flags['metrics-port']) || port > 65_535) {
-    throw new UsageError(`--metrics-port takes a number up to 65535, not ${quote(flags['metrics-port'])}`)
-  }
+  const metricsPort = port('--metrics-port', flags['metrics-port'])
   const { settings, flush } = await settingsOf(flags, interrupted())
   const certificates = await import('../../certs/run.ts')
-  await certificates.run(settings, port)
+  await certificates.run(settings, metricsPort)
   await flush()
   return 0
 }
@@ -119,10 +117,7 @@ async function status(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   const { statusOf } = await import('../../certs/status.ts')
   const { serviceNames } = await import('../../certs/x509.ts')
   const { kubeconfig, inside } = await loadKubeconfig()
-  const via = flags.via ?? (inside ? 'direct' : 'port-forward')
-  if (via !== 'direct' && via !== 'port-forward') {
-    throw new UsageError(`--via takes direct or port-forward, not ${quote(via)}`)
-  }
+  const via = oneOf('--via', flags.via ?? (inside ? 'direct' : 'port-forward'), ['direct', 'port-forward'])
   const names = namesOf(flags)
   const dnsNames = [...serviceNames(names.service, names.namespace), ...flags['dns-name']]
   const servername = dnsNames[0] ?? names.service
@@ -217,8 +212,7 @@ async function write(path: string, text: string, mode: number) {
 }
 
 async function settingsOf(flags: Flags, signal: AbortSignal) {
-  const level = levels.find((name) => name === flags['log-level'])
-  if (!level) throw new UsageError(`--log-level takes ${levels.join(', ')}, not ${quote(flags['log-level'])}`)
+  const level = oneOf('--log-level', flags['log-level'], levels)
   const lifetimes = lifetimesOf(flags)
   const lease = longDuration('--lease', flags.lease, { most: '1d', such: '15s or 1m' })
   const { kubeconfig } = await loadKubeconfig()

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util'
-import type { KubeConfig } from '@kubernetes/client-node'
 import { quote } from '../admission/quote.ts'
 import type { Checked } from '../check/checks.ts'
 import { parseSubject } from '../check/subject.ts'
 import { ClusterError } from '../kubernetes/failure.ts'
-import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
+import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { version } from '../version.ts'
 import { type Command, type ExitCode, type Terminal, UsageError } from './command.ts'
+import { oneOf } from './flag.ts'
 import { interrupted } from './interrupted.ts'
 import { lookOf } from './look.ts'
 
@@ -40,8 +40,7 @@ export const check: Command = {
   help,
   async run(args, terminal) {
     const { values, positionals } = parse(args)
-    const { output } = values
-    if (output !== 'text' && output !== 'json') throw new UsageError('--output takes text or json')
+    const output = oneOf('--output', values.output, ['text', 'json'])
     const [subject] = positionals
     if (positionals.length > 1) throw new UsageError('check takes one pod/NAME, or none')
     try {
@@ -94,10 +93,6 @@ async function everything(flags: Flags, terminal: Terminal, signal: AbortSignal)
     progress.end()
   }
 }
-
-/** Of the context, as kubectl takes it. */
-const namespaceOf = (kubeconfig: KubeConfig) =>
-  kubeconfig.getContextObject(kubeconfig.getCurrentContext())?.namespace ?? 'default'
 
 /** One line that is written over, on a terminal alone. */
 function createProgress({ stderr }: Terminal): { say: (what: string) => void; end: () => void } {

@@ -4,6 +4,8 @@ import { version } from '../version.ts'
 import { installModes, webhookConfigurations, webhookYaml } from '../webhooks/configurations.ts'
 import { type Command, UsageError } from './command.ts'
 import { readInputs } from './files.ts'
+import { oneOf } from './flag.ts'
+import { checkNamespaceName } from './namespace.ts'
 
 const help = `Checks a configuration file: every problem with its line and column, and what rules take from each other.
 
@@ -36,11 +38,8 @@ export const config: Command = {
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const { namespace, webhooks } = values
-    const mode = installModes.find((each) => each === values.mode)
-    if (mode === undefined) throw new UsageError(`--mode takes ${installModes.join(', ')}`)
-    if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace)) {
-      throw new UsageError('--namespace takes the name of a namespace: a-z, 0-9 and -, at most 63')
-    }
+    const mode = oneOf('--mode', values.mode, installModes)
+    checkNamespaceName(namespace)
     if (positionals.length !== 1) throw new UsageError('name one configuration file')
     const [file] = await readInputs(positionals, terminal)
     if (file === undefined) return 0

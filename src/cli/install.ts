@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
 import { parseDuration } from '../admission/duration.ts'
-import { quote } from '../admission/quote.ts'
 import { gates } from '../configuration/choices.ts'
 import type { Manifest } from '../install/apply.ts'
 import { connect, survey } from '../install/connect.ts'
@@ -14,6 +13,7 @@ import { version } from '../version.ts'
 import { installModes } from '../webhooks/configurations.ts'
 import { type Command, UsageError } from './command.ts'
 import { readText } from './files.ts'
+import { oneOf, wholeNumber } from './flag.ts'
 import { interrupted } from './interrupted.ts'
 import { checkNamespace } from './namespace.ts'
 
@@ -125,27 +125,19 @@ export const install: Command = {
 /** What the flags ask for. @throws UsageError */
 async function wantedBy(flags: Flags): Promise<Wanted> {
   const { namespace, replicas, gate, config } = flags
-  if (replicas !== undefined && !/^[1-9]\d{0,2}$/.test(replicas))
-    throw new UsageError('--replicas takes a number from 1 on')
   checkNamespace(namespace)
   return {
-    mode: choice('--mode', installModes, flags.mode),
+    mode: oneOf('--mode', flags.mode, installModes),
     namespace,
-    replicas: replicas === undefined ? undefined : Number(replicas),
+    replicas: replicas === undefined ? undefined : wholeNumber('--replicas', replicas, 1, 999),
     image: flags.image,
     pullSecret: flags['image-pull-secret'],
     waiterImage: flags['waiter-image'],
-    gate: gate === undefined ? undefined : choice('--gate', gates, gate),
+    gate: gate === undefined ? undefined : oneOf('--gate', gate, gates),
     configuration: config === undefined ? undefined : await readText(config),
     certManager: flags['cert-manager'],
     parts: partNames.filter((part) => flags[part]),
   }
-}
-
-function choice<T extends string>(flag: string, choices: readonly T[], text: string): T {
-  const found = choices.find((each) => each === text)
-  if (found === undefined) throw new UsageError(`${flag} takes ${choices.join(', ')}, not ${quote(text)}`)
-  return found
 }
 
 function next({ mode }: Wanted, dryRun: boolean): string {

@@ -135,9 +135,9 @@ function checkFlags(action: Action, name: string | undefined, flags: Flags, rest
 }
 
 async function connect({ context, namespace }: Flags): Promise<{ cluster: RolloutCluster; namespace: string }> {
-  const { loadKubeconfig } = await import('../kubernetes/kubeconfig.ts')
+  const { loadKubeconfig, namespaceOf } = await import('../kubernetes/kubeconfig.ts')
   const { kubeconfig } = await loadKubeconfig(context)
-  const where = namespace ?? kubeconfig.getContextObject(kubeconfig.getCurrentContext())?.namespace ?? 'default'
+  const where = namespace ?? namespaceOf(kubeconfig)
   const { rolloutCluster } = await import('../rollout/cluster.ts')
   return { cluster: rolloutCluster(kubeconfig, where), namespace: where }
 }

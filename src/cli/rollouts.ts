@@ -5,6 +5,7 @@ import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { createLog, levels } from '../server/log.ts'
 import { version } from '../version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
+import { oneOf, port } from './flag.ts'
 import { interrupted } from './interrupted.ts'
 import { longDuration } from './long-duration.ts'
 
@@ -41,12 +42,8 @@ export const rollouts: Command = {
     const [action, extra] = positionals
     if (action !== 'run') throw new UsageError(`what shall be done: run${action ? `, not ${quote(action)}` : ''}?`)
     if (extra !== undefined) throw new UsageError(`run takes no ${quote(extra)}`)
-    const port = flags['metrics-port']
-    if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) {
-      throw new UsageError(`--metrics-port takes a number up to 65535, not ${quote(port)}`)
-    }
-    const level = levels.find((name) => name === flags['log-level'])
-    if (!level) throw new UsageError(`--log-level takes ${levels.join(', ')}, not ${quote(flags['log-level'])}`)
+    const metricsPort = port('--metrics-port', flags['metrics-port'])
+    const level = oneOf('--log-level', flags['log-level'], levels)
     const lease = longDuration('--lease', flags.lease, { most: '1d', such: '15s or 1m' })
     const resync = longDuration('--resync', flags.resync, { most: '1d', such: '30s or 2m' })
     const kubeconfig = await loadKubeconfig().then(
@@ -60,7 +57,7 @@ export const rollouts: Command = {
     const { log, flush } = createLog(level)
     const { run } = await import('../../rollouts/run.ts')
     const { namespace, 'waiter-image': waiter } = flags
-    await run({ kubeconfig, namespace, lease, resync, waiter, log, signal: interrupted(), metricsPort: Number(port) })
+    await run({ kubeconfig, namespace, lease, resync, waiter, log, signal: interrupted(), metricsPort })
     await flush()
     return 0
   },

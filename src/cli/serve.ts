@@ -2,7 +2,6 @@ import { isIP, isIPv6 } from 'node:net'
 import { parseArgs } from 'node:util'
 import { defaultConfiguration } from '../admission/configuration.ts'
 import { parseDuration } from '../admission/duration.ts'
-import { quote } from '../admission/quote.ts'
 import { CertificateError, type Sources } from '../server/certificate.ts'
 import { fixedConfiguration, type LiveConfiguration } from '../server/live-configuration.ts'
 import { createLog, type Level, levels } from '../server/log.ts'
@@ -10,6 +9,7 @@ import { type Route, type RunningServer, routes, startServer } from '../server/s
 import { version } from '../version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
 import { FileError, readText } from './files.ts'
+import { oneOf, port, wholeNumber } from './flag.ts'
 import { sampleManifest } from './sample.ts'
 
 const help = `Answers admission requests and previews over HTTPS.
@@ -95,7 +95,7 @@ function readFlags(args: readonly string[]): Flags {
   if ((cert === undefined) !== (key === undefined)) throw new UsageError('--cert and --key go together')
   return {
     host: values.host,
-    port: wholeNumber('--port', values.port, 0, 65_535),
+    port: port('--port', values.port),
     pair: cert !== undefined && key !== undefined ? { cert, key } : undefined,
     clientCa: values['client-ca'],
     config: values.config,
@@ -104,20 +104,6 @@ function readFlags(args: readonly string[]): Flags {
     drain: drainTime(values.drain),
     logLevel: oneOf('--log-level', values['log-level'], levels),
   }
-}
-
-function wholeNumber(flag: string, text: string, least: number, most: number): number {
-  const value = Number(text)
-  if (!/^\d{1,9}$/.test(text) || value < least || value > most) {
-    throw new UsageError(`${flag} takes a number from ${least} to ${most}, not ${quote(text)}`)
-  }
-  return value
-}
-
-function oneOf<T extends string>(flag: string, text: string, choices: readonly T[]): T {
-  const choice = choices.find((name) => name === text)
-  if (choice === undefined) throw new UsageError(`${flag} takes ${choices.join(', ')}, not ${quote(text)}`)
-  return choice
 }
 
 function drainTime(text: string): number {

@@ -2,8 +2,9 @@ import { parseArgs } from 'node:util'
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import { quote } from '../admission/quote.ts'
 import { ClusterError, failureKind } from '../kubernetes/failure.ts'
-import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
+import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { type Command, UsageError } from './command.ts'
+import { oneOf } from './flag.ts'
 import { lookOf } from './look.ts'
 
 const help = `Shows how a pod started, as a chart: which container when, and for whom the app had to wait.
@@ -30,16 +31,15 @@ export const timeline: Command = {
   help,
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const { output, context } = values
-    if (output !== 'text' && output !== 'json') throw new UsageError('--output takes text or json')
+    const { context } = values
+    const output = oneOf('--output', values.output, ['text', 'json'])
     const [subject = '', ...others] = positionals
     const name = /^(?:po|pod|pods)\/([a-z0-9][a-z0-9.-]*)$/.exec(subject)?.[1]
     if (name === undefined || others.length > 0)
       throw new UsageError(`name one pod/NAME, not ${quote(positionals.join(' '))}`)
     try {
       const { kubeconfig } = await loadKubeconfig(context)
-      const namespace =
-        values.namespace ?? kubeconfig.getContextObject(kubeconfig.getCurrentContext())?.namespace ?? 'default'
+      const namespace = values.namespace ?? namespaceOf(kubeconfig)
       const { connection } = await import('../kubernetes/connection.ts')
       const { objects: objectsOf } = await import('../kubernetes/objects.ts')
       const { timelineOf } = await import('../timeline/timeline.ts')

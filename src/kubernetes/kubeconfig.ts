@@ -33,3 +33,7 @@ export async function loadKubeconfig(
   }
   return { kubeconfig, inside: kubeconfig.getCurrentContext() === 'inClusterContext' }
 }
+
+/** The context's namespace, as kubectl takes it. */
+export const namespaceOf = (kubeconfig: KubeConfig): string =>
+  kubeconfig.getContextObject(kubeconfig.getCurrentContext())?.namespace ?? 'default'

@@ -2,6 +2,7 @@ import { API_GROUP, API_VERSION, KIND, type OnFailure } from '../../rollouts/typ
 import { quote } from '../admission/quote.ts'
 import type { LabelSelector } from '../admission/selector.ts'
 import { UsageError } from '../cli/command.ts'
+import { oneOf, wholeNumber } from '../cli/flag.ts'
 import { longDuration } from '../cli/long-duration.ts'
 import { parseSelector } from './selector.ts'
 
@@ -65,21 +66,17 @@ function strategyOf(flags: StartFlags): StartRequest['spec']['strategy'] {
   const maxUnavailable = flags['max-unavailable']
   const minReady = flags['min-ready-seconds']
   const { deadline } = flags
-  const onFailure = (['pause', 'rollback'] as const).find((each) => each === flags['on-failure'])
-  if (onFailure === undefined && flags['on-failure'] !== undefined) {
-    throw new UsageError(`--on-failure takes pause or rollback, not ${quote(flags['on-failure'])}`)
-  }
-  if (minReady !== undefined && !(/^\d{1,5}$/.test(minReady) && Number(minReady) <= 86_400)) {
-    throw new UsageError(`--min-ready-seconds takes a number up to 86400, not ${quote(minReady)}`)
-  }
+  const onFailure = flags['on-failure']
   const seconds = deadline === undefined ? undefined : parseSeconds('--deadline', deadline)
   const strategy = {
     partition: parsePartition(flags.partition ?? '0'),
     paused: false as const,
     ...(maxUnavailable === undefined ? {} : { maxUnavailable: share('--max-unavailable', maxUnavailable, 1) }),
-    ...(minReady === undefined ? {} : { minReadySeconds: Number(minReady) }),
+    ...(minReady === undefined ? {} : { minReadySeconds: wholeNumber('--min-ready-seconds', minReady, 0, 86_400) }),
     ...(seconds === undefined ? {} : { progressDeadlineSeconds: seconds }),
-    ...(onFailure === undefined ? {} : { onFailure }),
+    ...(onFailure === undefined
+      ? {}
+      : { onFailure: oneOf<OnFailure>('--on-failure', onFailure, ['pause', 'rollback']) }),
   } satisfies StartRequest['spec']['strategy']
   if ((strategy.progressDeadlineSeconds ?? 300) <= (strategy.minReadySeconds ?? 10)) {
     throw new UsageError('--deadline (300s) must be more than --min-ready-seconds (10): a pod is done only after both')

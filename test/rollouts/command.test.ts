@@ -22,7 +22,7 @@ test('a wrong call is told in a line, and --help says what a right one is', asyn
     [['run', 'twice'], /run takes no "twice"/],
     [['run', '--lease', 'soon'], /--lease takes a duration from 1s to 1d, such as 15s or 1m, not "soon"/],
     [['run', '--resync', '2d'], /--resync takes a duration from 1s to 1d, .* not "2d"/],
-    [['run', '--metrics-port', '70000'], /--metrics-port takes a number up to 65535/],
+    [['run', '--metrics-port', '70000'], /--metrics-port takes a number from 0 to 65535/],
   ]
   const answers = await Promise.all(calls.map(([args]) => rollouts(...args)))
   for (const [index, [code, text]] of answers.entries()) {

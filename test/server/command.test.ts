@@ -25,7 +25,7 @@ for (const [name, args, pattern] of [
   ['no command', [], /Usage/],
   ['an unknown flag', ['serve', '--prt', '1'], /--prt/],
   ['a port that is none', ['serve', '--port', '70000'], /--port takes a number/],
-  ['a route that is none', ['serve', '--routes', 'mutate'], /--routes takes admission, preview/],
+  ['a route that is none', ['serve', '--routes', 'mutate'], /--routes takes admission or preview/],
   ['a level that is none', ['serve', '--log-level', 'loud'], /--log-level takes/],
   ['a duration that is none', ['serve', '--drain', 'soon'], /--drain/],
   ['--cert without --key', ['serve', '--cert', 'x'], /go together/],
