@@ -1,5 +1,7 @@
 /** The tiny ports through which the certificates touch the cluster; `kubernetes.ts` has the real ones. */
 
+import type { Report } from '../src/kubernetes/event.ts'
+
 /** What a Secret holds, as text; `version` is its resourceVersion. */
 export interface StoredSecret {
   readonly version: string
@@ -26,13 +28,6 @@ export interface Endpoint {
   readonly host: string
   readonly port: number
   readonly pod: string | undefined
-}
-
-/** What a person reads in `kubectl get events`. */
-export interface Report {
-  readonly type: 'Normal' | 'Warning'
-  readonly reason: string
-  readonly message: string
 }
 
 /** Every call may throw a ClusterError; only a 404 is "not there". A write with an old version is refused as a 'conflict'. */

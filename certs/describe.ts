@@ -1,4 +1,4 @@
-import type { Report } from './cluster.ts'
+import type { Report } from '../src/kubernetes/event.ts'
 import type { LeafReason, MintReason, Shown, Step } from './next.ts'
 
 const why: Record<MintReason | LeafReason, string> = {

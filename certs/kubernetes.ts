@@ -13,8 +13,10 @@ import {
 import { call, versionOf } from '../src/kubernetes/call.ts'
 import { createClock } from '../src/kubernetes/clock.ts'
 import { connection } from '../src/kubernetes/connection.ts'
+import { writeEvent } from '../src/kubernetes/event.ts'
 import type { LeaseStore } from '../src/kubernetes/lease.ts'
 import { leaseStore } from '../src/kubernetes/lease-store.ts'
+import { rawCalls } from '../src/kubernetes/raw.ts'
 import type { Cluster, Endpoint, StoredConfiguration } from './cluster.ts'
 
 /** The names of our objects; the Secret, the Lease and the Service live in `namespace`. */
@@ -119,20 +121,9 @@ export function kubernetes({
       })
     },
 
-    async report({ type, reason, message }) {
-      const time = new Date(now())
-      const body = {
-        metadata: { generateName: `${names.secret}-`, namespace },
-        involvedObject: { apiVersion: 'v1', kind: 'Secret', namespace, name: names.secret },
-        type,
-        reason,
-        message,
-        source: { component: 'sidecar-first-certs' },
-        firstTimestamp: time,
-        lastTimestamp: time,
-        count: 1,
-      }
-      await call(() => core.createNamespacedEvent({ namespace, body }))
+    report(report) {
+      const about = { apiVersion: 'v1', kind: 'Secret', namespace, name: names.secret }
+      return writeEvent(rawCalls(configuration), about, report, { component: 'sidecar-first-certs', now: now() })
     },
   }
 

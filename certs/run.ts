@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto'
-import { hostname } from 'node:os'
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { FailureKind } from '../src/kubernetes/failure.ts'
 import { serveHealth } from '../src/kubernetes/health.ts'
 import { contend } from '../src/kubernetes/lease.ts'
+import { candidateName } from '../src/kubernetes/lease-store.ts'
 import { type Log, logFailure } from '../src/kubernetes/log.ts'
 import { describe } from './describe.ts'
 import { keepCertificates, type Observer } from './keep.ts'
@@ -67,7 +66,7 @@ async function keep(settings: Settings, observers: readonly Observer[], done?: (
     ...(wallClock && { wallClock }),
     ...(callTimeout && { callTimeout }),
   })
-  const identity = `${hostname()}-${randomBytes(4).toString('hex')}`
+  const identity = candidateName()
   const failed = (kind: FailureKind, error: unknown) => observer.failed(kind, error)
   const bell = createBell()
   const contest = { store: lease, identity, duration: settings.lease, steady, signal, failed, elected: bell.ring }

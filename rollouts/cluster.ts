@@ -1,4 +1,5 @@
 import { type KubeConfig, PatchStrategy } from '@kubernetes/client-node'
+import { type Report, writeEvent } from '../src/kubernetes/event.ts'
 import type { RawCalls } from '../src/kubernetes/raw.ts'
 import type { WireFetchPod } from './fetch.ts'
 import type { Mirrored, WireObject } from './mirror.ts'
@@ -11,12 +12,6 @@ import { API_GROUP, API_VERSION, PLURAL, type RolloutStatus, type SidecarRollout
 export interface WireBudget extends WireObject {
   readonly spec: { readonly selector?: { matchLabels?: Record<string, string> } }
   readonly status?: { readonly disruptionsAllowed?: number; readonly desiredHealthy?: number }
-}
-
-export interface Report {
-  readonly type: 'Normal' | 'Warning'
-  readonly reason: string
-  readonly message: string
 }
 
 /** All calls that the controller makes. Each throws ClusterError. */
@@ -73,19 +68,9 @@ export function cluster(calls: RawCalls): Cluster {
     async removePod(namespace, name) {
       await calls.remove(`${podsPath(namespace)}/${name}`)
     },
-    async report({ apiVersion, kind, metadata: { namespace, name, uid, resourceVersion } }, report, now) {
-      const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')
-      await calls.create(`/api/v1/namespaces/${namespace}/events`, {
-        metadata: { generateName: `${name.slice(0, 200)}-`, namespace },
-        involvedObject: { apiVersion, kind, namespace, name, uid, resourceVersion },
-        ...report,
-        // What the API server takes of an event's message.
-        message: report.message.slice(0, 1024),
-        source: { component: 'sidecar-first-rollouts' },
-        firstTimestamp: time,
-        lastTimestamp: time,
-        count: 1,
-      })
+    report({ apiVersion, kind, metadata: { namespace, name, uid, resourceVersion } }, report, now) {
+      const about = { apiVersion, kind, namespace, name, uid, resourceVersion }
+      return writeEvent(calls, about, report, { component: 'sidecar-first-rollouts', now })
     },
   }
 }

@@ -16,7 +16,6 @@ export interface Mirrored<T> {
   listed(objects: readonly { name: string; namespace: string }[]): void
 }
 
-const PAGE = 500
 /** A watch is started anew after this long, in s, before proxies on the way lose patience. */
 const WATCH = 240
 
@@ -45,20 +44,14 @@ export async function mirror<T extends WireObject>({
 
   async function list(): Promise<string> {
     const names: { name: string; namespace: string }[] = []
-    let next: string | undefined
     let version = ''
-    do {
-      const page: { items: T[]; metadata: { continue?: string; resourceVersion?: string } } = await calls.get(path, {
-        limit: `${PAGE}`,
-        continue: next,
-      })
-      for (const item of page.items) {
+    for await (const { items, metadata } of calls.pages<T>(path)) {
+      for (const item of items) {
         names.push({ name: item.metadata.name, namespace: item.metadata.namespace ?? '' })
         into.put(item)
       }
-      next = page.metadata.continue || undefined
-      version = page.metadata.resourceVersion ?? ''
-    } while (next !== undefined)
+      version = metadata.resourceVersion ?? ''
+    }
     into.listed(names)
     return version
   }

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto'
-import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KubeConfig } from '@kubernetes/client-node'
 import { createClock } from '../src/kubernetes/clock.ts'
@@ -7,7 +5,7 @@ import { connection } from '../src/kubernetes/connection.ts'
 import type { FailureKind } from '../src/kubernetes/failure.ts'
 import { serveHealth } from '../src/kubernetes/health.ts'
 import { contend } from '../src/kubernetes/lease.ts'
-import { leaseStore } from '../src/kubernetes/lease-store.ts'
+import { candidateName, leaseStore } from '../src/kubernetes/lease-store.ts'
 import { type Log, logFailure } from '../src/kubernetes/log.ts'
 import { rawCalls } from '../src/kubernetes/raw.ts'
 import { cluster, mirrors } from './cluster.ts'
@@ -47,7 +45,7 @@ export async function run({ kubeconfig, namespace, lease, resync, waiter, log, s
   const failed = (kind: FailureKind, error: unknown) => observer.failed(kind, error)
   const candidate = contend({
     store: leaseStore(configuration, { namespace, name: LEASE, now: clock.now }),
-    identity: `${hostname()}-${randomBytes(4).toString('hex')}`,
+    identity: candidateName(),
     duration: lease,
     steady,
     signal,

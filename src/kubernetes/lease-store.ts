@@ -1,6 +1,11 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
 import { CoordinationV1Api, type createConfiguration, V1MicroTime } from '@kubernetes/client-node'
 import { call, versionOf } from './call.ts'
 import type { LeaseStore } from './lease.ts'
+
+/** A name for this process as a candidate: a restarted one is another. */
+export const candidateName = (): string => `${hostname()}-${randomBytes(4).toString('hex')}`
 
 /** A Lease in the cluster. @param now the clock that its times are written by, in ms */
 export function leaseStore(

@@ -28,7 +28,6 @@ export interface Objects {
 }
 
 const MANAGER = 'sidecar-first'
-const PAGE = '500'
 
 interface Resource {
   readonly name: string
@@ -68,16 +67,7 @@ export function objects(configuration: ReturnType<typeof createConfiguration>): 
     ) {
       const path = await collection(apiVersion, kind, namespace)
       const all: T[] = []
-      let next: string | undefined
-      do {
-        const page = await calls.get<{ items: T[]; metadata: { continue?: string } }>(path, {
-          ...selectors,
-          limit: PAGE,
-          continue: next,
-        })
-        all.push(...page.items)
-        next = page.metadata.continue || undefined
-      } while (next !== undefined)
+      for await (const { items } of calls.pages<T>(path, selectors)) all.push(...items)
       return all
     },
     async create<T extends ClusterObject>(object: T, { dryRun }: { dryRun?: boolean } = {}) {

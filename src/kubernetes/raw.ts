@@ -7,6 +7,8 @@ import { call } from './call.ts'
  */
 export interface RawCalls {
   get<T>(path: string, query?: Query): Promise<T>
+  /** A list as far as it goes, in pages. */
+  pages<T>(path: string, query?: Query): AsyncIterable<Page<T>>
   /** undefined when the API server says that there is none. */
   find<T>(path: string): Promise<T | undefined>
   create<T>(path: string, body: object): Promise<T>
@@ -14,6 +16,15 @@ export interface RawCalls {
   /** False when it wasn't there. */
   remove(path: string, body?: object): Promise<boolean>
 }
+
+/** `resourceVersion`: what to watch the list from. */
+export interface Page<T> {
+  readonly items: readonly T[]
+  readonly metadata: { readonly resourceVersion?: string }
+}
+
+/** Items of a page, as many as kubectl asks for. */
+const PAGE = '500'
 
 type Query = Readonly<Record<string, string | undefined>>
 
@@ -40,8 +51,21 @@ export function rawCalls(configuration: ReturnType<typeof createConfiguration>):
     }
     return JSON.parse(text)
   }
+  const get = <T>(path: string, query: Query = {}): Promise<T> => call(() => send<T>(HttpMethod.GET, path, { query }))
   return {
-    get: (path, query) => call(() => send(HttpMethod.GET, path, { ...(query && { query }) })),
+    get,
+    async *pages<T>(path: string, query?: Query) {
+      let next: string | undefined
+      do {
+        const page = await get<Page<T> & { metadata: { continue?: string } }>(path, {
+          ...query,
+          limit: PAGE,
+          continue: next,
+        })
+        yield page
+        next = page.metadata.continue || undefined
+      } while (next !== undefined)
+    },
     find: <T>(path: string) => call(() => send<T>(HttpMethod.GET, path), { optional: true }),
     create: (path, body) => call(() => send(HttpMethod.POST, path, { body })),
     patch: (path, body, strategy) => call(() => send(HttpMethod.PATCH, path, { body, type: strategy })),

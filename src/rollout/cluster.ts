@@ -26,7 +26,6 @@ export interface RolloutCluster {
 
 export const installLine = 'sidecar-first install --rollouts --apply'
 const owned = '?fieldManager=sidecar-first'
-const PAGE = 500
 
 export function rolloutCluster(kubeconfig: KubeConfig, namespace: string): RolloutCluster {
   const clock = createClock()
@@ -38,16 +37,12 @@ export function rolloutCluster(kubeconfig: KubeConfig, namespace: string): Rollo
 
   async function listPods(selector: LabelSelector): Promise<SeenPod[]> {
     const found = new Map<string, SeenPod>()
-    const query = { labelSelector: selectorText(selector), limit: `${PAGE}` }
-    let next: string | undefined
-    do {
-      const { items, metadata }: PodPage = await calls.get(`/api/v1/namespaces/${namespace}/pods`, {
-        ...query,
-        continue: next,
-      })
+    const pages = calls.pages<WirePod>(`/api/v1/namespaces/${namespace}/pods`, {
+      labelSelector: selectorText(selector),
+    })
+    for await (const { items } of pages) {
       for (const pod of items) found.set(pod.metadata.name, seenPod(pod, former.get(pod.metadata.name), clock.now()))
-      next = metadata.continue || undefined
-    } while (next !== undefined)
+    }
     former = found
     return [...found.values()]
   }
@@ -67,11 +62,6 @@ export function rolloutCluster(kubeconfig: KubeConfig, namespace: string): Rollo
       return found && found.items.length > 0
     },
   }
-}
-
-interface PodPage {
-  readonly items: readonly WirePod[]
-  readonly metadata: { readonly continue?: string }
 }
 
 /** Undefined where it may not be seen. */
