@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, before, type TestContext, test } from 'node:test'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
+import { run } from '../cli/process.ts'
+import { heard } from '../heard.ts'
 import { SECOND, until } from '../until.ts'
 import { createConfigurations, names, observer, prepare, replicaHosts } from './fixture.ts'
 import { end, startReplica } from './replica.ts'
@@ -19,36 +21,19 @@ after(() => api.stop())
 
 /** The command to its end: exit code and all that it wrote. */
 async function certs(kubeconfig: string, ...args: string[]) {
-  const child = spawn(process.execPath, ['test/cluster-certs/certs-process.ts', ...args], {
-    env: { ...process.env, KUBECONFIG: kubeconfig },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let out = ''
-  const hear = (chunk: string) => {
-    out += chunk
-  }
-  child.stdout.on('data', hear)
-  child.stderr.on('data', hear)
-  const [code] = await once(child, 'close')
-  return { code, out }
+  const { code, stdout, stderr } = await run(['certs', ...args], { env: { KUBECONFIG: kubeconfig } })
+  return { code, out: stdout + stderr }
 }
 
 async function startRun(t: TestContext) {
-  const child = spawn(
-    process.execPath,
-    ['test/cluster-certs/certs-process.ts', 'run', '--settle', '2s', '--metrics-port', '0'],
-    {
-      env: { ...process.env, KUBECONFIG: api.kubeconfigFile('certs') },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
-  t.after(() => end(child))
-  let out = ''
-  child.stdout.on('data', (chunk) => {
-    out += chunk
+  const child = spawn(process.execPath, ['src/main.ts', 'certs', 'run', '--settle', '2s', '--metrics-port', '0'], {
+    env: { ...process.env, KUBECONFIG: api.kubeconfigFile('certs') },
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const port = await until('the port', 20 * SECOND, async () => /"port":(\d+)/.exec(out)?.[1])
-  return { child, url: `http://127.0.0.1:${port}`, out: () => out }
+  t.after(() => end(child))
+  const out = heard(child)
+  const port = await until('the port', 20 * SECOND, async () => /"port":(\d+)/.exec(out())?.[1])
+  return { child, url: `http://127.0.0.1:${port}`, out }
 }
 
 test('status on an empty cluster says what is wrong, and how to mend it', async () => {

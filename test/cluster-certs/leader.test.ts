@@ -32,14 +32,10 @@ after(() => api.stop())
 /** `certs run` with a lease of its own, so that a takeover takes seconds. */
 function startCerts(kubeconfig: string): ChildProcess {
   const lives = ['--ca-life', '600s', '--leaf-life', '45s', '--settle', '3s', '--lease', '3s']
-  const child = spawn(
-    process.execPath,
-    ['test/cluster-certs/certs-process.ts', 'run', ...lives, '--metrics-port', '0'],
-    {
-      env: { ...process.env, KUBECONFIG: kubeconfig },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  )
+  const child = spawn(process.execPath, ['src/main.ts', 'certs', 'run', ...lives, '--metrics-port', '0'], {
+    env: { ...process.env, KUBECONFIG: kubeconfig },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
   processes.add(child)
   child.once('exit', () => processes.delete(child))
   return child

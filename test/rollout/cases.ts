@@ -1,6 +1,7 @@
 import type { WirePod } from '../../rollouts/pod.ts'
 import { touchKey, writeTouch } from '../../rollouts/record.ts'
 import type { RolloutFailure, RolloutPhase, RolloutStatus, SidecarRollout } from '../../rollouts/types.ts'
+import { defaultStrategy } from '../rollouts/pods.ts'
 
 export const now = Date.parse('2026-11-21T10:00:00Z')
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString()
@@ -41,14 +42,7 @@ export function rollout(
       selector: { matchLabels: { app: 'shop' } },
       container: 'envoy',
       image: 'example/envoy:2.1',
-      strategy: {
-        partition: 0,
-        maxUnavailable: 1,
-        minReadySeconds: 10,
-        progressDeadlineSeconds: 300,
-        onFailure: 'pause',
-        paused: false,
-      },
+      strategy: defaultStrategy,
     },
     ...(status && { status }),
   }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import type { ApiServer } from '../apiserver/apiserver.ts'
+import { run } from '../cli/process.ts'
+import { heard } from '../heard.ts'
 import { SECOND, until } from '../until.ts'
 
 export const crd = 'manifests/rollouts/crd.yaml'
@@ -48,9 +49,8 @@ export function shopDeployment(namespace: string, image = 'example/envoy:2.0') {
 
 /** `sidecar-first rollout …` as a process of its own, to its end. */
 export async function rollout(kubeconfig: string, ...args: string[]) {
-  const child = startRollout(kubeconfig, ...args)
-  const [code] = await once(child.process, 'close')
-  return { code, out: child.out() }
+  const { code, stdout, stderr } = await run(['rollout', ...args], { env: { KUBECONFIG: kubeconfig } })
+  return { code, out: stdout + stderr }
 }
 
 export function startRollout(kubeconfig: string, ...args: string[]) {
@@ -58,11 +58,5 @@ export function startRollout(kubeconfig: string, ...args: string[]) {
     env: { ...process.env, KUBECONFIG: kubeconfig, LANG: 'C.UTF-8' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let out = ''
-  const hear = (chunk: string) => {
-    out += chunk
-  }
-  child.stdout.setEncoding('utf8').on('data', hear)
-  child.stderr.setEncoding('utf8').on('data', hear)
-  return { process: child, out: () => out }
+  return { process: child, out: heard(child) }
 }

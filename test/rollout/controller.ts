@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { heard } from '../heard.ts'
 import { SECOND, until } from '../until.ts'
 
 export interface Controller {
@@ -27,12 +28,7 @@ export async function startController(
     env: { ...process.env, KUBECONFIG: kubeconfig },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let out = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (chunk: string) => {
-      out += chunk
-    })
-  }
+  const out = heard(child)
   const stop = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
     child.kill('SIGTERM')
@@ -42,11 +38,11 @@ export async function startController(
   try {
     await until('a controller that leads', 30 * SECOND, async () => {
       if (child.exitCode !== null) throw new Error('the controller ended')
-      return out.includes('"leads"')
+      return out().includes('"leads"')
     })
   } catch (error) {
     await stop()
-    throw new Error(`the controller did not start:\n${out}`, { cause: error })
+    throw new Error(`the controller did not start:\n${out()}`, { cause: error })
   }
   return {
     used() {
@@ -57,7 +53,7 @@ export async function startController(
       const peak = Number(/VmHWM:\s+(\d+) kB/.exec(proc('status'))?.[1]) / 1024
       return { cpu: (Number(fields[11]) + Number(fields[12])) * TICK, peak }
     },
-    log: () => out,
+    log: out,
     stop,
   }
 }

@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { test } from 'node:test'
+import { run } from '../cli/process.ts'
 
 /** `sidecar-first rollouts …`: its exit code and what it says of a wrong call. */
 async function rollouts(...args: string[]): Promise<[number, string]> {
-  const child = spawn(process.execPath, ['src/main.ts', 'rollouts', ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, KUBECONFIG: '/dev/null' },
-  })
-  let text = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (part) => (text += part))
-  const [code] = await once(child, 'close')
-  return [code, text]
+  const { code, stdout, stderr } = await run(['rollouts', ...args], { env: { KUBECONFIG: '/dev/null' } })
+  return [code, stdout + stderr]
 }
 
 test('a wrong call is told in a line, and --help says what a right one is', async () => {

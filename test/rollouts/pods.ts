@@ -7,6 +7,16 @@ export const NOW = Date.parse('2026-11-21T12:00:00Z')
 export const iso = (ms: number) => new Date(ms).toISOString()
 export const UID = 'rollout-uid'
 
+/** As the schema has it where nothing is said (manifests/rollouts/crd.yaml). */
+export const defaultStrategy: RolloutStrategy = {
+  partition: 0,
+  maxUnavailable: 1,
+  minReadySeconds: 10,
+  progressDeadlineSeconds: 300,
+  onFailure: 'pause',
+  paused: false,
+}
+
 /** A rollout of envoy to v2. */
 export function rollout(
   strategy: Partial<RolloutStrategy> = {},
@@ -28,15 +38,7 @@ export function rollout(
       selector: { matchLabels: { app: 'shop' } },
       container: 'envoy',
       image,
-      strategy: {
-        partition: 0,
-        maxUnavailable: 1,
-        minReadySeconds: 10,
-        progressDeadlineSeconds: 300,
-        onFailure: 'pause',
-        paused: false,
-        ...strategy,
-      },
+      strategy: { ...defaultStrategy, ...strategy },
     },
     ...(status && { status }),
   }

@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type ConnectionOptions, connect } from 'node:tls'
+import { run } from '../cli/process.ts'
+import { SECOND, until } from '../until.ts'
 import { call } from './call.ts'
 import { folder, issue, issueClient, writePair } from './pairs.ts'
-import { run, startServe } from './process.ts'
+import { startServe } from './process.ts'
 import { review } from './reviews.ts'
 
 const day = 24 * 3_600_000
@@ -27,14 +28,6 @@ async function served(port: number, options: ConnectionOptions = {}) {
 
 const serialOf = async (certificate: string) =>
   new (await import('node:crypto')).X509Certificate(certificate).serialNumber
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 30_000
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error('it never held')
-    await sleep(50)
-  }
-}
 
 test('files are served, and HTTP/1.1 over TLS 1.2 or newer only', async () => {
   await using dir = await folder()
@@ -72,7 +65,7 @@ test("a Secret's symlink swap is picked up, and what is bad on disk is not serve
   assert.equal(await serial(), await serialOf(first.certificate))
   await publish(second)
   const expected = await serialOf(second.certificate)
-  await until(async () => (await serial()) === expected)
+  await until("the new pair's serial", 30 * SECOND, async () => (await serial()) === expected)
 
   const expired = (await issue({ at: new Date(Date.now() - 3 * day), life: day })).leaf
   const bad = [
@@ -84,7 +77,7 @@ test("a Secret's symlink swap is picked up, and what is bad on disk is not serve
   ]
   for (const [index, pair] of bad.entries()) {
     await publish(pair)
-    await until(async () => (await failures()) === index + 1)
+    await until('another rejected pair', 30 * SECOND, async () => (await failures()) === index + 1)
     assert.equal(await serial(), expected)
     // The good pair is served on: no reason to take every replica away.
     const ready = await call(`${server.url}/readyz`, { method: 'GET' })
@@ -94,7 +87,7 @@ test("a Secret's symlink swap is picked up, and what is bad on disk is not serve
   assert.doesNotMatch(server.output(), /PRIVATE/)
   await publish(first)
   const mended = await serialOf(first.certificate)
-  await until(async () => (await serial()) === mended)
+  await until('the first pair again', 30 * SECOND, async () => (await serial()) === mended)
 })
 
 test('what is expired at the start is served, told and not ready; a new pair makes it ready', async () => {
@@ -107,7 +100,7 @@ test('what is expired at the start is served, told and not ready; a new pair mak
   assert.match(before.text, /expired/)
   assert.equal((await call(`${server.url}/healthz`, { method: 'GET' })).status, 200)
   await writePair(dir.path, (await issue()).leaf)
-  await until(async () => (await ready()).status === 200)
+  await until('the server to be ready', 30 * SECOND, async () => (await ready()).status === 200)
 })
 
 for (const [name, spoil, pattern] of [
@@ -152,7 +145,7 @@ test('--client-ca asks for a certificate on /mutate alone, and is reloaded', asy
   assert.equal((await call(`${server.url}/readyz`, { method: 'GET' })).status, 200)
   assert.equal((await call(`${server.url}/preview`, { body })).status, 200)
   await writeFile(clientCa, theirs.authority.certificate)
-  await until(async () => (await mutate(stranger)).status === 200)
+  await until('the stranger let in', 30 * SECOND, async () => (await mutate(stranger)).status === 200)
   assert.equal((await mutate(client)).status, 403)
 })
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { run, startServe } from './process.ts'
+import { run } from '../cli/process.ts'
+import { startServe } from './process.ts'
 
 test('the printed curl works when pasted', async () => {
   await using server = await startServe()

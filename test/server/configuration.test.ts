@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { configurationHash } from '../../src/webhooks/configurations.ts'
+import { run } from '../cli/process.ts'
+import { SECOND, until } from '../until.ts'
 import { call } from './call.ts'
 import { folder } from './pairs.ts'
-import { run, startServe } from './process.ts'
+import { startServe } from './process.ts'
 import { pod, review } from './reviews.ts'
 
 const configuration = (tier: string, more = '') => `apiVersion: sidecar-first.dev/v1
@@ -16,14 +17,6 @@ ${more}rules:
 `
 const nothing = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
 const silent = pod({ annotations: {} })
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 60_000
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error('it never held')
-    await sleep(50)
-  }
-}
 
 test("a ConfigMap's symlink swap is picked up everywhere; of a bad version the problems are told, and the old one stays", async () => {
   await using dir = await folder()
@@ -61,7 +54,7 @@ test("a ConfigMap's symlink swap is picked up everywhere; of a bad version the p
   assert.ok(await inForce(nothing))
   const good = configuration('1')
   await publish(good)
-  await until(() => inForce(good))
+  await until('the good version in force', 60 * SECOND, () => inForce(good))
   assert.deepEqual(await concerned(), [true, true, true])
   await server.seen(/"msg":"configuration reloaded"/)
 
@@ -74,7 +67,7 @@ test("a ConfigMap's symlink swap is picked up everywhere; of a bad version the p
   ]
   for (const [index, text] of bad.entries()) {
     await publish(text)
-    await until(async () => (await failures()) === index + 1)
+    await until('another rejected version', 60 * SECOND, async () => (await failures()) === index + 1)
     assert.deepEqual(await concerned(), [true, true, true])
     assert.ok(await inForce(good))
   }
@@ -83,7 +76,7 @@ test("a ConfigMap's symlink swap is picked up everywhere; of a bad version the p
 
   const observing = configuration('1', 'mode: observe\n')
   await publish(observing)
-  await until(() => inForce(observing))
+  await until('the observing version in force', 60 * SECOND, () => inForce(observing))
   assert.deepEqual(await concerned(), [false, false, true])
   assert.equal(await failures(), bad.length)
 })
@@ -97,7 +90,9 @@ test('a file that is written in place is taken once it is whole', async () => {
   const text = configuration('1', 'mode: observe\n')
   await rm(file)
   await writeFile(file, text)
-  await until(async () => (await metrics()).includes(`hash="${configurationHash(text)}"`))
+  await until("the whole file's hash", 60 * SECOND, async () =>
+    (await metrics()).includes(`hash="${configurationHash(text)}"`),
+  )
   assert.match(await metrics(), /mode="observe"/)
 })
 

@@ -62,18 +62,3 @@ export async function startServe(
     },
   }
 }
-
-/** Runs `sidecar-first` to its end. */
-export async function run(args: readonly string[], node: readonly string[] = []) {
-  const child = spawn(process.execPath, [...node, main, ...args])
-  let stdout = ''
-  let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    stdout += text
-  })
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    stderr += text
-  })
-  const [code] = await once(child, 'close')
-  return { code, stdout, stderr }
-}

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { kubectl, tryKubectl } from '../../cluster/cluster.ts'
+import { parseAllDocuments } from 'yaml'
+import { kubectl, tryKubectl, until } from '../../cluster/cluster.ts'
 
 export interface Controller {
   readonly process: ChildProcess
@@ -16,23 +17,36 @@ export interface Controller {
   stop(): Promise<void>
 }
 
-/** Everything that the controller needs in the cluster: its resource and its rights. Done by several test files at once. */
+const account = 'sidecar-first-rollouts'
+
+/** All of manifests/rollouts but the Deployment: its process is run from the sources here. Done by several test files at once. */
 export async function prepare(): Promise<void> {
   await tryKubectl(['create', 'namespace', 'sidecar-first'])
-  await kubectl('apply', '-f', 'manifests/rollouts/crd.yaml', '-f', 'manifests/rollouts/rbac.yaml')
+  const documents = parseAllDocuments(await kubectl('kustomize', 'manifests/rollouts')).map((one) => one.toJS())
+  const items = documents.filter(({ kind }) => kind !== 'Deployment')
+  const { code, stderr } = await tryKubectl(
+    ['apply', '-f', '-'],
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
+  )
+  if (code !== 0) throw new Error(stderr)
   await kubectl('wait', '--for=condition=Established', 'crd/sidecarrollouts.sidecar-first.dev')
+  const own = ['-n', 'sidecar-first', `--as=system:serviceaccount:sidecar-first:${account}`, '--dry-run=server']
+  await until('the policy to be in force', async () => {
+    const { stderr } = await tryKubectl(['run', 'refused', '--image=none', ...own])
+    return stderr.includes(`${account} may touch no pod`) || undefined
+  })
 }
 
 /** `sidecar-first rollouts run` as a process of its own with the rights of its manifests and no others. */
 export async function startController(lease: string): Promise<Controller> {
   const dir = mkdtempSync(join(tmpdir(), 'rollouts-'))
   const file = join(dir, 'kubeconfig')
-  const token = (await kubectl('create', 'token', '-n', 'sidecar-first', 'sidecar-first-rollouts')).trim()
+  const token = (await kubectl('create', 'token', '-n', 'sidecar-first', account)).trim()
   const config = JSON.parse(await kubectl('config', 'view', '--raw', '--flatten', '-o', 'json'))
   config.users = config.users.map(({ name }: { name: string }) => ({ name, user: { token } }))
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
   const flags = ['--lease', lease, '--resync', '10s', '--metrics-port', '0']
-  const child = spawn(process.execPath, [join(import.meta.dirname, '../rollouts-process.ts'), 'run', ...flags], {
+  const child = spawn(process.execPath, ['src/main.ts', 'rollouts', 'run', ...flags], {
     env: { ...process.env, KUBECONFIG: file },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
