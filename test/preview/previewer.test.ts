@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultConfiguration } from '../../src/admission/configuration.ts'
 import { createPreviewer, previewLimits } from '../../src/preview/previewer.ts'
+import { slow } from './slow.ts'
 
 const pod = 'kind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: app}]}\n'
 const configuration = defaultConfiguration('0.0.0')
@@ -21,9 +22,6 @@ function start(limits = {}) {
     [Symbol.dispose]: previewer.stop,
   }
 }
-
-/** Keeps it busy for minutes, and takes little memory: each key that is there twice is looked for from the start. */
-const slow = `{${'"a":1,'.repeat(1_200_000)}"b":2}`
 
 test('what takes too long is ended, and said; the next one is answered', async () => {
   using previewer = start({ time: 4000 })

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { openapi } from '../../src/preview/openapi.ts'
 import { faultsOf } from '../preview/schema.ts'
+import { slow } from '../preview/slow.ts'
 import { call, type Reply } from './call.ts'
 import { type ServeProcess, startServe } from './process.ts'
 import { review } from './reviews.ts'
@@ -124,7 +125,7 @@ test('hundreds of documents are one request', async () => {
 
 test('admissions are answered while a hostile preview runs, and that one ends', async () => {
   let ended = false
-  const hostile = preview(`{${'"a":1,'.repeat(1_200_000)}"b":2}`).finally(() => {
+  const hostile = preview(slow).finally(() => {
     ended = true
   })
   const after = preview(pod('p'))
