@@ -6,6 +6,9 @@ export interface Warning {
   readonly text: string
 }
 
+/** Whether it only names a price, as the default way of the waiter into a pod has always: nothing that somebody should act on. */
+export const isCost = ({ severity }: Warning): boolean => severity === 'costs'
+
 const worstFirst: readonly Severity[] = ['app-may-start-too-early', 'bites-later', 'costs', 'has-no-effect']
 
 // The API server cuts a warning over 256 characters, and all of them once they are over 4,096 together

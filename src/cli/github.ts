@@ -1,8 +1,8 @@
 import { relative, resolve } from 'node:path'
+import { isCost } from '../admission/warning.ts'
 import { standardInput } from './files.ts'
 import { type PreviewedFiles, titleOf } from './preview-files.ts'
 import { summary } from './text.ts'
-import { isGrave } from './warnings.ts'
 
 /**
  * Workflow commands that GitHub Actions shows beside the lines of a pull request (docs.github.com, "Workflow commands for GitHub
@@ -22,7 +22,7 @@ export function annotations({ files, problems }: PreviewedFiles, root: string): 
         ...(decision.verdict === 'refused' ? decision.reasons : []).map((reason) =>
           command('error', place, reason, root),
         ),
-        ...decision.warnings.map((each) => command(isGrave(each) ? 'warning' : 'notice', place, each.text, root)),
+        ...decision.warnings.map((each) => command(isCost(each) ? 'notice' : 'warning', place, each.text, root)),
       ]
     }),
   )

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { isCost } from '../admission/warning.ts'
 import { writeManifests } from '../preview/write.ts'
 import type { Command } from './command.ts'
 import { FileError } from './files.ts'
@@ -27,8 +28,8 @@ export const inject: Command = {
       refuse(found)
       for (const { name, previewed } of found.files) {
         for (const preview of previewed.previews) {
-          for (const { text } of preview.decision.warnings) {
-            terminal.stderr.write(`${placeOf(name, preview)}: warning: ${text}\n`)
+          for (const each of preview.decision.warnings) {
+            terminal.stderr.write(`${placeOf(name, preview)}: ${isCost(each) ? 'costs' : 'warning'}: ${each.text}\n`)
           }
         }
       }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { isCost } from '../admission/warning.ts'
 import { formatJson } from '../preview/json.ts'
 import { type Preview, previewResult } from '../preview/preview.ts'
 import { writeManifests } from '../preview/write.ts'
@@ -10,7 +11,6 @@ import { type Look, lookOf } from './look.ts'
 import { fileHelp, fileOptions, type PreviewedFiles, previewFiles, problemText, refuse } from './preview-files.ts'
 import { sampleManifest } from './sample.ts'
 import { describe, fileDiff } from './text.ts'
-import { isGrave } from './warnings.ts'
 
 const help = `Shows what the webhook would do to manifests, without a cluster: why, the start order as a chart, and a diff.
 
@@ -64,7 +64,7 @@ export const preview: Command = {
 function verdict(found: PreviewedFiles, failOn: 'refused' | 'warning'): ExitCode {
   const previews = previewsOf(found)
   if (found.problems.length > 0 || previews.some(({ decision }) => decision.verdict === 'refused')) return 1
-  return failOn === 'warning' && previews.some(({ decision }) => decision.warnings.some(isGrave)) ? 1 : 0
+  return failOn === 'warning' && previews.some(({ decision }) => !decision.warnings.every(isCost)) ? 1 : 0
 }
 
 const formats: Partial<Record<string, (found: PreviewedFiles, look: Look) => string>> = {

@@ -1,6 +1,6 @@
 import type { Decision } from '../admission/decision.ts'
 import { formatDuration } from '../admission/duration.ts'
-import { printable } from '../admission/warning.ts'
+import { isCost, printable } from '../admission/warning.ts'
 import { type Preview, startOf, tiersOf } from '../preview/preview.ts'
 import type { Start } from '../preview/start.ts'
 import { type Rewritten, rewrite } from '../preview/write.ts'
@@ -68,12 +68,22 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
     return [
       `${styled(look, 'bold', titleOf(object))} (${name}:${object.line}): ${verdict}\n`,
       ...decision.reasons.map((reason) => `  ${reason}\n`),
-      ...decision.warnings.map(({ text }) => `  ${styled(look, 'yellow', '!')} ${text}\n`),
+      ...warningsOf(decision, look).map((line) => `  ${line}\n`),
       ...orderOf(decision, start).map((line) => `  ${line}\n`),
       start === undefined ? '' : chartOf(start, each === explained, look),
       changed === undefined ? '' : diffOf(file, changed, look),
     ].join('')
   })
+}
+
+/** What somebody should act on, then what only names a price. */
+function warningsOf({ warnings }: Decision, look: Look): string[] {
+  const warning = styled(look, 'yellow', '!')
+  const cost = styled(look, 'dim', look.unicode ? '·' : '-')
+  return [
+    ...warnings.filter((each) => !isCost(each)).map(({ text }) => `${warning} ${text}`),
+    ...warnings.filter(isCost).map(({ text }) => `${cost} ${text}`),
+  ]
 }
 
 /** The start order in lines: the tiers, then the rest. */

@@ -3,7 +3,7 @@ import { createEditor } from './editor.js'
 import { button, copy, counted } from './elements.js'
 import { fromFragment, toFragment } from './link.js'
 import { annotationLines, placesOf, problemCard } from './problems.js'
-import { resultCards, titleOf } from './results.js'
+import { graveOf, resultCards, titleOf } from './results.js'
 
 /** @import { PreviewResult } from '../preview/preview.ts' */
 /** @typedef {{ results: readonly PreviewResult[], manifests: string }} Previews */
@@ -173,7 +173,7 @@ function showPreviews(text, { results: previewed, manifests }) {
 /** @param {readonly PreviewResult[]} previewed */
 function summary(previewed) {
   const [first, second] = previewed
-  const warnings = previewed.reduce((sum, each) => sum + each.warnings.length, 0)
+  const warnings = previewed.reduce((sum, each) => sum + graveOf(each).length, 0)
   const warned = warnings === 0 ? '' : `, ${counted(warnings, 'warning')}`
   if (first !== undefined && second === undefined) return `${titleOf(first)}: ${first.verdict}${warned}`
   const verdicts = Map.groupBy(previewed, ({ verdict }) => verdict)

@@ -26,8 +26,16 @@ export function resultCards(results, locate) {
 /** @param {PreviewResult} result */
 export const titleOf = ({ kind, name }) => (name === '' ? kind : `${kind} ${name}`)
 
+/**
+ * The warnings that somebody should act on.
+ * @param {PreviewResult} result
+ */
+export const graveOf = ({ warnings, costs }) => warnings.filter((text) => !costs.includes(text))
+
 /** @param {PreviewResult} result */
-function heading({ kind, name, namespace, verdict, warnings }) {
+function heading(result) {
+  const { kind, name, namespace, verdict } = result
+  const warnings = graveOf(result)
   return element(
     'summary',
     {},
@@ -48,7 +56,9 @@ function heading({ kind, name, namespace, verdict, warnings }) {
  * @param {PreviewResult} result
  * @param {(reason: string) => Node | undefined} locate
  */
-function contents({ reasons, warnings, tiers, start, patch }, locate) {
+function contents(result, locate) {
+  const { reasons, costs, tiers, start, patch } = result
+  const warnings = graveOf(result)
   const list = reasons.map((reason) => element('li', {}, locate(reason), ' ', reason))
   const operations = patch.map((operation) => JSON.stringify(operation))
   return [
@@ -59,6 +69,7 @@ function contents({ reasons, warnings, tiers, start, patch }, locate) {
         { class: 'warnings', 'aria-label': 'Warnings' },
         ...warnings.map((text) => element('li', {}, text)),
       ),
+    costs.length > 0 && element('ul', { class: 'costs' }, ...costs.map((text) => element('li', {}, `costs: ${text}`))),
     tiers.length > 0 && element('h4', {}, 'Order'),
     tiers.length > 0 && element('ol', { class: 'tiers' }, ...tiers.map(tierOf), restOf(start)),
     start &&

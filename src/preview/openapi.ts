@@ -3,6 +3,7 @@ import { version } from '../version.ts'
 const text = { type: 'string' } as const
 const step = { type: 'integer', minimum: 0 } as const
 const list = (items: object) => ({ type: 'array', items })
+const warnings = { ...list({ type: 'string', maxLength: 256 }), maxItems: 15 }
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
 /** An object with these keys and no others; `optional` ones may be missing. */
@@ -37,7 +38,11 @@ const schemas = {
         description: 'skipped: nothing is asked for, or nothing can be done; unchanged: it is as it should be already.',
       },
       reasons: list(text),
-      warnings: { ...list({ type: 'string', maxLength: 256 }), maxItems: 15, description: 'The worst first.' },
+      warnings: { ...warnings, description: 'As the API server would show them, the worst first.' },
+      costs: {
+        ...warnings,
+        description: 'Those of the warnings that only name a price: nothing that needs to be acted on.',
+      },
       tiers: {
         ...list(list(ref('Sidecar'))),
         description: 'Sidecars of one tier start side by side; the next tier starts when all of them are ready.',

@@ -2,6 +2,7 @@ import type { Configuration } from '../admission/configuration.ts'
 import type { Decision, Tiers } from '../admission/decision.ts'
 import { formatDuration } from '../admission/duration.ts'
 import type { Operation } from '../admission/operation.ts'
+import { isCost } from '../admission/warning.ts'
 import type { JsonObject } from './json.ts'
 import { type Manifests, mostProblems, type Problem, readManifests } from './manifests.ts'
 import { decideIn } from './namespace.ts'
@@ -77,6 +78,8 @@ export interface PreviewResult {
   readonly verdict: Decision['verdict']
   readonly reasons: readonly string[]
   readonly warnings: readonly string[]
+  /** Those of the warnings that only name a price. */
+  readonly costs: readonly string[]
   readonly tiers: readonly (readonly { name: string; check: string; timeout?: string; onTimeout?: string }[])[]
   readonly patch: readonly Operation[]
   readonly patched?: JsonObject
@@ -89,13 +92,14 @@ export function previewResult(preview: Preview): PreviewResult {
   const { apiVersion, kind, namespace, name } = object
   const { verdict, reasons } = decision
   const warnings = decision.warnings.map(({ text }) => text)
+  const costs = decision.warnings.filter(isCost).map(({ text }) => text)
   const tiers = tiersOf(decision).map((tier) =>
     tier.map(({ timeout, ...sidecar }) =>
       timeout === undefined ? sidecar : { ...sidecar, timeout: formatDuration(timeout) },
     ),
   )
   const start = startOf(preview)
-  const result = { apiVersion, kind, namespace, name, verdict, reasons, warnings, tiers, patch }
+  const result = { apiVersion, kind, namespace, name, verdict, reasons, warnings, costs, tiers, patch }
   return { ...result, ...(patched && { patched }), ...(start && { start }) }
 }
 

@@ -46,7 +46,7 @@ test('preview shows the verdict, the order and a diff', async () => {
   const { code, stdout, stderr } = await here('preview -f pod.yaml secret.yaml')
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, /^Pod sample \(pod\.yaml:1\): patched\n/)
-  assert.match(stdout, /\n {2}! .*emptyDir/)
+  assert.match(stdout, /\n {2}· the waiter adds an emptyDir/)
   assert.match(stdout, /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n\n/)
   assert.match(stdout, /\n\n--- pod\.yaml\n\+\+\+ pod\.yaml\n@@ -\d/)
   assert.match(stdout, /\n- {4}- name: app {3}# the app\n/)
@@ -82,6 +82,26 @@ test('preview draws the start without and with us, in ASCII where the locale wan
   assert(!again.stdout.includes('without sidecar-first'), 'two equal charts')
 })
 
+test('a price has another sign than a warning, and comes after all of them', async () => {
+  const text = pod
+    .replace('sidecars: proxy', 'sidecars: proxy\n    sidecar-first.dev/sidecar: proxy')
+    .replace('spec:\n', 'spec:\n  restartPolicy: Never\n')
+  const signs = (stdout: string) => [...stdout.matchAll(/^ {2}([!·-]) (.*)/gm)].map(([, sign, told]) => [sign, told])
+  const shown = await here('preview -', text)
+  const { results } = JSON.parse((await here('preview -o json -', text)).stdout)
+  const [{ warnings, costs }] = results
+  assert.match(costs.join(), /^the waiter adds an emptyDir/)
+  // the API server would show it before what has no effect
+  assert.deepEqual(warnings.indexOf(costs[0]), 1, warnings)
+  assert.deepEqual(signs(shown.stdout), [
+    ['!', warnings[0]],
+    ['!', warnings[2]],
+    ['·', warnings[1]],
+  ])
+  const ascii = await run(['preview', '-'], { input: text, env: { LC_ALL: 'C' } })
+  assert.deepEqual(signs(ascii.stdout)[2], ['-', costs[0]])
+})
+
 test('preview in other formats', async () => {
   const [json, yaml, patch, diff] = await Promise.all(
     ['json', 'yaml', 'patch', 'diff'].map((format) => here(`preview --output ${format}`, pod)),
@@ -96,7 +116,7 @@ test('preview in other formats', async () => {
 test('inject prints manifests of several files as one stream, and changes again nothing', async () => {
   const { code, stdout, stderr } = await here('inject -f secret.yaml -f - empty.yaml', pod)
   assert.equal(code, 0)
-  assert.match(stderr, /^standard input:1: Pod sample: warning: .*emptyDir.*\n$/)
+  assert.match(stderr, /^standard input:1: Pod sample: costs: .*emptyDir.*\n$/)
   assert(stdout.startsWith(`${secret}---\napiVersion: v1\n`))
   assert.match(stdout, /\n {4}- name: app {3}# the app\n/)
   const again = await here('inject', stdout)

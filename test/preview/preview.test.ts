@@ -34,12 +34,14 @@ function problems(...objects: unknown[]): string[] {
 test('a pod: what, why, the tiers with durations as text, the patch and what comes of it', () => {
   const [result] = results(pod)
   assert(result)
-  const { patch, patched, reasons, warnings, start, ...rest } = result
+  const { patch, patched, reasons, warnings, costs, start, ...rest } = result
   assert.deepEqual(rest, {
     ...{ apiVersion: 'v1', kind: 'Pod', namespace: 'n', name: 'p', verdict: 'patched' },
     tiers: [[{ name: 'proxy', check: 'http://:15021/ready', timeout: '1m', onTimeout: 'fail' }]],
   })
-  assert(reasons.length > 0 && warnings.length > 0)
+  assert(reasons.length > 0)
+  assert.match(warnings.join(), /^the waiter adds an emptyDir/)
+  assert.deepEqual(costs, warnings)
   const move = patch.find(({ op }) => op === 'move')
   assert.deepEqual(move, { op: 'move', from: '/spec/containers/1', path: '/spec/containers/0' })
   assert.match(JSON.stringify(patched), /"containers":\[\{"name":"proxy".*"postStart"/)
@@ -51,6 +53,13 @@ test('a pod: what, why, the tiers with durations as text, the patch and what com
   assert.equal(again?.verdict, 'unchanged')
   assert.deepEqual(again?.patch, [])
   assert.deepEqual(again?.patched, patched)
+})
+
+test('costs are those of the warnings that only name a price', () => {
+  const [{ warnings, costs } = {}] = results({ ...pod, spec: { ...spec, restartPolicy: 'Never' } })
+  assert.match(warnings?.join('\n') ?? '', /^restartPolicy is Never.*\nthe waiter adds an emptyDir/)
+  assert.deepEqual(costs, warnings?.slice(1))
+  assert.deepEqual(results({ kind: 'Secret' })[0]?.costs, [])
 })
 
 test('the pod template of every kind that has one, with paths from its root', () => {
