@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
 import { checkServerPair, type Fault, readCertificate, splitBundle } from '../../certs/check.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 
 /** Where TLS material comes from: a pair of files or one made in memory, and a file with the CAs of clients. */
 export interface Sources {
@@ -53,7 +54,6 @@ export async function openCertificate(sources: Sources, events: CertificateEvent
   let material = first
   let leaf = new X509Certificate(material.certificate)
   let reported = ''
-  let running: Promise<readonly string[]> | undefined
 
   async function look(): Promise<readonly string[]> {
     let loaded = await attempt()
@@ -96,12 +96,7 @@ export async function openCertificate(sources: Sources, events: CertificateEvent
     get leaf() {
       return leaf
     },
-    refresh() {
-      running ??= look().finally(() => {
-        running = undefined
-      })
-      return running
-    },
+    refresh: oneAtATime(look),
   }
 }
 

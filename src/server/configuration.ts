@@ -3,6 +3,7 @@ import type { Configuration } from '../admission/configuration.ts'
 import { type Remark, readConfiguration } from '../configuration/read.ts'
 import { configurationHash } from '../webhooks/configurations.ts'
 import type { LiveConfiguration, Refreshed } from './live-configuration.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 
 export type Opened =
   | { readonly ok: true; readonly configuration: LiveConfiguration }
@@ -20,7 +21,6 @@ export async function openConfiguration(path: string, version: string, read: () 
   let hash = configurationHash(text)
   // What was looked at last, good or bad, so that each bad version is reported once.
   let seen = text
-  let running: Promise<Refreshed> | undefined
 
   async function look(): Promise<Refreshed> {
     const next = await readSettled()
@@ -69,12 +69,7 @@ export async function openConfiguration(path: string, version: string, read: () 
     get hash() {
       return hash
     },
-    refresh() {
-      running ??= look().finally(() => {
-        running = undefined
-      })
-      return running
-    },
+    refresh: oneAtATime(look),
   }
   return { ok: true, configuration }
 
