@@ -94,8 +94,8 @@ function invalid(problems: readonly string[], warnings: readonly Warning[], bind
 
 function nothingAsked(metadata: Metadata, optedOut: boolean, configuration: Configuration): Examined {
   if (optedOut) return left(optOutReason)
-  const { keys: idle } = readWishes(metadata, configuration)
-  const warnings = idle.map((key) => noEffect(`${key} has no effect without ${keys.sidecars}`))
+  const { keys: idle, warnings: unknown } = readWishes(metadata, configuration)
+  const warnings = [...idle.map((key) => noEffect(`${key} has no effect without ${keys.sidecars}`)), ...unknown]
   const rules = configuration.rules === noRules ? '' : ', and no rule matches'
   return left(`no ${keys.sidecars} annotation${rules}`, warnings)
 }

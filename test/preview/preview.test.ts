@@ -62,6 +62,21 @@ test('costs are those of the warnings that only name a price', () => {
   assert.deepEqual(results({ kind: 'Secret' })[0]?.costs, [])
 })
 
+test('a key on the workload instead of its pods is told, with its place; on both it is right', () => {
+  const { metadata } = template
+  const [misplaced, ...right] = results(
+    { kind: 'CronJob', metadata, spec: { jobTemplate: { spec: { template: { spec } } } } },
+    { kind: 'Deployment', metadata, spec: { template } },
+    pod,
+  )
+  assert.equal(misplaced?.verdict, 'skipped')
+  assert.deepEqual(misplaced.warnings, [
+    'sidecar-first.dev/sidecars has no effect on the CronJob itself: write it in spec.jobTemplate.spec.template.metadata.annotations',
+  ])
+  assert.deepEqual(misplaced.costs, [])
+  assert.doesNotMatch(right.flatMap(({ warnings }) => warnings).join(), /no effect/)
+})
+
 test('the pod template of every kind that has one, with paths from its root', () => {
   const cases: [string, object, string][] = [
     ...['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'Job', 'ReplicationController', 'Rollout'].map(
