@@ -31,10 +31,10 @@ test('it opens with an example, and answers as one types', async () => {
 })
 
 const outcomes: Record<(typeof exampleNames)[number], RegExp> = {
-  istio: /^Deployment checkout: patched/,
+  istio: /^Deployment checkout: patched$/,
   'two-tiers': /^Deployment shop: patched/,
   native: /^Pod reports: patched/,
-  job: /^Job nightly-export: patched, 3 warnings$/,
+  job: /^Job nightly-export: patched, 2 warnings$/,
   refused: /^Pod mistakes: refused$/,
 }
 test('each example shows what its name says, as the endpoint answers it', async () => {
@@ -69,12 +69,31 @@ test('each example shows what its name says, as the endpoint answers it', async 
   }
 })
 
+test('a price is told after the warnings, counts as none, and does not look like one', async () => {
+  await using opened = await openPage()
+  const { page } = opened
+  const warnings = page.getByRole('list', { name: 'Warnings' })
+  const costs = page.getByText('costs: the waiter adds an emptyDir')
+  await page.locator('#manifest').fill(pod('priced', 'proxy'))
+  await says(page, /^Pod priced: patched$/)
+  assert.deepEqual([await costs.count(), await warnings.count(), await page.locator('.count').count()], [1, 0, 0])
+  await page.locator('[data-example=job]').click()
+  await says(page, /^Job nightly-export: patched, 2 warnings$/)
+  assert.equal(await page.locator('.count').textContent(), '2 warnings')
+  assert.doesNotMatch((await warnings.allTextContents()).join(), /emptyDir/)
+  const [warned, priced] = (await page.evaluate(`[...document.querySelectorAll('.warnings li, .costs li')].slice(1).map(
+    (item) => [item.textContent, getComputedStyle(item).color, getComputedStyle(item, '::before').content])`)) as string[][]
+  assert.match(priced?.[0] ?? '', /^costs: the waiter adds an emptyDir/)
+  assert.notEqual(priced?.[1], warned?.[1], 'the colour of a warning')
+  assert.equal(priced?.[2], 'none', 'the sign of a warning')
+})
+
 test('several objects get a card each, and those of many wait closed', async () => {
   await using opened = await openPage()
   const { page } = opened
   const list = Array.from({ length: 12 }, (_, index) => pod(`p${index}`, 'proxy'))
   await page.locator('#manifest').fill([...list, pod('bad', '"a,,b"')].join('---\n'))
-  await says(page, /^13 objects: 12 patched, 1 refused, 12 warnings$/)
+  await says(page, /^13 objects: 12 patched, 1 refused$/)
   assert.equal(await page.locator('#results > details').count(), 13)
   assert.equal(await page.locator('.tiers').count(), 0)
   await page.getByText('Pod p3', { exact: true }).click()
