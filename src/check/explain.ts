@@ -4,6 +4,7 @@ import type { Decision, Surroundings } from '../admission/decision.ts'
 import { keys } from '../admission/keys.ts'
 import { readMetadata, readSpec } from '../admission/pod.ts'
 import { ruledContainers } from '../admission/rules.ts'
+import { isCost } from '../admission/warning.ts'
 import { covering, createdOf, type Manifest, setOf, standingOf } from './coverage.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
 import { whyUncovered } from './uncovered.ts'
@@ -29,7 +30,7 @@ export function explain(asked: Case): readonly Finding[] {
   const standing = standingOf(pod, configuration, covers, asked.surroundings)
   const { decision, kind } = standing
   const findings = [...written(pod, made !== undefined), ...rulesOf(pod, configuration, covers)]
-  const warnings = decision.warnings.map(({ text }) => warning(text))
+  const warnings = decision.warnings.filter((each) => !isCost(each)).map(({ text }) => warning(text))
   const why = decision.reasons.join('; ')
   const then = made ? `; then ${made.renew}` : ''
 

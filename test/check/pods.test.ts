@@ -158,7 +158,7 @@ describe('why one pod was patched or was not', () => {
     })
   }
 
-  it('names the rule of a container', () => {
+  it('names the rule of a container, and no price as a warning', () => {
     const { configuration, mutating } = installation('rules: [{name: mesh, tier: 1, match: {container: envoy}}]\n')
     const pod = asking('a', { annotations: {} }) as never
     const findings = explain({
@@ -170,8 +170,8 @@ describe('why one pod was patched or was not', () => {
       mutating,
     })
     assert.deepEqual(
-      findings.filter(({ level }) => level === 'ok').map(({ text }) => text),
-      ['the rule mesh makes envoy a sidecar', 'its pods start envoy, before app'],
+      findings.map(({ level, text }) => `${level}: ${text}`),
+      ['ok: the rule mesh makes envoy a sidecar', 'ok: its pods start envoy, before app'],
     )
   })
 })
