@@ -5,6 +5,7 @@ import { type Finding, problem, warning } from './finding.ts'
 import { nodes } from './nodes.ts'
 import { otherWebhooks } from './other-webhooks.ts'
 import { pods } from './pods.ts'
+import { policies } from './policies.ts'
 import { replicas } from './replicas.ts'
 import { rollouts } from './rollouts.ts'
 import { type Check, type Installed, type Site, Unseen } from './site.ts'
@@ -18,6 +19,7 @@ export const checks: readonly Check[] = [
   webhooks,
   replicas,
   certificate,
+  policies,
   trial,
   otherWebhooks,
   nodes,

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parseAllDocuments } from 'yaml'
+import { policies } from '../../src/check/policies.ts'
 import { manifests as files } from '../../src/install/manifests.ts'
 import { partNames, render } from '../../src/install/render.ts'
+import { connection } from '../../src/kubernetes/connection.ts'
+import { objects } from '../../src/kubernetes/objects.ts'
 import { version } from '../../src/version.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 
@@ -30,6 +33,21 @@ describe('the manifests on a real API server', () => {
       await apply(overlay, '--dry-run=server', '--server-side', '--force-conflicts')
     })
   }
+
+  it('a policy narrows what each service account that patches may patch; check says where one is gone', async () => {
+    const site = { objects: objects(connection(api.kubeconfig('admin'))), namespace: 'sidecar-first' }
+    const levels = async () => (await policies.run(site)).map(({ level }) => level)
+    assert.deepEqual(await levels(), ['ok', 'ok'])
+    await api.kubectl(['delete', 'validatingadmissionpolicybinding', 'sidecar-first-certs'])
+    await api.kubectl(['delete', 'validatingadmissionpolicy', 'sidecar-first-rollouts'])
+    assert.deepEqual(await levels(), ['warning', 'warning'])
+    for (const folder of ['overlays/namespace-opt-in', 'rollouts']) await apply(folder)
+    assert.deepEqual(await levels(), ['ok', 'ok'])
+    assert.deepEqual(
+      (await policies.run({ ...site, namespace: 'default' })).map(({ text }) => text),
+      ['nothing runs here that needs one'],
+    )
+  })
 
   for (const [folders, wanted] of [
     [['overlays/namespace-opt-in', ...parts], { parts: partNames }],
