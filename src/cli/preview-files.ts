@@ -67,6 +67,9 @@ export async function previewFiles(
   if (found.length > 0 && others.length === found.length) {
     throw new FileError([`there is no manifest in ${others.join(', ')}`])
   }
+  if (problems.length === 0 && files.every(({ previewed }) => previewed.previews.length === 0)) {
+    throw new FileError(files.map(({ name }) => `${name}: there is no manifest in it`))
+  }
   if (others.length > 0) terminal.stderr.write(`no manifests, passed over: ${others.join(', ')}\n`)
   return { files, problems }
 }
@@ -83,15 +86,20 @@ export function problemText({ name, document, line, column, message }: FileProbl
   return `${name}:${line}:${column}: document ${document}: ${message}`
 }
 
-/** Throws a `FileError` with all problems and all reasons where a file can't be read or an object is refused. */
-export function refuse({ files, problems }: PreviewedFiles): void {
+/** Throws a `FileError` with all complaints where there are any. */
+export function refuse(found: PreviewedFiles): void {
+  const all = complaints(found)
+  if (all.length > 0) throw new FileError(all)
+}
+
+/** What is wrong in files that can't be read, and why objects are refused, a line each. */
+export function complaints({ files, problems }: PreviewedFiles): readonly string[] {
   const reasons = files.flatMap(({ name, previewed }) =>
     previewed.previews
       .filter(({ decision }) => decision.verdict === 'refused')
       .flatMap((each) => each.decision.reasons.map((reason) => `${placeOf(name, each)} is refused: ${reason}`)),
   )
-  const all = [...problems.map(problemText), ...reasons]
-  if (all.length > 0) throw new FileError(all)
+  return [...problems.map(problemText), ...reasons]
 }
 
 /** Where and what an object is, for the beginning of a message: `pods.yaml:12: Pod default/sample`. */

@@ -8,7 +8,15 @@ import { FileError } from './files.ts'
 import { annotations } from './github.ts'
 import { joinDocuments } from './inject.ts'
 import { type Look, lookOf } from './look.ts'
-import { fileHelp, fileOptions, type PreviewedFiles, previewFiles, problemText, refuse } from './preview-files.ts'
+import {
+  complaints,
+  fileHelp,
+  fileOptions,
+  type PreviewedFiles,
+  previewFiles,
+  problemText,
+  refuse,
+} from './preview-files.ts'
 import { sampleManifest } from './sample.ts'
 import { describe, fileDiff } from './text.ts'
 
@@ -45,13 +53,10 @@ export const preview: Command = {
     if (failOn === undefined) throw new UsageError('--fail-on takes refused, warning')
     try {
       const found = await previewFiles([...values.filename, ...positionals], values.config, terminal)
-      if (found.problems.length === 0 && previewsOf(found).length === 0) {
-        throw new FileError(found.files.map(({ name }) => `${name}: there is no manifest in it`))
-      }
       terminal.stdout.write(format(found, lookOf(terminal, process.env)))
-      if (values.output !== 'github') {
-        for (const problem of found.problems) terminal.stderr.write(`${problemText(problem)}\n`)
-      }
+      // A diff has no place for reasons.
+      const said = values.output === 'diff' ? complaints(found) : found.problems.map(problemText)
+      if (values.output !== 'github') terminal.stderr.write(said.map((line) => `${line}\n`).join(''))
       return verdict(found, failOn)
     } catch (error) {
       if (!(error instanceof FileError)) throw error
