@@ -67,6 +67,7 @@ ${Object.entries(commands)
 
 async function main([name, ...args]: readonly string[]): Promise<ExitCode> {
   const { stdin, stdout, stderr } = process
+  if (name === 'help' && args[0] !== undefined) return await main([args[0], '--help'])
   if (name === '--help' || name === '-h' || name === 'help') {
     stdout.write(help)
     return 0
@@ -82,10 +83,8 @@ async function main([name, ...args]: readonly string[]): Promise<ExitCode> {
   }
   const found = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (found === undefined) {
-    const { nearest } = await import('./nearest.ts')
     const { quote } = await import('./admission/quote.ts')
-    const near = nearest(name, Object.keys(commands))
-    const hint = near === undefined ? '' : `; did you mean ${near}?`
+    const hint = await didYouMean(name, Object.keys(commands))
     stderr.write(`sidecar-first: there is no command ${quote(name)}${hint}\nSee sidecar-first --help\n`)
     return 2
   }
@@ -98,9 +97,19 @@ async function main([name, ...args]: readonly string[]): Promise<ExitCode> {
     return await command.run(args, { stdin, stdout, stderr, color: stdout.isTTY === true && !process.env.NO_COLOR })
   } catch (error) {
     if (!isUsage(error)) throw error
-    stderr.write(`sidecar-first ${name}: ${error.message.split('\n')[0]}\nSee sidecar-first ${name} --help\n`)
+    // node:util's advice on words that begin with a dash is for nobody here.
+    const message = error.message.split(/\n|\. To specify /)[0]
+    const [, flag] = /^Unknown option '(--[^']+)'/.exec(error.message) ?? []
+    const hint = flag === undefined ? '' : await didYouMean(flag, command.help.match(/--[a-z][a-z-]+/g) ?? [])
+    stderr.write(`sidecar-first ${name}: ${message}${hint}\nSee sidecar-first ${name} --help\n`)
     return 2
   }
+}
+
+async function didYouMean(text: string, choices: readonly string[]): Promise<string> {
+  const { nearest } = await import('./nearest.ts')
+  const near = nearest(text, choices)
+  return near === undefined ? '' : `; did you mean ${near}?`
 }
 
 /** Our own, or what node:util's parseArgs throws of an unknown flag. */

@@ -24,7 +24,7 @@ test('a port in use is one clear line', async () => {
 for (const [name, args, pattern] of [
   ['an unknown command names the nearest', ['srve'], /did you mean serve\?/],
   ['no command', [], /Usage/],
-  ['an unknown flag', ['serve', '--prt', '1'], /--prt/],
+  ['an unknown flag names the nearest', ['serve', '--prt', '1'], /'--prt'; did you mean --port\?\n/],
   ['a port that is none', ['serve', '--port', '70000'], /--port takes a number/],
   ['a route that is none', ['serve', '--routes', 'mutate'], /--routes takes admission or preview/],
   ['a level that is none', ['serve', '--log-level', 'loud'], /--log-level takes/],
@@ -45,6 +45,7 @@ test('--help and --version', async () => {
   assert.match((await run(['--help'])).stdout, /serve/)
   const { code, stdout } = await run(['serve', '--help'])
   assert.equal(code, 0)
+  assert.equal((await run(['help', 'serve'])).stdout, stdout)
   for (const flag of ['--port', '--host', '--cert', '--key', '--client-ca', '--config', '--routes', '--log-level']) {
     assert.ok(stdout.includes(flag))
   }
