@@ -67,7 +67,7 @@ export function readWishes(metadata: Metadata, configuration: Configuration): Wi
   }
   for (const value of [metadata.labels.get(keys.inject), metadata.annotations.get(keys.inject)]) {
     if (value !== undefined && value !== null && value !== 'true' && value !== 'false')
-      problems.push(`${keys.inject}: expected "true" or "false"`)
+      problems.push(`${keys.inject}: expected "true" or "false", in quotes`)
   }
   const read = <T>(key: string, parse: (text: string) => Parsed<T>): T | undefined => {
     const value = values.get(key)

@@ -8,7 +8,7 @@ import { patch } from './patch.ts'
 import { type Plan, plan } from './plan.ts'
 import { type Metadata, readMetadata, readSpec, type Spec } from './pod.ts'
 import { quote } from './quote.ts'
-import { noRules, ruledContainers } from './rules.ts'
+import { ruledContainers } from './rules.ts'
 import type { Warning } from './warning.ts'
 
 /** What is found out about a pod; `decide` makes a decision of it, `validate` a verdict. */
@@ -40,7 +40,7 @@ export function examine(pod: unknown, configuration: Configuration, surroundings
   const { annotations, labels } = metadata.value
   const asks = (annotations.get(keys.sidecars) ?? null) !== null
   const optedOut = optsOut(metadata.value)
-  if (!asks && configuration.rules === noRules) return nothingAsked(metadata.value, optedOut, configuration)
+  if (!asks && configuration.rules.rules.length === 0) return nothingAsked(metadata.value, optedOut, configuration)
   if (annotations.has(mirrorKey)) return left('a mirror pod: the kubelet runs it from a file on the node')
 
   const spec = readSpec(pod)
@@ -96,7 +96,7 @@ function nothingAsked(metadata: Metadata, optedOut: boolean, configuration: Conf
   if (optedOut) return left(optOutReason)
   const { keys: idle, warnings: unknown } = readWishes(metadata, configuration)
   const warnings = [...idle.map((key) => noEffect(`${key} has no effect without ${keys.sidecars}`)), ...unknown]
-  const rules = configuration.rules === noRules ? '' : ', and no rule matches'
+  const rules = configuration.rules.rules.length === 0 ? '' : ', and no rule matches'
   return left(`no ${keys.sidecars} annotation${rules}`, warnings)
 }
 

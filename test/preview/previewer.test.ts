@@ -29,6 +29,8 @@ test('what takes too long is ended, and said; the next one is answered', async (
   assert.deepEqual([late.status, late.json.problems], [422, []])
   assert.equal(late.json.error, 'the manifests take longer than 4 s to preview; send fewer at a time')
   assert.equal(next.status, 200)
+  // Its process has a copy of the configuration, and knows that there are no rules.
+  assert.deepEqual(next.json.results[0].reasons, ['no sidecar-first.dev/sidecars annotation'])
   assert.deepEqual(previewer.failures, [])
 })
 
