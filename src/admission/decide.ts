@@ -2,7 +2,7 @@ import type { Configuration } from './configuration.ts'
 import type { Decision, PlannedSidecar, Surroundings, Tiers } from './decision.ts'
 import { examine } from './examine.ts'
 import type { Order } from './order.ts'
-import { printable, shownWarnings, type Warning } from './warning.ts'
+import { isCost, printable, shownWarnings, type Warning } from './warning.ts'
 
 /**
  * The one function behind `/mutate`, `/preview`, `inject` and the page: a pod's manifest (any value; it may come from anybody) to
@@ -37,11 +37,13 @@ export function decide(
 /** A pod that can't be helped is refused, or left untouched with a warning where nobody is owed it. */
 function refuse(problems: readonly string[], warnings: readonly Warning[], owed: boolean): Decision {
   const reasons = problems.map((text) => printable(text, 1024))
-  if (owed) return { verdict: 'refused', reasons, warnings: shownWarnings(warnings) }
+  // Nothing is done, so nothing is paid.
+  const free = warnings.filter((each) => !isCost(each))
+  if (owed) return { verdict: 'refused', reasons, warnings: shownWarnings(free) }
   const untouched = problems.map(
     (text) => ({ severity: 'app-may-start-too-early', text: `left untouched: ${text}` }) as const,
   )
-  return { verdict: 'skipped', reasons, warnings: shownWarnings([...untouched, ...warnings]) }
+  return { verdict: 'skipped', reasons, warnings: shownWarnings([...untouched, ...free]) }
 }
 
 /** `starts vault-agent, then envoy + otel (not waited for), before app` */
