@@ -20,11 +20,14 @@ export function decide(
     case 'invalid':
       return refuse(examined.problems, examined.warnings, examined.binding && configuration.invalid === 'refuse')
     case 'planned': {
-      const { plan, operations } = examined
+      const { plan, operations, absent } = examined
       const { tiers } = plan
       const warnings = shownWarnings(examined.warnings)
-      if (tiers.length === 0)
-        return { verdict: 'skipped', reasons: ['none of the named sidecars is in this pod'], warnings }
+      if (tiers.length === 0) {
+        const named = 'none of the named sidecars is in this pod'
+        const reason = absent.length > 0 ? named : '"*" stands for what rules add, and no rule matches'
+        return { verdict: 'skipped', reasons: [reason], warnings }
+      }
       const starts = startsFirst(tiers, plan.order)
       if (operations.length === 0) return { verdict: 'unchanged', reasons: [`already ${starts}`], warnings, tiers }
       return { verdict: 'patched', reasons: [starts], warnings, tiers, patch: operations }
