@@ -40,7 +40,7 @@ function barOf(start: Start, { from, until }: Timeline, { app, early }: Waited):
   return { label: name, segments, note }
 }
 
-function sentences({ from, until, starts }: Timeline, { app, waits, early }: Waited): string[] {
+function sentences({ namespace, name: pod, from, until, starts }: Timeline, { app, waits, early }: Waited): string[] {
   const start = starts.find(({ name }) => name === app)
   const lines: string[] = []
   const exact = waits.every((wait) => wait.exact)
@@ -54,16 +54,16 @@ function sentences({ from, until, starts }: Timeline, { app, waits, early }: Wai
       `${app} has not started ${seconds(until - from.at)} after the pod was given to its node${start?.waiting ? `: ${printable(start.waiting, 1024)}` : ''}`,
     )
   }
-  lines.push(...waits.map((wait) => `  ${describe(wait)}`))
+  lines.push(...waits.map((wait) => `  ${describe(wait, `-n ${namespace} ${pod}`)}`))
   for (const { sidecar, by, exact } of early) {
     lines.push(
-      `${app} started ${seconds(by, exact)} before ${sidecar} did: nothing held it back; see sidecar-first check pod/NAME`,
+      `${app} started ${seconds(by, exact)} before ${sidecar} did: nothing held it back; see sidecar-first check -n ${namespace} pod/${pod}`,
     )
   }
   return lines
 }
 
-function describe({ hook, for: names, took, exact, outcome }: Wait): string {
+function describe({ hook, for: names, took, exact, outcome }: Wait, pod: string): string {
   const time = seconds(took, exact)
   const whom = names.join(' + ')
   switch (outcome) {
@@ -72,7 +72,7 @@ function describe({ hook, for: names, took, exact, outcome }: Wait): string {
     case 'running':
       return `${time} so far for ${whom}: the hook of ${hook} still waits`
     case 'failed':
-      return `${time} in vain for ${whom}: the hook of ${hook} failed; see kubectl describe pod`
+      return `${time} in vain for ${whom}: the hook of ${hook} failed; see kubectl describe pod ${pod}`
     default:
       return outcome satisfies never
   }
