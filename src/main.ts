@@ -84,7 +84,7 @@ async function main([name, ...args]: readonly string[]): Promise<ExitCode> {
   const found = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (found === undefined) {
     const { quote } = await import('./admission/quote.ts')
-    const hint = await didYouMean(name, Object.keys(commands))
+    const hint = await didYouMean(name, [...Object.keys(commands), '--version', '--help'])
     stderr.write(`sidecar-first: there is no command ${quote(name)}${hint}\nSee sidecar-first --help\n`)
     return 2
   }

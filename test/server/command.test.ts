@@ -23,6 +23,7 @@ test('a port in use is one clear line', async () => {
 
 for (const [name, args, pattern] of [
   ['an unknown command names the nearest', ['srve'], /did you mean serve\?/],
+  ['a flag is named as well', ['version'], /did you mean --version\?/],
   ['no command', [], /Usage/],
   ['an unknown flag names the nearest', ['serve', '--prt', '1'], /'--prt'; did you mean --port\?\n/],
   ['a port that is none', ['serve', '--port', '70000'], /--port takes a number/],
