@@ -28,7 +28,7 @@ Usage: sidecar-first install [flags]
 
   --mode MODE                namespace-opt-in (default): namespaces labelled sidecar-first.dev/injection: enabled, and no pod
                              starts unseen there; cluster-wide: all but those labelled disabled, and pods start in an outage
-  --namespace NAME           where it runs, a namespace of its own (default: sidecar-first)
+  -n, --namespace NAME       where it runs, a namespace of its own (default: sidecar-first)
   --replicas COUNT           of what answers the API server (default: 2)
   --image IMAGE              where your nodes pull the server (default: docker.io/sidecar-first/sidecar-first:VERSION)
   --image-pull-secret NAME   a Secret in that namespace for pulling it
@@ -51,7 +51,7 @@ const options = {
   'dry-run': { type: 'boolean', default: false },
   context: { type: 'string' },
   mode: { type: 'string', default: 'namespace-opt-in' },
-  namespace: { type: 'string', default: standardNamespace },
+  namespace: { type: 'string', short: 'n', default: standardNamespace },
   replicas: { type: 'string' },
   image: { type: 'string' },
   'image-pull-secret': { type: 'string' },

@@ -36,7 +36,7 @@ export const timeline: Command = {
     const [subject = '', ...others] = positionals
     const name = /^(?:po|pod|pods)\/([a-z0-9][a-z0-9.-]*)$/.exec(subject)?.[1]
     if (name === undefined || others.length > 0)
-      throw new UsageError(`name one pod/NAME, not ${quote(positionals.join(' '))}`)
+      throw new UsageError(`name one pod/NAME${positionals.length ? `, not ${quote(positionals.join(' '))}` : ''}`)
     try {
       const { kubeconfig } = await loadKubeconfig(context)
       const namespace = values.namespace ?? namespaceOf(kubeconfig)

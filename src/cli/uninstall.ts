@@ -15,7 +15,7 @@ const help = `Removes what install has put into a cluster: first what calls the 
 Usage: sidecar-first uninstall [flags]
 
   --context NAME        the kubeconfig's context (default: its current one)
-  --namespace NAME      where it runs (default: where the webhook configurations say)
+  -n, --namespace NAME  where it runs (default: where the webhook configurations say)
   --keep-namespace      leave the namespace, and what others have put into it
   --crds                also the kind SidecarRollout, and with it all rollouts
   --yes                 don't ask; without a terminal it isn't asked anyhow
@@ -28,7 +28,7 @@ Example: sidecar-first uninstall --context staging --yes
 
 const options = {
   context: { type: 'string' },
-  namespace: { type: 'string' },
+  namespace: { type: 'string', short: 'n' },
   'keep-namespace': { type: 'boolean', default: false },
   crds: { type: 'boolean', default: false },
   yes: { type: 'boolean', default: false },

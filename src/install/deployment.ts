@@ -81,10 +81,14 @@ function reasonOf({ metadata, status }: Pod, events: readonly Event[]): string |
     .filter(({ type, involvedObject }) => type === 'Warning' && involvedObject.name === name)
     .toSorted((a, b) => (a.lastTimestamp ?? '').localeCompare(b.lastTimestamp ?? ''))
     .at(-1)
-  const told = waiting?.message ?? (waiting && warning?.message) ?? ended?.message
+  const message = waiting?.message ?? (waiting && warning?.message) ?? ended?.message
+  const told = message && waitsForCerts.test(message) ? `${message}; ${certsLogs(metadata?.namespace)}` : message
   const exit = ended?.exitCode === undefined ? undefined : `ended with exit code ${ended.exitCode}`
   const what = [waiting?.reason, told ?? exit].filter((part) => part !== undefined)
   return what.length === 0 ? undefined : `${name}: ${what.join(': ')}`
 }
+
+const waitsForCerts = /secret "sidecar-first" not found/
+const certsLogs = (namespace = '') => `certs makes it: kubectl logs -n ${namespace} deploy/sidecar-first-certs`
 
 const oneLine = (text: string) => text.trim().replace(/\s+/g, ' ')

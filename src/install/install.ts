@@ -38,7 +38,10 @@ export async function apply(installation: Installation): Promise<void> {
   for (const each of [...foundations, ...others.filter((other) => !foundations.includes(other)), ...deployments]) {
     await applyObject(each, before.get(each), installation)
   }
-  if (!dryRun) for (const each of deployments) await awaitRollout(each, installation)
+  // What serves can't start before certs has made its certificate: only the latter's pods know what is in the way then.
+  const makers = deployments.filter(({ metadata }) => metadata.name === 'sidecar-first-certs')
+  const awaited = new Set([...makers, ...deployments])
+  if (!dryRun) for (const each of awaited) await awaitRollout(each, installation)
   for (const each of webhooks) await applyObject(each, before.get(each), installation)
   if (!dryRun && !installation.observes) await tryOut(installation)
   for (const each of leftovers(await labelled(objects), manifests)) {

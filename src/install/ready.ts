@@ -50,20 +50,28 @@ export async function awaitPatch(namespace: string, { objects, progress, signal 
 
 const often = 500
 
-/** Asks until it is done, and says so. A failed call is a state as well: what is being waited for may be its cause. */
+/**
+ * Asks until it is done, and says so. A failed call is a state as well: what is being waited for may be its cause. One that is gone at the
+ * next look isn't told.
+ * @throws InstallError with the last state and the way on
+ */
 export async function until(
   thing: string,
   { progress, signal }: Omit<Waiting, 'objects'>,
   ask: () => Promise<{ done: boolean; state: string }>,
 ): Promise<void> {
-  for (;;) {
+  for (let last = ''; ; ) {
     const { done, state } = await ask().catch((error: Error) => ({
       done: false,
       state: error.message.replace(/\s+/g, ' '),
     }))
     if (done) return progress.done(thing, state)
-    if (signal.aborted) throw new InstallError(`${thing}: ${state}`)
-    progress.waiting(thing, state)
+    if (signal.aborted) {
+      const why = signal.reason?.name === 'TimeoutError' ? 'It takes longer than --timeout' : 'Interrupted'
+      throw new InstallError(`${thing}: ${state}\n${why}; the same call again goes on from here`)
+    }
+    if (state === last) progress.waiting(thing, state)
+    last = state
     await sleep(often, undefined, { signal }).catch(() => {})
   }
 }

@@ -19,7 +19,8 @@ export async function loadKubeconfig(
   }
   if (context !== undefined) {
     if (kubeconfig.getContextObject(context) === null) {
-      throw new ClusterError('other', `the kubeconfig has no context ${context}`)
+      const names = kubeconfig.getContexts().map(({ name }) => name)
+      throw new ClusterError('other', `the kubeconfig has no context ${context}; it has ${names.join(', ') || 'none'}`)
     }
     kubeconfig.setCurrentContext(context)
   }
