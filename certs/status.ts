@@ -57,7 +57,8 @@ export async function statusOf({
   if (current) lives.push({ ...current, name: 'CA', due: authorityDue(current, lifetimes) })
   if (next) lives.push({ ...next, name: 'next CA', due: undefined })
   if (leaf) lives.push({ ...leaf, name: 'leaf', due: leafDue(leaf) })
-  if (!secret) problems.push('there is no Secret: nothing keeps certificates here, see sidecar-first certs once')
+  if (!secret)
+    problems.push('there is no Secret: does certs run (sidecar-first check)? sidecar-first certs once makes it as well')
   else if (!leaf) problems.push('the Secret has no sound leaf')
   for (const life of lives) {
     if (now >= life.expires && life.name !== 'old CA') problems.push(`the ${life.name} ${left(life.expires - now)}`)
@@ -66,14 +67,18 @@ export async function statusOf({
     }
   }
 
-  const lines = [`Phase: ${phase}`, '', ...timeline(lives, now), '', '│ now  ▒ due to be replaced', '', 'Trusted by']
+  const chart = lives.length === 0 ? [] : [...timeline(lives, now), '', '│ now  ▒ due to be replaced', '']
+  const lines = [`Phase: ${phase}`, '', ...chart, 'Trusted by']
   const lacking = lackingTrust(shown)
   for (const { name, webhooks } of shown.configurations) {
     const counts = webhooks.map((ids) => ids.length)
     lines.push(`  ${name}: ${count(Math.min(...counts))}${lacking.includes(name) ? ', not those that it should' : ''}`)
     if (lacking.includes(name)) problems.push(`the caBundle of ${name} differs from what it should be`)
   }
-  if (configurations.length === 0) problems.push('there is no webhook configuration')
+  if (configurations.length === 0) {
+    lines.push('  nobody')
+    problems.push('there is no webhook configuration')
+  }
 
   lines.push('', 'Served by')
   for (const { endpoint, leaf: one, silence } of served) {
@@ -89,7 +94,10 @@ export async function statusOf({
     const which = one === undefined ? 'no answer' : one.id === leaf?.id ? "the Secret's leaf" : 'another leaf'
     lines.push(`  ${name}: ${which}${one ? `, ${left(one.expires - now)}` : ''}`)
   }
-  if (endpoints.length === 0) problems.push('the Service has no ready endpoint')
+  if (endpoints.length === 0) {
+    lines.push('  nobody')
+    problems.push('the Service has no ready endpoint')
+  }
   return { phase, lines, problems }
 }
 

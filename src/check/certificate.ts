@@ -1,3 +1,4 @@
+import type { V1Pod } from '@kubernetes/client-node'
 import { isCovered, readCertificate, splitBundle } from '../../certs/check.ts'
 import type { Endpoint, StoredConfiguration } from '../../certs/cluster.ts'
 import { kubernetes } from '../../certs/kubernetes.ts'
@@ -8,6 +9,7 @@ import { serviceNames } from '../../certs/x509.ts'
 import { ClusterError, failureKind } from '../kubernetes/failure.ts'
 import { forward } from '../kubernetes/port-forward.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
+import { isReady, whyNot } from './replicas.ts'
 import { type Check, needed, type Site } from './site.ts'
 
 const DAY = 86_400_000
@@ -17,7 +19,7 @@ const lifetimes: Lifetimes = { authority: 365 * DAY, leaf: 30 * DAY, settle: 300
 /** Whether what every replica serves, seen by a handshake, is what the API server trusts. */
 export const certificate: Check = {
   name: 'certificate',
-  async run({ kubeconfig, namespace, installed }) {
+  async run({ kubeconfig, namespace, installed, objects }) {
     const names = { service: 'sidecar-first', secret: 'sidecar-first', lease: 'sidecar-first' }
     const configurations = { mutating: 'zz-sidecar-first', validating: 'sidecar-first' }
     const { cluster } = kubernetes({ kubeconfig, names: { namespace, ...names, ...configurations } })
@@ -33,8 +35,11 @@ export const certificate: Check = {
       return await servedCertificate({ socket }, servername)
     }
     const judge = async (): Promise<readonly Finding[]> => {
-      if (!someoneElses(installed))
-        return judgeStatus(await statusOf({ cluster, names: dnsNames, lifetimes, ask }), namespace)
+      if (!someoneElses(installed)) {
+        const labelSelector = `app.kubernetes.io/name=sidecar-first,${component}`
+        const keepers = await objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector })
+        return judgeStatus(await statusOf({ cluster, names: dnsNames, lifetimes, ask }), keepers, namespace)
+      }
       const endpoints = (await cluster.readEndpoints()) ?? []
       const served = endpoints.map(async (endpoint) => ({
         name: endpoint.pod ?? endpoint.host,
@@ -50,12 +55,34 @@ export const certificate: Check = {
   },
 }
 
-function judgeStatus({ phase, problems }: Status, namespace: string): readonly Finding[] {
-  const logs = `certs mends it within a minute where it runs: kubectl logs -n ${namespace} deploy/sidecar-first-certs`
-  if (problems.length > 0) {
-    return problems.map((text) => problem(text, text.startsWith('the Service has no') ? 'see replicas' : logs))
-  }
-  return [ok(`every replica serves what the API server trusts (phase ${phase})`)]
+const component = 'app.kubernetes.io/component=certs'
+
+/** @param keepers the pods of certs */
+export function judgeStatus(
+  { phase, problems }: Pick<Status, 'phase' | 'problems'>,
+  keepers: readonly V1Pod[],
+  namespace: string,
+): readonly Finding[] {
+  const idle = idleness(keepers, namespace)
+  const logs = `certs mends it within a minute: kubectl logs -n ${namespace} deploy/sidecar-first-certs`
+  const findings = problems.map((text) => {
+    if (text.startsWith('the Service has no')) return problem(text, 'see replicas')
+    if (text.startsWith('there is no webhook')) return problem(text, 'see webhooks')
+    return problem(text, idle ? 'certs would mend it, but does not run' : logs)
+  })
+  if (findings.length > 0) return idle ? [problem(idle.text, idle.next), ...findings] : findings
+  const sound = ok(`every replica serves what the API server trusts (phase ${phase})`)
+  return idle ? [sound, warning(`${idle.text}: nobody renews it`, idle.next)] : [sound]
+}
+
+/** Why nobody keeps the certificate; undefined where somebody does. */
+function idleness(keepers: readonly V1Pod[], namespace: string): { text: string; next: string } | undefined {
+  if (keepers.some(isReady)) return undefined
+  const [one] = keepers
+  const name = 'deployment/sidecar-first-certs'
+  if (!one) return { text: `${name} has no pod`, next: `kubectl scale -n ${namespace} ${name} --replicas=1` }
+  const next = `kubectl describe pod -n ${namespace} -l ${component}`
+  return { text: `${one.metadata?.name} is not ready: ${whyNot(one)}`, next }
 }
 
 /** cert-manager's own annotation: then there is no CA of ours in the Secret. */

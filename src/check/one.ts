@@ -21,6 +21,8 @@ export async function examineOne(
     return [problem(`there is no ${kind.kind} ${name} in namespace ${namespace}`, 'name its namespace with -n')]
   const home = await objects.read<V1Namespace>({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
   const remarks: Finding[] = []
+  if (object.metadata?.deletionTimestamp !== undefined)
+    remarks.push(warning(`this ${kind.kind} is being deleted`, 'name the one that takes its place'))
   const { mutating } = installed
   if (!mutating.ok) remarks.push(warning(`the webhook configuration can't be read: ${mutating.error.message}`))
   const live = installed.configuration.ok ? installed.configuration.value : undefined

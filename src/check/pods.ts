@@ -87,10 +87,7 @@ export function judgePods(all: readonly JudgedPod[], since: Date | undefined): r
         const due = reason.replace(/^starts /, '')
         if (one.uncovered) {
           const { text, next } = one.uncovered
-          return warning(
-            `${count(some)} that ask for the order ${due}, but ${text}`,
-            `${next}; then ${again(one, some)}`,
-          )
+          return warning(`${count(some)} should start ${due}, but ${text}`, `${next}; then ${again(one, some)}`)
         }
         return problem(`${count(some)} without the order ${due} (${causeOf(some, since)})`, again(one, some))
       }),

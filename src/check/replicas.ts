@@ -59,10 +59,11 @@ export function judgeReplicas(
   return [ok(`${ready.length} of ${wanted} ready, on ${places.size === 1 ? 'the one node' : `${places.size} nodes`}`)]
 }
 
-const isReady = ({ status }: V1Pod) =>
+export const isReady = ({ status }: V1Pod) =>
   status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true
 
-function whyNot({ status }: V1Pod): string {
+/** Why a pod isn't ready, in the kubelet's words. */
+export function whyNot({ status }: V1Pod): string {
   const waiting = status?.containerStatuses?.flatMap(({ state }) => state?.waiting ?? [])[0]
   if (waiting) return [waiting.reason, waiting.message].filter(Boolean).join(': ')
   const unmet = status?.conditions?.find(({ status, message }) => status !== 'True' && message)

@@ -10,7 +10,7 @@ const all = (checked: readonly Checked[]): Finding[] => checked.flatMap(({ findi
 export const hasProblem = (checked: readonly Checked[]): boolean =>
   all(checked).some(({ level }) => level === 'problem')
 
-/** A line a finding, those of one subject below its name, what to do below it, and how many there are. */
+/** A line a finding, those of one subject below its name, what to do below it (once, where several in a row ask for the same), and how many there are. */
 export function textReport(checked: readonly Checked[], look: Look): string {
   const [only, ...others] = checked
   const alone = only !== undefined && others.length === 0
@@ -21,7 +21,8 @@ export function textReport(checked: readonly Checked[], look: Look): string {
       const column = alone ? '' : `${(index === 0 ? name : '').padEnd(width)}  `
       const head = `${styled(look, styles[level], level.padEnd(8))} ${column}`
       const arrow = `${' '.repeat(width + 11)}${look.unicode ? '→' : '->'} `
-      return [`${head}${shown(text)}\n`, ...(next === undefined ? [] : [`${arrow}${shown(next)}\n`])]
+      const told = next === undefined || next === findings[index + 1]?.next
+      return [`${head}${shown(text)}\n`, ...(told ? [] : [`${arrow}${shown(next)}\n`])]
     }),
   )
   return `${title}${lines.join('')}\n${amount(checked, 'problem')}, ${amount(checked, 'warning')}\n`

@@ -20,7 +20,7 @@ export const webhooks: Check = {
   name: 'webhooks',
   async run({ namespace, installed }) {
     const live = { mutating: needed(installed.mutating), validating: needed(installed.validating) }
-    if (!live.mutating && !live.validating) return [missing('webhook configuration', namespace)]
+    if (!live.mutating && !live.validating) return [missing('webhook configuration')]
     return judgeWebhooks(live, validConfiguration(installed), namespace)
   },
 }
@@ -46,7 +46,7 @@ export function judgeWebhooks(
     ] as const
   ).flatMap(([kind, name]): Finding[] => {
     const there = live[kind]
-    if (!there) return [missing(name, namespace, mode)]
+    if (!there) return [missing(name)]
     const behind = there.metadata?.annotations?.[configurationHashKey] !== hash
     const differences = differencesOf(there.webhooks ?? [], expected[kind].webhooks ?? [])
     if (behind && differences.length > 0) {
@@ -63,14 +63,18 @@ export function judgeWebhooks(
   return findings.length > 0 ? findings : [ok(`both as the configuration has them: ${policy}`)]
 }
 
-const missing = (what: string, namespace: string, mode: InstallMode = 'namespace-opt-in') =>
-  problem(`there is no ${what}: pods start as they are`, renew(namespace, mode))
+/** An installation also waits until somebody answers, where nobody does. */
+const missing = (what: string) =>
+  problem(
+    `there is no ${what}: pods start as they are`,
+    'sidecar-first install --apply, with the flags of the first time',
+  )
 
-/** Makes the webhook configurations anew of what the replicas mount. */
+/** Makes the webhook configurations anew of what the replicas mount, in the name of `install`: another owner would stand in its way. */
 function renew(namespace: string, mode: InstallMode): string {
   const read = `kubectl get configmap -n ${namespace} sidecar-first -o 'jsonpath={.data.config\\.yaml}'`
   const make = `sidecar-first config --webhooks --mode ${mode} --namespace ${namespace} -`
-  return `${read} | ${make} | kubectl apply --server-side --force-conflicts -f -`
+  return `${read} | ${make} | kubectl apply --server-side --force-conflicts --field-manager=sidecar-first -f -`
 }
 
 type Webhook = V1MutatingWebhook | V1ValidatingWebhook

@@ -45,6 +45,8 @@ describe('the webhook configurations', () => {
     const [finding] = judgeWebhooks({ ...made, validating: undefined }, made, 'sidecar-first')
     assert.equal(finding?.level, 'problem')
     assert.match(finding?.text ?? '', /no ValidatingWebhookConfiguration/)
+    // It waits for replicas: without any, new webhook configurations would refuse pods.
+    assert.match(finding?.next ?? '', /^sidecar-first install --apply/)
   })
 
   it('are behind where the configuration has other rules, and the command that renews them names the mode', () => {

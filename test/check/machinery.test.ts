@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { V1Deployment, V1Node, V1Pod } from '@kubernetes/client-node'
 import { issueAuthority, issueLeaf } from '../../certs/x509.ts'
-import { judgeServed } from '../../src/check/certificate.ts'
+import { judgeServed, judgeStatus } from '../../src/check/certificate.ts'
 import { judgeNodes } from '../../src/check/nodes.ts'
 import { judgeReplicas } from '../../src/check/replicas.ts'
 import { judgeRefusal, judgeTrial } from '../../src/check/trial.ts'
@@ -66,6 +66,32 @@ describe('replicas', () => {
     assert.match(judge(0, [])[0]?.next ?? '', /kubectl scale/)
     assert.deepEqual(levels(judge(1, [replica('a', true, 'n1')])), ['warning'])
     assert.deepEqual(levels(judgeReplicas(undefined, [], 1, 'sidecar-first')), ['problem'])
+  })
+})
+
+describe('a certificate that certs keeps', () => {
+  const keeper = (ready: boolean) =>
+    ({
+      metadata: { name: 'certs-1' },
+      status: {
+        conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }],
+        containerStatuses: [{ state: { waiting: { reason: 'ImagePullBackOff' } } }],
+      },
+    }) as V1Pod
+  const judge = (keepers: V1Pod[], ...problems: string[]) =>
+    judgeStatus({ phase: 'steady', problems }, keepers, 'sidecar-first')
+
+  it('is sound without it for a while, which is a warning', () => {
+    assert.deepEqual(levels(judge([keeper(true)])), ['ok'])
+    assert.deepEqual(levels(judge([keeper(false)])), ['ok', 'warning'])
+    assert.match(judge([])[1]?.next ?? '', /^kubectl scale -n sidecar-first deployment\/sidecar-first-certs/)
+  })
+
+  it('is not mended by certs that does not run: then that comes first', () => {
+    assert.match(judge([keeper(true)], 'broken')[0]?.next ?? '', /kubectl logs/)
+    const [first, second] = judge([keeper(false)], 'broken')
+    assert.match(first?.text ?? '', /certs-1 is not ready: ImagePullBackOff/)
+    assert.doesNotMatch(second?.next ?? '', /kubectl logs/)
   })
 })
 

@@ -219,6 +219,20 @@ describe('the report', () => {
     )
   })
 
+  it('says once what several findings in a row ask for', () => {
+    const [one, two, three] = ['a', 'a', 'b'].map((next) => ({ level: 'problem', text: 'it is broken', next }) as const)
+    assert.ok(one && two && three)
+    const text = textReport([{ name: 'x', findings: [one, two, three, one] }], {
+      width: 100,
+      color: false,
+      unicode: false,
+    })
+    assert.deepEqual(
+      [...text.matchAll(/-> (.)/g)].map(([, next]) => next),
+      ['a', 'b', 'a'],
+    )
+  })
+
   it('has nothing of a pod that would write to the terminal', () => {
     const findings = [{ level: 'ok', text: 'sidecars: \u001b]0;title\u0007' }] as const
     const text = textReport([{ name: 'a', findings }], { width: 100, color: false, unicode: true })
