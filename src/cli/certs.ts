@@ -23,7 +23,8 @@ Usage: sidecar-first certs ACTION [flags]
   rotate leaf | ca      have the running certs replace the leaf, or the CA, now
   issue --dir DIR       write ca.crt, ca.key, tls.crt and tls.key; no cluster needed
 
-  --namespace NAME      where the Secret, the Lease and the Service are (sidecar-first)
+  -n, --namespace NAME  where the Secret, the Lease and the Service are (sidecar-first)
+  --context NAME        the kubeconfig's context (default: its current one)
   --service NAME        the webhook's Service (sidecar-first)
   --dns-name NAME       one more name for the leaf, for a webhook called by URL; may be repeated
   --ca-life DURATION    how long a CA lives (365d)
@@ -41,7 +42,8 @@ Example: sidecar-first certs issue --dir pki
 `
 
 const options = {
-  namespace: { type: 'string', default: 'sidecar-first' },
+  namespace: { type: 'string', short: 'n', default: 'sidecar-first' },
+  context: { type: 'string' },
   service: { type: 'string', default: 'sidecar-first' },
   'dns-name': { type: 'string', multiple: true, default: [] as string[] },
   'ca-life': { type: 'string', default: '365d' },
@@ -116,7 +118,7 @@ async function status(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   const { servedCertificate } = await import('../../certs/served.ts')
   const { statusOf } = await import('../../certs/status.ts')
   const { serviceNames } = await import('../../certs/x509.ts')
-  const { kubeconfig, inside } = await loadKubeconfig()
+  const { kubeconfig, inside } = await loadKubeconfig(flags.context)
   const via = oneOf('--via', flags.via ?? (inside ? 'direct' : 'port-forward'), ['direct', 'port-forward'])
   const names = namesOf(flags)
   const dnsNames = [...serviceNames(names.service, names.namespace), ...flags['dns-name']]
@@ -144,19 +146,20 @@ async function rotate(what: string | undefined, flags: Flags, terminal: Terminal
   if (what !== 'leaf' && what !== 'ca') throw new UsageError('rotate takes leaf or ca')
   const { kubernetes } = await import('../../certs/kubernetes.ts')
   const { ROTATE } = await import('../../certs/secret.ts')
-  const { kubeconfig } = await loadKubeconfig()
+  const { kubeconfig } = await loadKubeconfig(flags.context)
   const { cluster } = kubernetes({ kubeconfig, names: namesOf(flags) })
   const secret = await cluster.readSecret()
   if (!secret) {
     terminal.stderr.write(
-      `sidecar-first: there is no Secret in namespace ${flags.namespace}; see sidecar-first certs once\n`,
+      `sidecar-first: there is no Secret in namespace ${flags.namespace}; sidecar-first check says why\n`,
     )
     return 1
   }
   await cluster.updateSecret(secret.version, { data: {}, annotations: { [ROTATE]: what satisfies Asked } })
-  const which =
-    what === 'ca' ? `The CA is replaced in steps, which takes ${flags.settle} and more` : 'The leaf is replaced'
-  terminal.stdout.write(`${which}, by the sidecar-first certs that runs; see sidecar-first certs status\n`)
+  const which = what === 'ca' ? `the CA, in steps, which takes ${flags.settle} and more` : 'the leaf'
+  terminal.stdout.write(
+    `The running sidecar-first certs is asked to replace ${which}; see sidecar-first certs status\n`,
+  )
   return 0
 }
 
@@ -215,7 +218,7 @@ async function settingsOf(flags: Flags, signal: AbortSignal) {
   const level = oneOf('--log-level', flags['log-level'], levels)
   const lifetimes = lifetimesOf(flags)
   const lease = longDuration('--lease', flags.lease, { most: '1d', such: '15s or 1m' })
-  const { kubeconfig } = await loadKubeconfig()
+  const { kubeconfig } = await loadKubeconfig(flags.context)
   const { log, flush } = createLog(level)
   const settings: Settings = {
     kubeconfig,
