@@ -1,5 +1,6 @@
 import type { KubernetesObject, V1Namespace, V1Pod } from '@kubernetes/client-node'
 import { defaultConfiguration } from '../admission/configuration.ts'
+import { misplacedKeys } from '../admission/misplaced.ts'
 import type { Objects } from '../kubernetes/objects.ts'
 import { createdOf } from './coverage.ts'
 import { explain } from './explain.ts'
@@ -29,15 +30,17 @@ export async function examineOne(
   if (!live?.read.ok)
     remarks.push(warning('judged by the default configuration: the live one is not there, or not valid'))
   const isPod = kind.kind === 'Pod'
+  const pod = manifestOf(object as unknown as Record<string, unknown>, kind, namespace)
   return [
     ...remarks,
     ...explain({
-      pod: manifestOf(object as unknown as Record<string, unknown>, kind, namespace),
+      pod,
       surroundings: kind.surroundings,
       made: isPod ? { created: createdOf(object), renew: renewal(ownerOf(object as V1Pod), [name]) } : undefined,
       namespace: home ?? { metadata: { name: namespace } },
       configuration: live?.read.ok ? live.read.configuration : defaultConfiguration(version),
       mutating: mutating.ok ? mutating.value : 'unreadable',
     }),
+    ...misplacedKeys(kind.kind, object, pod, kind.template).map(({ text }) => warning(text)),
   ]
 }

@@ -1,10 +1,10 @@
 import type { Configuration } from '../admission/configuration.ts'
 import type { Decision, Tiers } from '../admission/decision.ts'
 import { formatDuration } from '../admission/duration.ts'
-import { isOurs } from '../admission/keys.ts'
-import type { Json, Operation } from '../admission/operation.ts'
-import { isCost, shownWarnings, type Warning } from '../admission/warning.ts'
-import { isObject, type JsonObject } from './json.ts'
+import { misplacedKeys } from '../admission/misplaced.ts'
+import type { Operation } from '../admission/operation.ts'
+import { isCost, shownWarnings } from '../admission/warning.ts'
+import type { JsonObject } from './json.ts'
 import { type Manifests, mostProblems, type Problem, readManifests } from './manifests.ts'
 import { decideIn } from './namespace.ts'
 import { type ManifestObject, objectsOf, podTemplate } from './objects.ts'
@@ -55,10 +55,8 @@ function previewObject(found: ManifestObject, configuration: Configuration, assu
   const namespace = found.namespace || assumed
   const object = { ...found, namespace }
   const decided = decideIn(namespace, template.pod, configuration, template.surroundings)
-  const decision = {
-    ...decided,
-    warnings: shownWarnings([...decided.warnings, ...misplacedKeys(found, template)]),
-  }
+  const misplaced = misplacedKeys(found.kind, found.value, template.pod, template.path.split('/').slice(1))
+  const decision = { ...decided, warnings: shownWarnings([...decided.warnings, ...misplaced]) }
   switch (decision.verdict) {
     case 'skipped':
     case 'unchanged':
@@ -72,25 +70,6 @@ function previewObject(found: ManifestObject, configuration: Configuration, assu
     default:
       return decision satisfies never
   }
-}
-
-/** Keys on a workload and not on its pods: no admission ever sees them. */
-function misplacedKeys(
-  { kind, value }: ManifestObject,
-  { path, pod }: { path: string; pod: Json },
-): readonly Warning[] {
-  const there = annotationsOf(pod)
-  const place = `${path.slice(1).replaceAll('/', '.')}.metadata.annotations`
-  const misplaced = Object.keys(annotationsOf(value)).filter((key) => isOurs(key) && !Object.hasOwn(there, key))
-  return misplaced.map((key) => ({
-    severity: 'has-no-effect',
-    text: `${key} has no effect on the ${kind} itself: write it in ${place}`,
-  }))
-}
-
-function annotationsOf(object: Json): JsonObject {
-  const metadata = isObject(object) ? object.metadata : undefined
-  return isObject(metadata) && isObject(metadata.annotations) ? metadata.annotations : {}
 }
 
 /** A preview as `/preview` shows it. */

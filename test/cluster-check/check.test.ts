@@ -117,6 +117,10 @@ describe('check and timeline on a real node', () => {
     assert.equal(unlabelled.code, 1)
     const template = await check('deploy/web', '-n', shop)
     found(template.findings, 'ok', /its pods start sidecar, before app/)
+    await kubectl('annotate', '-n', shop, 'deploy/web', 'sidecar-first.dev/timeout=5s')
+    const misplaced = await check('deploy/web', '-n', shop)
+    found(misplaced.findings, 'warning', /timeout has no effect on the Deployment itself: write it in spec\.template\./)
+    await kubectl('annotate', '-n', shop, 'deploy/web', 'sidecar-first.dev/timeout-')
     assert.equal((await check('pod/nobody', '-n', shop)).code, 1)
   })
 
