@@ -10,7 +10,12 @@ import { graveOf, resultCards, titleOf } from './results.js'
 /** @typedef {{ error: string, problems: readonly string[] }} Failure */
 
 /** @type {Failure} */
-const unreachable = { error: 'the server does not answer', problems: [] }
+const unreachable = {
+  error: 'the server does not answer',
+  problems: [
+    'if it was started anew, its certificate is another: copy a link, which keeps the manifest, and open it in a new tab',
+  ],
+}
 /** Milliseconds after the last key before it is asked. */
 const pause = 200
 /** Bytes: the server's own limit. */
@@ -187,7 +192,8 @@ function showFailure({ error, problems }) {
   const title = error.charAt(0).toUpperCase() + error.slice(1)
   editor.mark(places)
   results.replaceChildren(problemCard(title, places, goTo))
-  status.textContent = [title, ...places.slice(0, 1).map(({ line, message }) => `line ${line}: ${message}`)].join('; ')
+  const [first] = places.map(({ line, message }) => (line > 0 ? `line ${line}: ${message}` : message))
+  status.textContent = first === undefined ? title : `${title}; ${first}`
 }
 
 /**

@@ -241,7 +241,7 @@ test('a server that is gone, or too busy, is no blank page', async () => {
   const { page } = opened
   await page.route('**/preview?*', (route) => route.abort(), { times: 1 })
   await page.locator('#manifest').fill(pod('lost', 'proxy'))
-  await says(page, /^The server does not answer/)
+  await says(page, /^The server does not answer; if it was started anew/)
   await page.route(
     '**/preview?*',
     (route) => route.fulfill({ status: 429, headers: { 'retry-after': '0' }, json: {} }),
