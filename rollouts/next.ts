@@ -82,7 +82,8 @@ export function next(shown: Shown): Decision {
   }
   const kept = rollout.status?.failure?.generation === generation ? rollout.status.failure : undefined
   const failure = kept ?? failureOf(shown, members.all)
-  if (strategy.paused) return { ...still, phase: 'Paused', reason: 'Paused', message: 'paused: true', failure }
+  if (strategy.paused)
+    return { ...still, phase: 'Paused', reason: 'Paused', message: 'no further pod is touched', failure }
   // A pod that comes and fails long after the rollout was through is no reason to put all the others back.
   if (failure && (strategy.onFailure === 'pause' || completed)) {
     return { ...still, phase: 'Stopped', reason: 'Stopped', message: 'goes on when the spec changes', failure }

@@ -8,21 +8,23 @@ import { type RolloutView, viewOf } from './view.ts'
 
 /**
  * - `done`: as many pods as shall be are on the image
- * - `failed`: it was stopped by a failure, or rolled back
+ * - `failed`: it was stopped by a failure
+ * - `rolled back`: by one, and everything is as it was
  * - `unseen`: no controller has taken it up in time
  * - `ended`: by the signal
  */
-export type Outcome = 'done' | 'failed' | 'unseen' | 'ended'
+export type Outcome = 'done' | 'failed' | 'rolled back' | 'unseen' | 'ended'
 
 /** How a rollout stands; undefined while it goes on. */
-export function outcomeOf({ metadata, status }: SidecarRollout): 'done' | 'failed' | undefined {
+export function outcomeOf({ metadata, status }: SidecarRollout): 'done' | 'failed' | 'rolled back' | undefined {
   if (status === undefined || status.observedGeneration < metadata.generation) return undefined
   switch (status.phase) {
     case 'Complete':
       return 'done'
     case 'Stopped':
-    case 'RolledBack':
       return 'failed'
+    case 'RolledBack':
+      return 'rolled back'
     case 'Waiting':
     case 'Progressing':
     case 'Paused':

@@ -23,5 +23,6 @@ export async function status(session: Session, name: string | undefined, json: b
     terminal.stdout.write(`${lines.join('\n')}\n`)
   }
   const [only] = name === undefined ? [] : rollouts
-  return only && outcomeOf(only) === 'failed' ? 1 : 0
+  const outcome = only && outcomeOf(only)
+  return outcome === 'failed' || outcome === 'rolled back' ? 1 : 0
 }

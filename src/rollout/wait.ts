@@ -25,6 +25,9 @@ export async function wait(session: Session, name: string): Promise<ExitCode> {
     case 'failed':
       terminal.stderr.write(`sidecar-first: it failed. Take it back: sidecar-first rollout undo ${again}\n`)
       return 1
+    case 'rolled back':
+      terminal.stderr.write('sidecar-first: it failed, and each pod has the image back that it had\n')
+      return 1
     case 'unseen':
       await sayNobody(session)
       return 1

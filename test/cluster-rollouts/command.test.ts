@@ -231,6 +231,7 @@ test('--wait tells each change on a line, and its end by the exit code', async (
   const failed = await command('status', 'shop-envoy', '--wait')
   assert.equal(failed.code, 1)
   assert.match(failed.out, /RolledBack: Crashed \(shop-2\): OOM/)
+  assert.doesNotMatch(failed.out, /rollout undo/, 'nothing is left to take back')
 })
 
 test('Ctrl-C and --timeout end the view and not the rollout, and say how to pause it', async () => {
