@@ -41,18 +41,33 @@ export async function runChecks(site: Site): Promise<Checked[]> {
       { name: 'sidecar-first', findings: [problem(`it is not installed: ${what}`, 'sidecar-first install --apply')] },
     ]
   }
-  return await Promise.all(
+  const checked = await Promise.all(
     checks.map(async ({ name, run }) => {
       try {
         return { name, findings: await run(site) }
       } catch (error) {
         if (error instanceof Unseen || error instanceof ClusterError) {
-          return { name, findings: [warning(`not looked at: ${error.message}`)] }
+          return { name, findings: [warning(unseen + error.message)] }
         }
         throw error
       }
     }),
   )
+  return toldOnce(checked)
+}
+
+const unseen = 'not looked at: '
+
+/** One right that is missing keeps several from looking. */
+export function toldOnce(all: readonly Checked[]): Checked[] {
+  const first = new Map<string, string>()
+  return all.map((each) => {
+    const { text = '', level } = each.findings[0] ?? {}
+    if (level !== 'warning' || !text.startsWith(unseen)) return each
+    const before = first.get(text)
+    if (before === undefined) first.set(text, each.name)
+    return before === undefined ? each : { ...each, findings: [warning(`not looked at, as ${before}`)] }
+  })
 }
 
 const isAbsent = ({ configuration, mutating, validating }: Installed): boolean =>

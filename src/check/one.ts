@@ -28,7 +28,11 @@ export async function examineOne(
   if (!mutating.ok) remarks.push(warning(`the webhook configuration can't be read: ${mutating.error.message}`))
   const live = installed.configuration.ok ? installed.configuration.value : undefined
   if (!live?.read.ok)
-    remarks.push(warning('judged by the default configuration: the live one is not there, or not valid'))
+    remarks.push(
+      warning(
+        `judged by the default configuration: the live one ${live ? 'is not valid' : 'is not there, or may not be read'}`,
+      ),
+    )
   const isPod = kind.kind === 'Pod'
   const pod = manifestOf(object as unknown as Record<string, unknown>, kind, namespace)
   return [

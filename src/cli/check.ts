@@ -85,6 +85,9 @@ async function one(subject: string, flags: Flags): Promise<readonly Checked[]> {
 
 async function everything(flags: Flags, terminal: Terminal, signal: AbortSignal): Promise<readonly Checked[]> {
   const site = await connect(flags, flags.namespace)
+  // Somebody else's token, or none: "no problems" would be a lie.
+  const { configuration, ...others } = site.installed
+  if (!configuration.ok && Object.values(others).every(({ ok }) => !ok)) throw configuration.error
   const { runChecks } = await import('../check/checks.ts')
   const progress = createProgress(terminal)
   try {

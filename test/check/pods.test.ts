@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { V1MutatingWebhookConfiguration, V1Namespace, V1Pod } from '@kubernetes/client-node'
+import { toldOnce } from '../../src/check/checks.ts'
 import { explain } from '../../src/check/explain.ts'
 import { ownerOf } from '../../src/check/owner.ts'
 import { judgePod, judgePods } from '../../src/check/pods.ts'
@@ -216,6 +217,19 @@ describe('the report', () => {
     assert.equal(
       text,
       'problem  first   it is broken\n                 -> mend it\nok       second  fine\n\n1 problem, no warnings\n',
+    )
+  })
+
+  it('says once what keeps several checks from looking', () => {
+    const why = (text: string) => [{ level: 'warning', text: `not looked at: ${text}` }] as const
+    const told = toldOnce([
+      { name: 'a', findings: why('403') },
+      { name: 'b', findings: why('404') },
+      { name: 'c', findings: why('403') },
+    ])
+    assert.deepEqual(
+      told.map(({ findings }) => findings[0]?.text),
+      ['not looked at: 403', 'not looked at: 404', 'not looked at, as a'],
     )
   })
 
