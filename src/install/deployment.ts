@@ -82,13 +82,15 @@ function reasonOf({ metadata, status }: Pod, events: readonly Event[]): string |
     .toSorted((a, b) => (a.lastTimestamp ?? '').localeCompare(b.lastTimestamp ?? ''))
     .at(-1)
   const message = waiting?.message ?? (waiting && warning?.message) ?? ended?.message
-  const told = message && waitsForCerts.test(message) ? `${message}; ${certsLogs(metadata?.namespace)}` : message
+  const told = message && waitsForCerts.test(message) ? certificateOf(metadata?.namespace) : message
   const exit = ended?.exitCode === undefined ? undefined : `ended with exit code ${ended.exitCode}`
   const what = [waiting?.reason, told ?? exit].filter((part) => part !== undefined)
   return what.length === 0 ? undefined : `${name}: ${what.join(': ')}`
 }
 
 const waitsForCerts = /secret "sidecar-first" not found/
-const certsLogs = (namespace = '') => `certs makes it: kubectl logs -n ${namespace} deploy/sidecar-first-certs`
+/** At first it is so for a moment, also where nothing is wrong. */
+const certificateOf = (namespace = '') =>
+  `it waits for the certificate that certs makes; if this stays so: kubectl logs -n ${namespace} deploy/sidecar-first-certs`
 
 const oneLine = (text: string) => text.trim().replace(/\s+/g, ' ')

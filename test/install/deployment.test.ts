@@ -50,7 +50,10 @@ test('what is in the way: an image, a mount, no node, a quota, a crash', () => {
     /: sf-1: ContainerCreating: secret "new" not found$/,
   )
   const first = [warning('secret "sidecar-first" not found', 9)]
-  assert.match(stateOf(none, [waiting('ContainerCreating')], first), /not found; certs makes it: kubectl logs/)
+  assert.match(
+    stateOf(none, [waiting('ContainerCreating')], first),
+    /: it waits for the certificate that certs makes; .*kubectl logs/,
+  )
   const unscheduled = pod({ conditions: [{ type: 'PodScheduled', status: 'False', message: 'Insufficient memory' }] })
   assert.match(stateOf(none, [unscheduled]), /sf-1 isn't scheduled: Insufficient memory$/)
   const refused = { ...none, conditions: [{ type: 'ReplicaFailure', status: 'True', message: 'exceeded quota: q' }] }
