@@ -10,6 +10,7 @@ import {
   configurationHash,
   configurationHashKey,
   type InstallMode,
+  modeOf,
   webhookConfigurations,
 } from '../webhooks/configurations.ts'
 import { type Finding, ok, problem, warning } from './finding.ts'
@@ -78,13 +79,6 @@ function renew(namespace: string, mode: InstallMode): string {
 }
 
 type Webhook = V1MutatingWebhook | V1ValidatingWebhook
-
-/** By what only one of them selects. */
-function modeOf(webhooks: readonly Webhook[]): InstallMode {
-  const expressions = webhooks[0]?.namespaceSelector?.matchExpressions ?? []
-  const optsIn = expressions.some(({ key, operator }) => key === 'sidecar-first.dev/injection' && operator === 'In')
-  return optsIn ? 'namespace-opt-in' : 'cluster-wide'
-}
 
 /** What matters, and what the API server's defaults are where it isn't written. */
 function traits(webhook: Webhook): Record<string, unknown> {

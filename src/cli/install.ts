@@ -50,7 +50,7 @@ const options = {
   apply: { type: 'boolean', default: false },
   'dry-run': { type: 'boolean', default: false },
   context: { type: 'string' },
-  mode: { type: 'string', default: 'namespace-opt-in' },
+  mode: { type: 'string' },
   namespace: { type: 'string', short: 'n', default: standardNamespace },
   replicas: { type: 'string' },
   image: { type: 'string' },
@@ -106,6 +106,7 @@ export const install: Command = {
         namespace: wanted.namespace,
         version,
         configured: flags.config !== undefined,
+        mode: { wanted: wanted.mode, said: flags.mode !== undefined },
         observes: configuration.mode === 'observe',
         trialNamespace: flags['trial-namespace'],
         dryRun: flags['dry-run'],
@@ -127,7 +128,7 @@ async function wantedBy(flags: Flags): Promise<Wanted> {
   const { namespace, replicas, gate, config } = flags
   checkNamespace(namespace)
   return {
-    mode: oneOf('--mode', flags.mode, installModes),
+    mode: oneOf('--mode', flags.mode ?? 'namespace-opt-in', installModes),
     namespace,
     replicas: replicas === undefined ? undefined : wholeNumber('--replicas', replicas, 1, 999),
     image: flags.image,

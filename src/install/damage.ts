@@ -1,4 +1,6 @@
+import type { V1MutatingWebhookConfiguration } from '@kubernetes/client-node'
 import type { ClusterObject } from '../kubernetes/objects.ts'
+import { type InstallMode, modeOf } from '../webhooks/configurations.ts'
 import type { Manifest } from './apply.ts'
 import { isCustomised } from './configuration.ts'
 
@@ -11,10 +13,12 @@ export interface Intrusion {
   readonly version: string
   /** Whether the configuration comes from a file of the user's. */
   readonly configured: boolean
+  /** What would be installed; `said`: by a flag. */
+  readonly mode: { readonly wanted: InstallMode; readonly said: boolean }
 }
 
-/** What hardly anybody wants: to settle among others' pods, to go back to an older version, to drop a configuration. With the way on. */
-export function damageOf({ before, pods, version, configured }: Intrusion): string | undefined {
+/** What hardly anybody wants: to settle among others' pods, to go back to an older version, to drop a configuration or change the mode. With the way on. */
+export function damageOf({ before, pods, version, configured, mode }: Intrusion): string | undefined {
   const there = (kind: string): ClusterObject & { data?: Record<string, string> } => {
     const ours = ([manifest]: [Manifest, unknown]) =>
       manifest.kind === kind && manifest.metadata.name === 'sidecar-first'
@@ -31,6 +35,13 @@ export function damageOf({ before, pods, version, configured }: Intrusion): stri
   }
   if (!configured && isCustomised(there('ConfigMap').data?.['config.yaml'] ?? '')) {
     return "the cluster's configuration says more than the standard one; name its file with --config, or replace it with --force"
+  }
+  const calls: V1MutatingWebhookConfiguration | undefined = [...before].find(
+    ([{ kind }]) => kind === 'MutatingWebhookConfiguration',
+  )?.[1]
+  const found = modeOf(calls?.webhooks ?? [])
+  if (calls && !mode.said && found !== mode.wanted) {
+    return `it is installed with --mode ${found}; say so again, or --mode ${mode.wanted} to change it`
   }
   return undefined
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type Applying, applyObject, explained, label, type Manifest, present } from './apply.ts'
-import { damageOf } from './damage.ts'
+import { damageOf, type Intrusion } from './damage.ts'
 import { InstallError } from './error.ts'
 import { labelled, leftovers } from './installed.ts'
 import { awaitPatch, awaitRollout } from './ready.ts'
@@ -11,6 +11,7 @@ export interface Installation extends Applying {
   readonly version: string
   /** Whether the configuration comes from a file of the user's. */
   readonly configured: boolean
+  readonly mode: Intrusion['mode']
   /** `mode: observe`: no pod is patched. */
   readonly observes: boolean
   /** Where the trial pod is tried out; a namespace made for it where it is left out. */
@@ -23,11 +24,11 @@ export interface Installation extends Applying {
  * @throws InstallError
  */
 export async function apply(installation: Installation): Promise<void> {
-  const { manifests, objects, progress, namespace, version, configured, dryRun, force } = installation
+  const { manifests, objects, progress, namespace, version, configured, mode, dryRun, force } = installation
   const before = await present(manifests, objects)
   if (!force) {
     const pods = await objects.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace })
-    const damage = damageOf({ before, pods: pods.length, version, configured })
+    const damage = damageOf({ before, pods: pods.length, version, configured, mode })
     if (damage !== undefined) throw new InstallError(damage)
   }
   const webhooks = manifests.filter(({ kind }) => kind.endsWith('WebhookConfiguration'))

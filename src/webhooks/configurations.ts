@@ -45,6 +45,13 @@ export function configurationHash(text: string): string {
 
 const namespaceKey = 'sidecar-first.dev/injection'
 
+/** The mode of webhooks that a cluster has, by what only one of them selects. */
+export function modeOf([webhook]: readonly Pick<V1MutatingWebhook, 'namespaceSelector'>[]): InstallMode {
+  const expressions = webhook?.namespaceSelector?.matchExpressions ?? []
+  const optsIn = expressions.some(({ key, operator }) => key === namespaceKey && operator === 'In')
+  return optsIn ? 'namespace-opt-in' : 'cluster-wide'
+}
+
 /** etcd takes 1.5 MiB for an object. Two CAs of ours, in base64, take up to 3.5 kB in each webhook. */
 const mostBytes = 1_500_000
 const roomForCaBundle = 3_500

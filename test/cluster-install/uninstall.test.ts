@@ -14,7 +14,7 @@ describe('uninstall, and what comes after', () => {
   const labelled = 'install-last'
   const moved = 'install-moved'
   before(async () => {
-    await installed('--rollouts')
+    await installed('--rollouts', '--mode', 'namespace-opt-in')
     await createNamespace(labelled, { 'sidecar-first.dev/injection': 'enabled' })
   })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Manifest } from '../../src/install/apply.ts'
 import { damageOf, type Intrusion } from '../../src/install/damage.ts'
+import { installation } from '../check/cluster.ts'
 
 const name = 'sidecar-first'
 const wanted = ['Namespace', 'Deployment', 'ConfigMap'].map(
@@ -10,7 +11,14 @@ const wanted = ['Namespace', 'Deployment', 'ConfigMap'].map(
 const [namespace, deployment, configMap] = wanted as [Manifest, Manifest, Manifest]
 const ours = { 'app.kubernetes.io/name': 'sidecar-first' }
 const intrusion = (there: [Manifest, object][], more: Partial<Intrusion> = {}) =>
-  damageOf({ before: new Map(there), pods: 0, version: '0.10.0', configured: false, ...more })
+  damageOf({
+    before: new Map(there),
+    pods: 0,
+    version: '0.10.0',
+    configured: false,
+    mode: { wanted: 'namespace-opt-in', said: false },
+    ...more,
+  })
 const ofVersion = (version: string): [Manifest, object][] => [
   [namespace, { metadata: { name, labels: ours } }],
   [deployment, { metadata: { labels: { 'app.kubernetes.io/version': version } } }],
@@ -28,6 +36,16 @@ test('a newer version stays, by number and not by letter', () => {
   for (const newer of ['0.10.1', '0.11.0', '1.0.0', '0.100.0'])
     assert.match(intrusion(ofVersion(newer)) ?? '', /is installed/, newer)
   for (const older of ['0.10.0', '0.9.9', '0.2.0']) assert.equal(intrusion(ofVersion(older)), undefined, older)
+})
+
+test('a mode that no flag names is not changed', () => {
+  const { mutating } = installation('', 'cluster-wide')
+  const calls: Manifest = { apiVersion: 'v1', kind: 'MutatingWebhookConfiguration', metadata: { name } }
+  const there: [Manifest, object][] = [[calls, mutating]]
+  assert.match(intrusion(there) ?? '', /it is installed with --mode cluster-wide; say so again/)
+  assert.equal(intrusion(there, { mode: { wanted: 'cluster-wide', said: true } }), undefined)
+  assert.equal(intrusion(there, { mode: { wanted: 'namespace-opt-in', said: true } }), undefined)
+  assert.equal(intrusion([[calls, installation().mutating]]), undefined)
 })
 
 test("a configuration that is somebody's work is replaced by another file alone", () => {
