@@ -96,7 +96,7 @@ describe('check and timeline on a real node', () => {
     const { code, findings } = await check()
     const [only, ...others] = troubles(findings)
     assert.deepEqual(others, [])
-    assert.match(only?.text ?? '', /Pod check-plain\/unlabelled should start sidecar, before app, but the namespace check-plain isn't/)
+    assert.match(only?.text ?? '', /Pod check-plain\/unlabelled should start sidecar, before app, but the namespace/)
     assert.equal(code, 0)
     found(findings, 'ok', /every replica serves what the API server trusts/)
     found(findings, 'ok', /comes back patched/)
