@@ -98,7 +98,8 @@ export function judgePull({ pod, events }: Attempt, { image }: Waiter, namespace
   const { phase, conditions = [] } = pod.status ?? {}
   const node = pod.spec?.nodeName
   const state = stateOf(pod)
-  const mend = 'set waiter.image in the configuration to one that your nodes can pull'
+  const mend =
+    'sidecar-first install --apply with a --waiter-image that your nodes can pull, and the flags of the first time'
   if (phase === 'Succeeded') {
     const there = events.some(({ reason, message }) => reason === 'Pulled' && /already present/.test(message ?? ''))
     const how = there ? `was on the node ${node} already (so no registry was asked)` : `was pulled by the node ${node}`

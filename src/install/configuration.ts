@@ -27,6 +27,12 @@ export function settle(text: string, { chosen, found }: Settings): string {
   return changed ? document.toString({ lineWidth: 0, flowCollectionPadding: false }) : text
 }
 
+/** The waiter's image, where a configuration names one. */
+export function waiterImageOf(text: string): string | undefined {
+  const image = parseDocument(text).getIn(['waiter', 'image'])
+  return typeof image === 'string' ? image : undefined
+}
+
 /** Whether a configuration says more than an installation writes by itself, and so is somebody's work. */
 export function isCustomised(text: string): boolean {
   const document = parseDocument(text)

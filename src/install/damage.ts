@@ -2,7 +2,7 @@ import type { V1MutatingWebhookConfiguration } from '@kubernetes/client-node'
 import type { ClusterObject } from '../kubernetes/objects.ts'
 import { type InstallMode, modeOf } from '../webhooks/configurations.ts'
 import type { Manifest } from './apply.ts'
-import { isCustomised } from './configuration.ts'
+import { isCustomised, waiterImageOf } from './configuration.ts'
 
 /** What an installation is about to do to what is there. */
 export interface Intrusion {
@@ -17,13 +17,14 @@ export interface Intrusion {
   readonly mode: { readonly wanted: InstallMode; readonly said: boolean }
 }
 
-/** What hardly anybody wants: to settle among others' pods, to go back to an older version, to drop a configuration or change the mode. With the way on. */
+/**
+ * What hardly anybody wants: to settle among others' pods, to go back to an older version, to drop a configuration or the waiter's image,
+ * to change the mode. With the way on.
+ */
 export function damageOf({ before, pods, version, configured, mode }: Intrusion): string | undefined {
-  const there = (kind: string): ClusterObject & { data?: Record<string, string> } => {
-    const ours = ([manifest]: [Manifest, unknown]) =>
-      manifest.kind === kind && manifest.metadata.name === 'sidecar-first'
-    return [...before].find(ours)?.[1] ?? {}
-  }
+  const ours = (kind: string) =>
+    [...before].find(([manifest]) => manifest.kind === kind && manifest.metadata.name === 'sidecar-first')
+  const there = (kind: string): ClusterObject & { data?: Record<string, string> } => ours(kind)?.[1] ?? {}
   const namespace = [...before].find(([{ kind }]) => kind === 'Namespace')?.[1]
   if (namespace && pods > 0 && namespace.metadata?.labels?.['app.kubernetes.io/name'] !== 'sidecar-first') {
     const name = namespace.metadata?.name
@@ -33,8 +34,14 @@ export function damageOf({ before, pods, version, configured, mode }: Intrusion)
   if (installed !== undefined && isNewer(installed, version)) {
     return `sidecar-first ${installed} is installed, and this is ${version}; use the newer one, or go back with --force`
   }
-  if (!configured && isCustomised(there('ConfigMap').data?.['config.yaml'] ?? '')) {
+  const text = there('ConfigMap').data?.['config.yaml'] ?? ''
+  if (!configured && isCustomised(text)) {
     return "the cluster's configuration says more than the standard one; name its file with --config, or replace it with --force"
+  }
+  const wanted = ours('ConfigMap')?.[0] as (Manifest & { data?: Record<string, string> }) | undefined
+  const image = waiterImageOf(text)
+  if (image !== undefined && waiterImageOf(wanted?.data?.['config.yaml'] ?? '') === undefined) {
+    return `pods pull the waiter as ${image}; say --waiter-image ${image} again, or drop it with --force`
   }
   const calls: V1MutatingWebhookConfiguration | undefined = [...before].find(
     ([{ kind }]) => kind === 'MutatingWebhookConfiguration',

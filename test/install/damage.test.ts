@@ -48,6 +48,13 @@ test('a mode that no flag names is not changed', () => {
   assert.equal(intrusion([[calls, installation().mutating]]), undefined)
 })
 
+test("the waiter's image isn't dropped by leaving its flag out: pods would pull another", () => {
+  const text = 'kind: Configuration\nwaiter: {image: r/waiter:1}\n'
+  assert.match(intrusion(configuredBy(text)) ?? '', /say --waiter-image r\/waiter:1 again/)
+  const other = { ...configMap, data: { 'config.yaml': 'kind: Configuration\nwaiter: {image: r/waiter:2}\n' } }
+  assert.equal(intrusion([[other, { data: { 'config.yaml': text } }]]), undefined)
+})
+
 test("a configuration that is somebody's work is replaced by another file alone", () => {
   const theirs = configuredBy('apiVersion: sidecar-first.dev/v1\nkind: Configuration\nmode: observe\n')
   assert.match(intrusion(theirs) ?? '', /--config/)
