@@ -69,12 +69,13 @@ export async function uninstall({ namespace, found }: Installed, removal: Remova
       const left = await objects.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector })
       return { done: left.length === 0, state: left.length === 0 ? 'ended' : `${left.length} ending` }
     })
-    // Made by certs, which is gone now.
-    for (const [apiVersion, kind] of [
-      ['v1', 'Secret'],
-      ['coordination.k8s.io/v1', 'Lease'],
+    // Made by certs and rollouts, which are gone now.
+    for (const [apiVersion, kind, name] of [
+      ['v1', 'Secret', 'sidecar-first'],
+      ['coordination.k8s.io/v1', 'Lease', 'sidecar-first'],
+      ['coordination.k8s.io/v1', 'Lease', 'sidecar-first-rollouts'],
     ] as const) {
-      await remove({ apiVersion, kind, metadata: { name: 'sidecar-first', namespace } })
+      await remove({ apiVersion, kind, metadata: { name, namespace } })
     }
   }
   for (const each of found) {

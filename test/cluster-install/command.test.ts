@@ -110,8 +110,14 @@ describe('install on an API server alone', () => {
     await api.kubectl(['create', 'namespace', 'theirs'])
     await api.kubectl(['create', 'configmap', '-n', 'theirs', 'sidecar-first'])
     await api.kubectl(['label', '-n', 'theirs', 'configmap/sidecar-first', 'app.kubernetes.io/name=sidecar-first'])
+    // As the controller leaves it.
+    const lease = join(folder, 'lease.yaml')
+    const metadata = { name: 'sidecar-first-rollouts', namespace: 'sidecar-first' }
+    await writeFile(lease, JSON.stringify({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata }))
+    await api.kubectl(['create', '-f', lease])
     const { code, stdout } = await run(uninstall, '--keep-namespace')
     assert.equal(code, 0, stdout)
+    assert.doesNotMatch(await there('leases'), /sidecar-first/)
     assert.match(await there('configmaps'), /sidecar-first/)
     assert.doesNotMatch(await there('deployments,clusterroles'), /sidecar-first/)
   })
