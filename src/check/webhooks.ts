@@ -21,7 +21,7 @@ export const webhooks: Check = {
   name: 'webhooks',
   async run({ namespace, installed }) {
     const live = { mutating: needed(installed.mutating), validating: needed(installed.validating) }
-    if (!live.mutating && !live.validating) return [missing('webhook configuration')]
+    if (!live.mutating && !live.validating) return [missing('webhook configuration', unpatched)]
     return judgeWebhooks(live, validConfiguration(installed), namespace)
   },
 }
@@ -47,7 +47,7 @@ export function judgeWebhooks(
     ] as const
   ).flatMap(([kind, name]): Finding[] => {
     const there = live[kind]
-    if (!there) return [missing(name)]
+    if (!there) return [missing(name, kind === 'mutating' ? unpatched : unrefused)]
     const behind = there.metadata?.annotations?.[configurationHashKey] !== hash
     const differences = differencesOf(there.webhooks ?? [], expected[kind].webhooks ?? [])
     if (behind && differences.length > 0) {
@@ -64,12 +64,12 @@ export function judgeWebhooks(
   return findings.length > 0 ? findings : [ok(`both as the configuration has them: ${policy}`)]
 }
 
+const unpatched = 'pods start as they are'
+const unrefused = 'nobody refuses a pod whose order another webhook has undone'
+
 /** An installation also waits until somebody answers, where nobody does. */
-const missing = (what: string) =>
-  problem(
-    `there is no ${what}: pods start as they are`,
-    'sidecar-first install --apply, with the flags of the first time',
-  )
+const missing = (what: string, so: string) =>
+  problem(`there is no ${what}: ${so}`, 'sidecar-first install --apply, with the flags of the first time')
 
 /** Makes the webhook configurations anew of what the replicas mount, in the name of `install`: another owner would stand in its way. */
 function renew(namespace: string, mode: InstallMode): string {

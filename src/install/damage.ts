@@ -19,13 +19,17 @@ export interface Intrusion {
 
 /**
  * What hardly anybody wants: to settle among others' pods, to go back to an older version, to drop a configuration or the waiter's image,
- * to change the mode. With the way on.
+ * to change the mode, to settle in what is being deleted. With the way on.
  */
 export function damageOf({ before, pods, version, configured, mode }: Intrusion): string | undefined {
   const ours = (kind: string) =>
     [...before].find(([manifest]) => manifest.kind === kind && manifest.metadata.name === 'sidecar-first')
   const there = (kind: string): ClusterObject & { data?: Record<string, string> } => ours(kind)?.[1] ?? {}
   const namespace = [...before].find(([{ kind }]) => kind === 'Namespace')?.[1]
+  if (namespace?.metadata?.deletionTimestamp !== undefined) {
+    const name = namespace.metadata.name
+    return `the namespace ${name} is being deleted; call again when it is gone: kubectl wait --for=delete namespace/${name}`
+  }
   if (namespace && pods > 0 && namespace.metadata?.labels?.['app.kubernetes.io/name'] !== 'sidecar-first') {
     const name = namespace.metadata?.name
     return `the namespace ${name} has pods of others, and would be made sidecar-first's own; name another with --namespace`

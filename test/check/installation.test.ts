@@ -44,7 +44,7 @@ describe('the webhook configurations', () => {
     const made = installation()
     const [finding] = judgeWebhooks({ ...made, validating: undefined }, made, 'sidecar-first')
     assert.equal(finding?.level, 'problem')
-    assert.match(finding?.text ?? '', /no ValidatingWebhookConfiguration/)
+    assert.match(finding?.text ?? '', /no ValidatingWebhookConfiguration sidecar-first: nobody refuses/)
     // It waits for replicas: without any, new webhook configurations would refuse pods.
     assert.match(finding?.next ?? '', /^sidecar-first install --apply/)
   })

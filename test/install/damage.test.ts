@@ -32,6 +32,11 @@ test('a namespace with pods of others is not taken, an empty one or our own is',
   assert.equal(intrusion(ofVersion('0.10.0'), { pods: 3 }), undefined)
 })
 
+test('a namespace that is being deleted takes nothing new', () => {
+  const ending: [Manifest, object][] = [[namespace, { metadata: { name, labels: ours, deletionTimestamp: 'now' } }]]
+  assert.match(intrusion(ending) ?? '', /is being deleted; .* kubectl wait --for=delete namespace\/sidecar-first/)
+})
+
 test('a newer version stays, by number and not by letter', () => {
   for (const newer of ['0.10.1', '0.11.0', '1.0.0', '0.100.0'])
     assert.match(intrusion(ofVersion(newer)) ?? '', /is installed/, newer)
