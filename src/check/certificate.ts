@@ -36,9 +36,14 @@ export const certificate: Check = {
     }
     const judge = async (): Promise<readonly Finding[]> => {
       if (!someoneElses(installed)) {
+        const reference = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: certsName, namespace } }
         const labelSelector = `app.kubernetes.io/name=sidecar-first,${component}`
-        const keepers = await objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector })
-        return judgeStatus(await statusOf({ cluster, names: dnsNames, lifetimes, ask }), keepers, namespace)
+        const [deployment, keepers] = await Promise.all([
+          objects.read(reference),
+          objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector }),
+        ])
+        const status = await statusOf({ cluster, names: dnsNames, lifetimes, ask })
+        return judgeStatus(status, deployment && keepers, namespace)
       }
       const endpoints = (await cluster.readEndpoints()) ?? []
       const served = endpoints.map(async (endpoint) => ({
@@ -55,16 +60,17 @@ export const certificate: Check = {
   },
 }
 
+const certsName = 'sidecar-first-certs'
 const component = 'app.kubernetes.io/component=certs'
 
-/** @param keepers the pods of certs */
+/** @param keepers the pods of certs; undefined where it isn't installed */
 export function judgeStatus(
   { phase, problems }: Pick<Status, 'phase' | 'problems'>,
-  keepers: readonly V1Pod[],
+  keepers: readonly V1Pod[] | undefined,
   namespace: string,
 ): readonly Finding[] {
-  const idle = idleness(keepers, namespace)
-  const logs = `certs mends it within a minute: kubectl logs -n ${namespace} deploy/sidecar-first-certs`
+  const idle = keepers && idleness(keepers, namespace)
+  const logs = `certs mends it within a minute: kubectl logs -n ${namespace} deploy/${certsName}`
   const findings = problems.map((text) => {
     if (text.startsWith('the Service has no')) return problem(text, 'see replicas')
     if (text.startsWith('there is no webhook')) return problem(text, 'see webhooks')
@@ -79,7 +85,7 @@ export function judgeStatus(
 function idleness(keepers: readonly V1Pod[], namespace: string): { text: string; next: string } | undefined {
   if (keepers.some(isReady)) return undefined
   const [one] = keepers
-  const name = 'deployment/sidecar-first-certs'
+  const name = `deployment/${certsName}`
   if (!one) return { text: `${name} has no pod`, next: `kubectl scale -n ${namespace} ${name} --replicas=1` }
   const next = `kubectl describe pod -n ${namespace} -l ${component}`
   return { text: `${one.metadata?.name} is not ready: ${whyNot(one)}`, next }

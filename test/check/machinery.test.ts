@@ -78,12 +78,13 @@ describe('a certificate that certs keeps', () => {
         containerStatuses: [{ state: { waiting: { reason: 'ImagePullBackOff' } } }],
       },
     }) as V1Pod
-  const judge = (keepers: V1Pod[], ...problems: string[]) =>
+  const judge = (keepers: V1Pod[] | undefined, ...problems: string[]) =>
     judgeStatus({ phase: 'steady', problems }, keepers, 'sidecar-first')
 
   it('is sound without it for a while, which is a warning', () => {
     assert.deepEqual(levels(judge([keeper(true)])), ['ok'])
     assert.deepEqual(levels(judge([keeper(false)])), ['ok', 'warning'])
+    assert.deepEqual(levels(judge(undefined)), ['ok'], 'a certificate of the user’s own')
     assert.match(judge([])[1]?.next ?? '', /^kubectl scale -n sidecar-first deployment\/sidecar-first-certs/)
   })
 
