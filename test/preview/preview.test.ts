@@ -77,6 +77,17 @@ test('a key on the workload instead of its pods is told, with its place; on both
   assert.doesNotMatch(right.flatMap(({ warnings }) => warnings).join(), /no effect/)
 })
 
+test('the key as a label is told', () => {
+  const labelled = { metadata: { labels: { 'sidecar-first.dev/sidecars': 'envoy' } }, spec }
+  const places = results({ kind: 'Pod', ...labelled }, { kind: 'Deployment', spec: { template: labelled } })
+  assert.deepEqual(
+    places.flatMap(({ warnings }) => warnings),
+    ['', 'spec.template.'].map(
+      (place) => `sidecar-first.dev/sidecars has no effect as a label: write it in ${place}metadata.annotations`,
+    ),
+  )
+})
+
 test('the pod template of every kind that has one, with paths from its root', () => {
   const cases: [string, object, string][] = [
     ...['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'Job', 'ReplicationController', 'Rollout'].map(
