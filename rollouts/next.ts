@@ -112,7 +112,7 @@ export function next(shown: Shown): Decision {
     const message = stuck ? `pod ${stuck.pod.name} doesn't come back` : `${moves.length} pods to put back`
     return { ...going, phase: 'RollingBack', reason: 'RollingBack', message }
   }
-  const progress = `${counts.updatedReady} of ${counts.desired} pods are done`
+  const progress = progressOf(counts, back ? moves.length : 0)
   if (idle && (completed || counts.updatedReady >= Math.min(counts.updated, counts.desired))) {
     const reason = counts.matched === 0 ? 'NoPods' : 'Complete'
     return { ...going, phase: 'Complete', reason, message: progress, completed: true }
@@ -121,6 +121,13 @@ export function next(shown: Shown): Decision {
     return { ...going, phase: 'Progressing', reason: held.reason, message: `${progress}; ${held.message}` }
   }
   return { ...going, phase: 'Progressing', reason: back ? 'TakingBack' : 'Updating', message: progress }
+}
+
+function progressOf({ matched, desired, updatedReady }: Counts, toTakeBack: number): string {
+  if (matched === 0) return 'no pod matches'
+  if (toTakeBack > 0) return `${toTakeBack} to take back; ${desired} of ${matched} pods shall have the image`
+  if (desired === 0) return `none of ${matched} pods shall have the image`
+  return `${updatedReady} of ${desired} pods are done`
 }
 
 /** @param now as in Shown */

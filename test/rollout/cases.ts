@@ -137,7 +137,7 @@ export const cases: Readonly<Record<string, { rollout: SidecarRollout; pods: rea
     pods: [pod(0, { touched: 90, ready: 80 }), pod(1, { touched: 70, failed: true }), pod(2)],
   },
   'taking back': {
-    rollout: rollout('Progressing', '1 of 0 pods are done', { updated: 1, desired: 0 }),
+    rollout: rollout('Progressing', '1 to take back; 0 of 3 pods shall have the image', { updated: 1, desired: 0 }),
     pods: [
       pod(0, { touched: 60, ready: 40 }),
       pod(1, { touched: 5, back: true }),
@@ -156,7 +156,7 @@ export const cases: Readonly<Record<string, { rollout: SidecarRollout; pods: rea
     rollout: rollout('Progressing', '2 of 8 pods are done', { updated: 3, updatedReady: 2, inProgress: 1 }),
     pods: undefined,
   },
-  'no pods': { rollout: rollout('Complete', '0 of 0 pods are done', { matched: 0, desired: 0 }), pods: [] },
+  'no pods': { rollout: rollout('Complete', 'no pod matches', { matched: 0, desired: 0 }), pods: [] },
   hostile: {
     rollout: rollout('Stopped', '', { failure: { ...failure, message: 'a\u001b[2Jb\nc\u202ed\ud800' } }),
     pods: [],

@@ -169,6 +169,9 @@ test('a raised partition takes back the most recently updated', () => {
   const decision = decide(pods, { strategy })
   assert.deepEqual(touched(decision), ['p3 envoy:old3', 'p2 envoy:old2'])
   assert.deepEqual([decision.phase, decision.reason], ['Progressing', 'TakingBack'])
+  assert.equal(decision.message, '2 to take back; 2 of 4 pods shall have the image')
+  const none = decide([pod('a')], { strategy: { partition: '100%' } })
+  assert.deepEqual([none.phase, none.message], ['Complete', 'none of 1 pods shall have the image'])
   assert.ok(decision.steps.every((step) => step.do === 'touch' && step.touch.back))
 })
 
