@@ -14,8 +14,15 @@ export const waiterImage: Check = {
     const { waiter } = validConfiguration(site.installed).configuration
     if (waiter.delivery === 'shell') return [ok('none is needed: waiter.delivery is shell')]
     if (!site.pods) return [ok('not looked at: --no-pods')]
-    return judgePull(await tryToPull(site, waiter), waiter, site.namespace)
+    return await pullWaiter(site, waiter)
   },
+}
+
+type Puller = Pick<Site, 'objects' | 'namespace' | 'signal' | 'progress'>
+
+/** Takes a minute at most. @throws ClusterError, Unseen */
+export async function pullWaiter(site: Puller, waiter: Waiter): Promise<readonly Finding[]> {
+  return judgePull(await tryToPull(site, waiter), waiter, site.namespace)
 }
 
 export interface Attempt {
@@ -23,7 +30,7 @@ export interface Attempt {
   readonly events: readonly CoreV1Event[]
 }
 
-async function tryToPull({ objects, namespace, signal, progress }: Site, waiter: Waiter): Promise<Attempt> {
+async function tryToPull({ objects, namespace, signal, progress }: Puller, waiter: Waiter): Promise<Attempt> {
   const { metadata } = await objects.create<V1Pod>(podOf(waiter, namespace))
   const reference = { apiVersion: 'v1', kind: 'Pod', metadata: { name: metadata?.name ?? '', namespace } }
   try {

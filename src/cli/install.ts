@@ -99,20 +99,29 @@ export const install: Command = {
       terminal.stdout.write(`${cluster.context}, ${cluster.server}: Kubernetes ${surveyed?.version}\n`)
       terminal.stdout.write(`the waiter comes by ${delivery}: ${because}\n`)
       const { apply } = await import('../install/install.ts')
+      const { objects } = cluster
+      const progress = createProgress(terminal.stdout)
+      const signal = AbortSignal.any([AbortSignal.timeout(timeout.value), interrupted()])
+      const observes = configuration.mode === 'observe'
       await apply({
-        objects: cluster.objects,
-        progress: createProgress(terminal.stdout),
+        objects,
+        progress,
         manifests: documents.map((document): Manifest => document.toJS()),
         namespace: wanted.namespace,
         version,
         configured: flags.config !== undefined,
         mode: { wanted: wanted.mode, said: flags.mode !== undefined },
-        observes: configuration.mode === 'observe',
+        observes,
         trialNamespace: flags['trial-namespace'],
         dryRun: flags['dry-run'],
         force: flags.force,
-        signal: AbortSignal.any([AbortSignal.timeout(timeout.value), interrupted()]),
+        signal,
       })
+      if (!flags['dry-run'] && !observes && delivery !== 'shell') {
+        const { tryWaiter } = await import('../install/try-waiter.ts')
+        const doubt = await tryWaiter({ objects, progress, signal, namespace: wanted.namespace }, configuration.waiter)
+        if (doubt !== undefined) terminal.stderr.write(`sidecar-first: ${doubt}\n`)
+      }
       terminal.stdout.write(next(wanted, flags['dry-run']))
       return 0
     } catch (error) {

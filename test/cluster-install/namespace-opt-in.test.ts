@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { install } from '../../src/cli/install.ts'
 import { create, createNamespace, deleteNamespaces, kubectl, tryCreate } from '../cluster/cluster.ts'
 import { firstLineOf, getPod, logOf, markOf } from '../cluster/pod.ts'
-import type { Ended } from '../install/command.ts'
+import { type Ended, run } from '../install/command.ts'
 import { configurations, installed, namespace, orderOf, sample, startServe, stopServe, tryOut } from './installation.ts'
 
 const optedIn = { 'sidecar-first.dev/injection': 'enabled' }
@@ -23,6 +24,11 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
   it('ends when a pod has been patched, and leaves nothing of the trial behind', async () => {
     assert.match(first.stdout, /^deployment\/sidecar-first +ready$/m)
     assert.match(first.stdout, /^a pod tried out in sidecar-first-trial-\w+ +patched$/m)
+    assert.match(
+      first.stdout,
+      /^the waiter's image +(docker\.io\/)?sidecar-first\/waiter:\S+ was on the node .*, and runs$/m,
+    )
+    assert.equal(first.stderr, '')
     assert.match(first.stdout, /^the waiter comes by image-volume: every node can mount an image$/m)
     const namespaces = await kubectl(
       'get',
@@ -132,6 +138,19 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
     const program = ['/usr/bin/node', '-e', ask, input]
     const output = await kubectl('exec', '-n', namespace, 'deploy/sidecar-first-preview', '--', ...program)
     assert.equal(JSON.parse(output).results[0].verdict, 'patched', output)
+  })
+
+  it('says that nodes can’t pull the waiter, and doesn’t go back to the standard image unasked', async () => {
+    const image = '127.0.0.1:1/waiter:1'
+    const { stdout, stderr } = await installed('--preview', '--waiter-image', image)
+    assert.match(stdout, /^the waiter's image +in doubt$/m)
+    assert.match(
+      stderr,
+      /can't run 127\.0\.0\.1:1\/waiter:1: Err.*refused.*\n.*with a --waiter-image that your nodes can pull/,
+    )
+    const again = await run(install, '--apply', '--preview')
+    assert.deepEqual([again.code, again.stderr.includes(`--waiter-image ${image}`)], [1, true])
+    await installed('--preview', '--force')
   })
 })
 
