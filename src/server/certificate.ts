@@ -102,11 +102,10 @@ export async function openCertificate(sources: Sources, events: CertificateEvent
 
 async function load({ pair, clientCa: clientCaFile }: Sources, at: Date): Promise<Loaded> {
   const files = 'made' in pair ? undefined : pair
-  const [certificate, key, clientCa] = await Promise.all([
-    'made' in pair ? pair.made.certificate : read('--cert', pair.cert),
-    'made' in pair ? pair.made.key : read('--key', pair.key),
-    clientCaFile === undefined ? undefined : read('--client-ca', clientCaFile),
-  ])
+  // One after the other: of several files that can't be read, always the same one is told.
+  const certificate = 'made' in pair ? pair.made.certificate : await read('--cert', pair.cert)
+  const key = 'made' in pair ? pair.made.key : await read('--key', pair.key)
+  const clientCa = clientCaFile === undefined ? undefined : await read('--client-ca', clientCaFile)
   const material: Material = { certificate, key, clientCa }
   const problems: Loaded['problems'][number][] = checkServerPair({ certificate, key, at }).map((problem) => ({
     ...problem,
