@@ -11,7 +11,7 @@ import { startLoad } from './load.ts'
 describe('an installation that is disturbed', () => {
   const labelled = 'install-load'
   before(async () => {
-    await installed()
+    await installed('--mode', 'namespace-opt-in') // the tests before may have left the other
     await createNamespace(labelled, { 'sidecar-first.dev/injection': 'enabled' })
   })
   after(async () => {
@@ -43,7 +43,7 @@ describe('an installation that is disturbed', () => {
     assert.equal(code, 1, stdout)
     assert.match(
       stderr,
-      /^sidecar-first: deployment\/sidecar-first: .*sidecar-first-\S+: (ErrImagePull|ImagePullBackOff): .*registry\.invalid/,
+      /^sidecar-first: deployment\/sidecar-first-certs: .*sidecar-first-certs-\S+: (ErrImagePull|ImagePullBackOff): .*registry\.invalid/,
     )
     await installed()
     assert.deepEqual((await load.stop()).failures, [])
