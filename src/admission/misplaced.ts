@@ -1,5 +1,5 @@
 import { isOurs, keys } from './keys.ts'
-import { readMetadata } from './pod.ts'
+import { type Metadata, readMetadata } from './pod.ts'
 import type { Warning } from './warning.ts'
 
 /**
@@ -13,22 +13,21 @@ export function misplacedKeys(
   way: readonly string[],
 ): readonly Warning[] {
   const place = [...way, 'metadata.annotations'].join('.')
-  const there = keysOf(pod, 'annotations')
-  const outside = way.length === 0 ? [] : keysOf(workload, 'annotations').filter(isOurs)
-  const labels = keysOf(pod, 'labels').filter((key) => key === keys.sidecars)
+  const { annotations, labels } = metadataOf(pod)
+  const outside = way.length === 0 ? [] : [...metadataOf(workload).annotations.keys()].filter(isOurs)
   const wrong = [
     ...outside.map((key) => ({ key, where: `on the ${kind} itself` })),
-    ...labels.map((key) => ({ key, where: 'as a label' })),
+    ...(labels.has(keys.sidecars) ? [{ key: keys.sidecars, where: 'as a label' }] : []),
   ]
   return wrong
-    .filter(({ key }) => !there.includes(key))
+    .filter(({ key }) => !annotations.has(key))
     .map(({ key, where }) => ({
       severity: 'has-no-effect',
       text: `${key} has no effect ${where}: write it in ${place}`,
     }))
 }
 
-function keysOf(object: unknown, of: 'annotations' | 'labels'): readonly string[] {
+function metadataOf(object: unknown): Pick<Metadata, 'annotations' | 'labels'> {
   const metadata = readMetadata(object)
-  return metadata.ok ? [...metadata.value[of].keys()] : []
+  return metadata.ok ? metadata.value : { annotations: new Map(), labels: new Map() }
 }
