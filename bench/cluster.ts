@@ -1,5 +1,5 @@
-// Pods created through a real API server: with no webhook, with floors, with ours. Prints ratios; the raw turns go to
-// bench/results/cluster.json.
+// Creates pods through a real API server: without a webhook, with minimal webhooks for comparison, and with ours. Prints ratios; the raw turns
+// go to bench/results/cluster.json.
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ import { launch, manyRules, percentile, post } from './server/launch.ts'
 import { realisticReview } from './server/review.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
-/** Dry runs of each way, with one client and with many; a fifth as many pods are stored. */
+/** The number of dry runs for each variant, with one client and with many; a fifth as many pods are stored. */
 const podsOfEach = Number(process.env.PODS ?? 20_000)
 const turns = Number(process.env.TURNS ?? 10)
 const many = 16
@@ -29,7 +29,7 @@ const ways = {
   bare: 'a bare handler, fixed patch',
   ours: 'ours',
   both: 'ours, and validating',
-  unconcerned: "ours, a pod that isn't its concern",
+  unconcerned: 'ours, a pod that matchConditions filter out',
   few: 'ours, 10 rules',
   most: 'ours, 10,000 rules',
 } as const
@@ -84,7 +84,7 @@ async function bench(server: ApiServer): Promise<{ turns: Turn[]; bursts: Partia
     const [created] = (await once(client, 'message')) as [Created]
     return created
   }
-  /** One way's webhooks in place of the last one's. */
+  /** Replaces the previous variant's webhooks with those of another one. */
   const register = async (way: Way) => {
     await server.kubectl(['delete', 'mutatingwebhookconfiguration,validatingwebhookconfiguration', '--all'])
     const url = urls[way]
@@ -97,13 +97,13 @@ async function bench(server: ApiServer): Promise<{ turns: Turn[]; bursts: Partia
       const items = way === 'both' ? [mutating, validating] : [mutating]
       await server.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
     }
-    // The API server's own watch brings it what was registered.
+    // The API server learns of new webhooks through its own watch.
     await sleep(2000)
   }
 
   const made: Turn[] = []
   for (let turn = 0; turn <= turns; turn++) {
-    // Forth and back: what drifts meets all alike.
+    // Forwards and backwards, so that drift affects all variants alike.
     for (const way of turn % 2 === 0 ? order : order.toReversed()) {
       await register(way)
       for (const load of Object.keys(loads) as Load[]) {
@@ -113,7 +113,7 @@ async function bench(server: ApiServer): Promise<{ turns: Turn[]; bursts: Partia
         const [failure] = Object.keys(failures)
         if (failure !== undefined) throw new Error(`${ways[way]}: ${failure}`)
         const perSecond = count / (elapsed / 1000)
-        // The first turn warms the processes up.
+        // The first turn warms up the processes.
         if (turn > 0) {
           made.push({ way, load, perSecond, p50: percentile(milliseconds, 50), p99: percentile(milliseconds, 99) })
         }
@@ -126,14 +126,14 @@ async function bench(server: ApiServer): Promise<{ turns: Turn[]; bursts: Partia
   const bursts: Partial<Record<Way, Created>> = {}
   for (const way of ['none', 'bare', 'ours'] as const) {
     await register(way)
-    // The first opens 500 connections.
+    // The first burst opens 500 connections.
     await create(way, burst, burst)
     bursts[way] = await create(way, burst, burst)
   }
   return { turns: made, bursts }
 }
 
-/** The pod that is created, on a node that needs no kubelet; with nothing of ours where it is no concern of the webhook's. */
+/** The pod that is created, on a node that needs no kubelet; without our annotations if the webhook must not see it. */
 function podOf(way: Way): string {
   const { object } = JSON.parse(realisticReview()).request
   const { managedFields: _, ownerReferences: __, annotations, ...metadata } = object.metadata
@@ -142,7 +142,7 @@ function podOf(way: Way): string {
   return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, annotations }, spec })
 }
 
-/** The servers of all ways; one of ours is shared by those that need the same configuration. */
+/** The servers of all variants; variants with the same configuration share one of ours. */
 async function startServers(): Promise<{ caBundle: string; urls: Record<Way, string | undefined> }> {
   const at = new Date()
   const life = 24 * 3_600_000
@@ -151,7 +151,7 @@ async function startServers(): Promise<{ caBundle: string; urls: Record<Way, str
   const [cert, key] = [`${folder}/tls.crt`, `${folder}/tls.key`]
   await writeFile(cert, leaf.certificate)
   await writeFile(key, leaf.key)
-  // Plain JavaScript, as the bundle is: Node's type stripping would cost it time and memory.
+  // Plain JavaScript, like the bundle: Node's type stripping would cost time and memory.
   await writeFile(`${folder}/bare.mjs`, stripTypeScriptTypes(await readFile(here('server/bare.ts'), 'utf8')))
 
   const started = async (args: readonly string[]) => {

@@ -1,6 +1,6 @@
 /**
- * A sidecar's new image, side by side on a real node: by an in-place rollout, and by ordinary updates of the Deployment. How long until
- * all are ready, how long apps were away meanwhile, and how many pods were made anew. Raw runs: bench/results/rollout.json
+ * Gives a sidecar a new image on a real node, by an in-place rollout and by ordinary updates of the Deployment. Measures how long it takes until
+ * all pods are ready, how long apps are down, and how many pods are recreated. Raw runs: bench/results/rollout.json
  *
  *   npm run bench:rollout -- [ROUNDS] [REPLICAS]
  */
@@ -14,28 +14,28 @@ import { rawCalls } from '../src/kubernetes/raw.ts'
 import { create, createNamespace, deleteNamespaces, kubectl, tryKubectl, until } from '../test/cluster/cluster.ts'
 import { getPods, podSpec, sidecar } from '../test/cluster/pod.ts'
 import { startWebhook } from '../test/cluster/webhook.ts'
-import { startController } from '../test/rollout/controller.ts'
+import { startController } from '../test/rollouts/client/controller.ts'
 import { type Seen, startClients } from './rollout/clients.ts'
 
 const rounds = Number(process.argv[2] ?? 3)
 const replicas = Number(process.argv[3] ?? 4)
-/** In ms after their starts. */
+/** In ms after the container's start. */
 const ready = { sidecar: 300, app: 2000 }
 const namespace = 'bench-rollout'
 const calls = rawCalls(connection((await loadKubeconfig()).kubeconfig))
-// One program in two images.
+// The same program in two images.
 const before = 'docker.io/sidecar-first/test-sidecar:1'
 const after = 'docker.io/sidecar-first/test-shell:1'
 
 interface Run {
   readonly app: Seen
   readonly sidecar: Seen
-  /** From the change until all pods have the new image and are ready, in seconds. */
+  /** Seconds from the change until all pods have the new image and are ready. */
   readonly total: number
   readonly recreated: number
 }
 
-/** A way to bring the new image, until all have it. */
+/** A way to roll out the new image; returns when all pods have it. */
 interface Way {
   readonly strategy: object
   change(): Promise<void>
@@ -101,7 +101,7 @@ const deployment = (strategy: object) => ({
   },
 })
 
-/** By uid, the addresses of the pods that aren't ending. */
+/** The addresses of the pods that aren't terminating, by uid. */
 async function addresses(): Promise<Map<string, string>> {
   const { items } = await calls.get<{ items: LivePod[] }>(`/api/v1/namespaces/${namespace}/pods`, {
     labelSelector: 'app=shop',
@@ -152,7 +152,7 @@ const webhook = await startWebhook(namespace)
 await createNamespace(namespace, { test: namespace })
 const controller = await startController(process.env.KUBECONFIG ?? '', { flags: ['--namespace', namespace] })
 try {
-  // The first round warms caches, and isn't counted.
+  // The first round warms the caches and isn't counted.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [way, how] of Object.entries(ways)) {
       const run = await measure(how)

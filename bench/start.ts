@@ -1,6 +1,6 @@
 /**
- * The product's headline on a real node: from "sidecar ready" to the app's first line, and from `kubectl create` to that line, for
- * ours and for what a user would pick instead, in turns within one run. Raw runs: bench/results/start.json
+ * Measures on a real node the time from "sidecar ready" to the app's first line, and from `kubectl create` to that line, for
+ * sidecar-first and its alternatives, in turns within one run. Raw runs: bench/results/start.json
  *
  *   npm run bench:start -- [ROUNDS]
  */
@@ -27,7 +27,7 @@ const readyAfter = 300
 interface Variant {
   readonly containers: readonly Container[]
   readonly options?: PodOptions
-  /** The sidecars' names, for when the last of them was ready. */
+  /** The sidecars' names, to find out when the last of them was ready. */
   readonly sidecars?: readonly string[]
 }
 interface Run {
@@ -53,7 +53,7 @@ const native = (container: Container): PodOptions => ({
   spec: { initContainers: [{ ...container, restartPolicy: 'Always' }] },
 })
 
-/** What Istio's own waiter does: sleep first, ask every 500 ms. */
+/** What Istio's own waiter (`pilot-agent wait`) does: sleep first, then ask every 500 ms. */
 const sleepsFirst = {
   ...shellImage,
   lifecycle: {
@@ -112,7 +112,7 @@ async function measure(name: string, { containers, options, sidecars = ['late'] 
   await create(pod(namespace, name, containers, options))
   await logOf(namespace, name)
   let log: Line[] = []
-  // Not held back, the app writes before the sidecars are ready.
+  // If it isn't held back, the app writes before the sidecars are ready.
   for (const sidecarName of sidecars) log = await logOf(namespace, name, sidecarName, 2)
   const first = firstLineOf(log)
   const marks = (mark: string) => sidecars.map((sidecarName) => markOf(log, sidecarName, mark))
@@ -131,7 +131,7 @@ const runs: Record<string, Run[]> = Object.fromEntries(Object.keys(rows).map((ro
 const webhook = await startWebhook('bench-start')
 try {
   await createNamespace(namespace, { test: 'bench-start' })
-  // The first round warms caches, and isn't counted.
+  // The first round warms the caches and isn't counted.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [index, [row, variant]] of Object.entries(rows).entries()) {
       const run = await measure(`p-${round}-${index}`, variant)
@@ -145,7 +145,7 @@ try {
 }
 
 const of = (row: string, figure: keyof Run): number => median((runs[row] ?? []).map((run) => run[figure]))
-/** A container's own create and start: the app isn't held back, and starts that long after the sidecar's process. */
+/** A container's own create and start: how long after the sidecar's process an app starts that isn't held back. */
 const floor = of('not held back', 'sinceFirst')
 const istio = of('500 ms waiter that sleeps first', 'gap')
 const table = Object.keys(rows).filter((row) => !row.startsWith('tier'))
@@ -170,7 +170,7 @@ console.table(
   ),
 )
 console.log(
-  'tiers: from the first sidecar’s start to the app, beside the slowest sidecar (1 s) and the containers’ own starts',
+  'tiers: from the first sidecar’s start to the app, as a ratio to the slowest sidecar (1 s) plus the containers’ own starts',
 )
 console.table(
   Object.fromEntries(

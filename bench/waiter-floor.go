@@ -1,4 +1,4 @@
-// The floor that bench/waiter.ts holds the waiter against: the least Go program that reaches a server.
+// The floor that bench/waiter.ts compares the waiter with: a minimal Go program that connects to a server.
 package main
 
 import (

@@ -1,9 +1,9 @@
-// Measures for bench/waiter.ts the time from exec to a program's first connection: node itself takes a millisecond to
-// spawn, which would hide the difference.
+// Measures the time from exec to a program's first connection, for bench/waiter.ts. Node itself takes a millisecond to
+// spawn a process, which would hide the difference.
 //
 //	waiter-launch ROUNDS FLOOR WAITER
 //
-// prints {"floor":[ms,…],"waiter":[ms,…]}, the two run in turns.
+// prints {"floor":[ms,…],"waiter":[ms,…]}, the two programs run in turns.
 package main
 
 import (

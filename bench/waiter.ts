@@ -1,6 +1,6 @@
 /**
- * What the waiter costs: memory while it polls and installs, time from exec to its first attempt beside the least Go
- * program that connects, and the delay from a sidecar's being ready to the waiter's end. Raw runs: bench/results/waiter.json
+ * Measures what the waiter costs: its memory while it polls and installs, the time from exec to its first attempt (compared with a minimal Go
+ * program that connects), and the delay from the sidecar being ready to the waiter's exit. Raw runs: bench/results/waiter.json
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,7 +29,7 @@ const quantile = (runs: readonly number[], q: number): number =>
   runs.toSorted((a, b) => a - b)[Math.min(runs.length - 1, Math.floor(runs.length * q))] ?? Number.NaN
 const round = (n: number): number => Math.round(n * 100) / 100
 
-/** Ends what it started and removes its folder, also when a measurement throws. */
+/** Stops what it started and removes its folder, even if a measurement throws. */
 async function main(): Promise<void> {
   const [waiter, floor, launch] = build()
   const startup = measureStartup(launch, floor, waiter)
@@ -47,7 +47,7 @@ async function main(): Promise<void> {
   console.table({ waiter: ours, 'floor (dials and exits)': least, ratio })
   console.log('peak memory (VmHWM), MiB')
   console.table(Object.fromEntries(Object.entries(memory).map(([what, kib]) => [what, { MiB: round(kib / 1024) }])))
-  console.log('from ready to the end of the waiter, ms, by when the server got ready')
+  console.log("from ready to the waiter's exit, ms, by when the server got ready")
   console.table(
     Object.fromEntries(
       Object.entries(delay).map(([when, runs]) => [
@@ -98,7 +98,7 @@ async function closedPort(): Promise<number> {
   return port
 }
 
-/** VmHWM of a process in KiB. */
+/** A process's peak memory (VmHWM) in KiB. */
 function peak(child: ChildProcess): number {
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1])
@@ -120,7 +120,7 @@ async function unready(waiter: string): Promise<number> {
   return kib
 }
 
-/** The install is held at its very end, as it reports to a pipe that is full, so that its peak can be read. */
+/** Holds the install at its very end, where it writes to a full pipe, so that its peak memory can be read. */
 async function installing(waiter: string): Promise<number> {
   const [pipe, into] = [join(dir, 'pipe'), join(dir, 'into')]
   mkdirSync(into)
@@ -140,7 +140,7 @@ async function installing(waiter: string): Promise<number> {
   return kib
 }
 
-/** Milliseconds from a server's listening, `readyAfter` ms after the waiter's start, to the waiter's exit. */
+/** Milliseconds from the moment the server listens (`readyAfter` ms after the waiter's start) to the waiter's exit. */
 async function ready(waiter: string, readyAfter: number, runs: number): Promise<number[]> {
   const delays: number[] = []
   for (let run = 0; run < runs; run++) {
@@ -148,7 +148,7 @@ async function ready(waiter: string, readyAfter: number, runs: number): Promise<
     const server = createServer((_, response) => response.end())
     const child = spawn(waiter, [`http://:${port}/ready`], { stdio: 'inherit' })
     const exit = once(child, 'exit')
-    // Spread over the polls, as sidecars are.
+    // Spread over the poll interval, because sidecars get ready at any moment.
     await after(readyAfter + Math.random() * (readyAfter / 50))
     await listening(server, port)
     const start = performance.now()

@@ -1,8 +1,8 @@
-/** The tiny ports through which the certificates touch the cluster; `kubernetes.ts` has the real ones. */
+/** The small interface between the certificates and the cluster; `kubernetes.ts` has the real one. */
 
 import type { Report } from '../src/kubernetes/event.ts'
 
-/** What a Secret holds, as text; `version` is its resourceVersion. */
+/** The content of a Secret, as text; `version` is its resourceVersion. */
 export interface StoredSecret {
   readonly version: string
   readonly data: Readonly<Record<string, string>>
@@ -32,7 +32,7 @@ export interface Endpoint {
 
 /** Every call may throw a ClusterError; only a 404 is "not there". A write with an old version is refused as a 'conflict'. */
 export interface Cluster {
-  /** The API server's clock as of its last answer, in ms: it's the one that judges certificates. */
+  /** The API server's clock as of its last answer, in ms: the API server is what judges certificates. */
   now(): number
   readSecret(): Promise<StoredSecret | undefined>
   createSecret(data: Readonly<Record<string, string>>): Promise<void>

@@ -1,5 +1,6 @@
+import { printable } from '../src/admission/words/printable.ts'
 import type { Report } from '../src/kubernetes/event.ts'
-import type { LeafReason, MintReason, Shown, Step } from './next.ts'
+import type { LeafReason, MintReason, Shown, Step, Stranger } from './next.ts'
 
 const why: Record<MintReason | LeafReason, string> = {
   'secret-missing': 'there is no Secret',
@@ -14,7 +15,7 @@ const why: Record<MintReason | LeafReason, string> = {
   asked: 'somebody asked for it',
 }
 
-/** What has been done, as an event. */
+/** A step that was taken, as an event. */
 export function describe(step: Exclude<Step, { do: 'wait' }>, { secret, strangers }: Shown): Report {
   switch (step.do) {
     case 'mint': {
@@ -51,6 +52,32 @@ export function describe(step: Exclude<Step, { do: 'wait' }>, { secret, stranger
       }
     default:
       return step satisfies never
+  }
+}
+
+/** A step that somebody keeps undoing: told once. */
+export function describeUndone(step: Exclude<Step, { do: 'wait' }>, { secret }: Shown): Report {
+  const object = step.do === 'trust' ? `the caBundle of ${step.in.join(', ')}` : 'the Secret'
+  const blocked = step.do === 'trust' && secret?.next !== undefined
+  const rotation = blocked
+    ? ' Until the caBundle keeps the new CA, the rotation waits: leaves still come from the old CA.'
+    : ''
+  return {
+    type: 'Warning',
+    reason: 'ChangeUndone',
+    message: `Somebody keeps undoing the last change of ${object}; it is now repeated every 30 seconds.${rotation} Who it is: kubectl get with --show-managed-fields.`,
+  }
+}
+
+/** A CA that a configuration trusts and the Secret doesn't have: told once. */
+export function describeStranger({ id, expires, subject }: Stranger, { configurations }: Shown): Report {
+  const trusting = configurations.filter(({ webhooks }) => webhooks.some((ids) => ids.includes(id)))
+  const name = printable((subject ?? '').replaceAll('\n', ', '), 200)
+  const until = new Date(expires).toISOString()
+  return {
+    type: 'Warning',
+    reason: 'UnknownAuthorityTrusted',
+    message: `The caBundle of ${trusting.map((one) => one.name).join(', ')} has a CA that isn't in the Secret: ${name} (SHA-256 ${id}), valid until ${until}. It stays trusted until then, because replicas may still serve its leaves.`,
   }
 }
 

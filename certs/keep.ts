@@ -1,17 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Report } from '../src/kubernetes/event.ts'
 import { ClusterError, type FailureKind, failureKind } from '../src/kubernetes/failure.ts'
+import { Attempts } from './attempts.ts'
 import type { Cluster, StoredConfiguration, StoredSecret } from './cluster.ts'
-import { describe } from './describe.ts'
+import { describe, describeStranger, describeUndone } from './describe.ts'
 import { type Lifetimes, next, type Phase, phaseOf, type Shown, type Step } from './next.ts'
+import type { Problem } from './problems.ts'
 import { dropped, issued, leafOf, look, minted, signer } from './secret.ts'
 import { servedCertificate } from './served.ts'
 
-/** What the loop tells those who watch it: metrics, the log. */
+/** What the loop tells its observers: metrics and the log. */
 export interface Observer {
   /** Another turn of the loop begins. */
   turned(leading: boolean): void
-  looked(shown: Shown, phase: Phase, problems: readonly string[]): void
-  took(step: Exclude<Step, { do: 'wait' }>): void
+  looked(shown: Shown, phase: Phase, problems: readonly Problem[]): void
+  /** A step was taken. @param report what to tell people about it, unless they have heard it before */
+  took(step: Action, report: Report | undefined): void
+  /** Something that people should know, told once. */
+  noticed(report: Report): void
   failed(kind: FailureKind, error: unknown): void
 }
 
@@ -28,27 +34,32 @@ export interface Keeping {
   readonly signal: AbortSignal
   /** Resolves when something may have changed; the loop looks every few seconds or minutes all the same. */
   readonly changed?: (signal: AbortSignal) => Promise<void>
-  /** Ends the loop after a look that found nothing to do but wait; then it looks without leading, too. */
+  /** Ends the loop after a look with nothing to do but wait; the loop then looks without leading, too. */
   readonly done?: (phase: Phase) => boolean
 }
 
 interface Seen {
   readonly shown: Shown
   readonly certificates: ReadonlyMap<string, string>
-  readonly problems: readonly string[]
+  readonly problems: readonly Problem[]
   readonly secret: StoredSecret | undefined
   readonly configurations: readonly StoredConfiguration[]
 }
 
-const SECOND = 1000
+const second = 1000
 
-/** Keeps the certificates as they should be until `signal` ends: looks, takes the next step, looks again. */
+type Action = Exclude<Step, { do: 'wait' }>
+
+/** Keeps the certificates as they should be until `signal` aborts: it looks, takes the next step, and looks again. */
 export async function keepCertificates(keeping: Keeping): Promise<void> {
   const { leads, observer, signal, steady, changed, done } = keeping
   let trusted: { id: string; since: number } | undefined
+  const attempts = new Attempts()
+  const known = new Set<string>()
   let failures = 0
   while (!signal.aborted) {
-    let pause = SECOND
+    let pause = second
+    let undone = false
     const leading = leads()
     observer.turned(leading)
     if (leading || done) {
@@ -59,36 +70,44 @@ export async function keepCertificates(keeping: Keeping): Promise<void> {
         })
         const phase = phaseOf(seen.shown)
         observer.looked(seen.shown, phase, seen.problems)
+        if (leads()) await tellStrangers(seen.shown, known, keeping)
         const step = next(seen.shown, keeping.lifetimes)
         if (step.do === 'wait') {
           failures = 0
           if (done?.(phase)) return
-          pause = Math.min(step.until - seen.shown.now, phase === 'steady' ? 30 * SECOND : 5 * SECOND)
+          pause = Math.min(step.until - seen.shown.now, phase === 'steady' ? 30 * second : 5 * second)
         } else if (leads()) {
-          await take(step, seen, keeping)
-          failures = 0
-          observer.took(step)
-          await tell(step, seen, keeping)
-          continue
+          const due = attempts.due(step, seen.shown, steady())
+          if ('step' in due) {
+            await take(due.step, seen, keeping)
+            failures = 0
+            const report = reportOf(due.step, attempts.take(due.step, seen.shown, steady()), seen.shown)
+            observer.took(due.step, report)
+            if (report) await tell(report, keeping)
+            continue
+          }
+          // Somebody undoes what is done: other changes are still noticed within a second.
+          undone = true
+          pause = Math.min(due.at - steady(), second)
         }
       } catch (error) {
         observer.failed(failureKind(error), error)
         failures++
-        // Spread out, so that replicas and a struggling API server don't meet in step.
-        pause = Math.min(30 * SECOND, 100 * 2 ** failures) * (0.5 + Math.random() / 2)
+        // Spread out, so that replicas don't call a struggling API server at the same time.
+        pause = Math.min(30 * second, 100 * 2 ** failures) * (0.5 + Math.random() / 2)
       }
     } else trusted = undefined
     const woken = new AbortController()
     const either = AbortSignal.any([signal, woken.signal])
-    // A failure is paused for in full: changes that come thick and fast must not undo the backing off.
-    const change = failures === 0 ? changed?.(either).then(() => woken.abort()) : undefined
+    // After a failure it waits in full: frequent changes must not undo the backing off.
+    const change = failures === 0 && !undone ? changed?.(either).then(() => woken.abort()) : undefined
     await sleep(Math.max(pause, 50), undefined, { signal: either }).catch(() => {})
     woken.abort()
     await change?.catch(() => {})
   }
 }
 
-/** @param trustedFor given the id of the next CA while every configuration trusts it, answers for how long it has been so */
+/** @param trustedFor gets the id of the next CA while every configuration trusts it, and says for how long */
 async function see(keeping: Keeping, trustedFor: (id: string | undefined) => number): Promise<Seen> {
   const { cluster, names } = keeping
   const secret = await cluster.readSecret()
@@ -102,7 +121,7 @@ async function see(keeping: Keeping, trustedFor: (id: string | undefined) => num
   return { shown: { ...shown, served, nextTrustedFor }, certificates, problems, secret, configurations }
 }
 
-/** What the ready endpoints serve; undefined when they can't be listed, which is no reason to stop. */
+/** What the ready endpoints serve; undefined if they can't be listed, which is no reason to stop. */
 async function askServed({ cluster, names, observer }: Keeping, authorities: string[]): Promise<Shown['served']> {
   try {
     const endpoints = await cluster.readEndpoints()
@@ -113,7 +132,7 @@ async function askServed({ cluster, names, observer }: Keeping, authorities: str
         return (pem && leafOf(pem, authorities)) || ('unanswered' as const)
       }),
     )
-    // No answer from any of several: more likely a network that keeps us away than servers that all hang.
+    // If none answers, it is more likely the network than servers that all hang.
     return served.length > 0 && served.every((one) => one === 'unanswered') ? undefined : served
   } catch (error) {
     observer.failed(failureKind(error), error)
@@ -121,7 +140,7 @@ async function askServed({ cluster, names, observer }: Keeping, authorities: str
   }
 }
 
-async function take(step: Exclude<Step, { do: 'wait' }>, seen: Seen, keeping: Keeping): Promise<void> {
+async function take(step: Action, seen: Seen, keeping: Keeping): Promise<void> {
   const { cluster, lifetimes, names } = keeping
   const { secret, shown, certificates, configurations } = seen
   const at = new Date(shown.now)
@@ -154,7 +173,7 @@ async function take(step: Exclude<Step, { do: 'wait' }>, seen: Seen, keeping: Ke
   }
 }
 
-/** Keys take a while to make: who no longer leads by then doesn't write. */
+/** Keys take a while to make: a process that no longer leads by then doesn't write. */
 async function writeSecret(
   { cluster, leads }: Keeping,
   secret: StoredSecret | undefined,
@@ -166,10 +185,27 @@ async function writeSecret(
   await cluster.createSecret(Object.fromEntries(data))
 }
 
-/** An event for each step; one that can't be written is counted and otherwise forgotten. */
-async function tell(step: Exclude<Step, { do: 'wait' }>, { shown }: Seen, { cluster, observer }: Keeping) {
+/** What to tell about a step: the first repetition as well, then once that somebody undoes it. */
+function reportOf(step: Action, repeats: number, shown: Shown): Report | undefined {
+  if (repeats === 2) return describeUndone(step, shown)
+  return repeats < 2 ? describe(step, shown) : undefined
+}
+
+/** @param known the ids of those that have been told */
+async function tellStrangers(shown: Shown, known: Set<string>, keeping: Keeping) {
+  for (const stranger of shown.strangers) {
+    if (known.has(stranger.id) || shown.now >= stranger.expires) continue
+    known.add(stranger.id)
+    const report = describeStranger(stranger, shown)
+    keeping.observer.noticed(report)
+    await tell(report, keeping)
+  }
+}
+
+/** Writes an event; a failure is counted and otherwise ignored. */
+async function tell(report: Report, { cluster, observer }: Keeping) {
   try {
-    await cluster.report(describe(step, shown))
+    await cluster.report(report)
   } catch (error) {
     observer.failed(failureKind(error), error)
   }

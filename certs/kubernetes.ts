@@ -16,6 +16,7 @@ import { connection } from '../src/kubernetes/connection.ts'
 import { writeEvent } from '../src/kubernetes/event.ts'
 import type { LeaseStore } from '../src/kubernetes/lease.ts'
 import { leaseStore } from '../src/kubernetes/lease-store.ts'
+import { labelsOf, objectNames } from '../src/kubernetes/names.ts'
 import { rawCalls } from '../src/kubernetes/raw.ts'
 import type { Cluster, Endpoint, StoredConfiguration } from './cluster.ts'
 
@@ -32,7 +33,7 @@ export interface Names {
 const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
 const json = setHeaderOptions('Content-Type', PatchStrategy.JsonPatch)
 
-/** The real cluster, as `kubeconfig` reaches it, and its Lease. */
+/** The real cluster of a kubeconfig, and its Lease. */
 export function kubernetes({
   kubeconfig,
   names,
@@ -72,7 +73,7 @@ export function kubernetes({
     },
 
     async createSecret(data) {
-      const metadata = { name: names.secret, namespace, labels: { 'app.kubernetes.io/name': 'sidecar-first' } }
+      const metadata = { name: names.secret, namespace, labels: labelsOf() }
       await call(() => core.createNamespacedSecret({ namespace, body: { metadata, data: encoded(data) } }), {
         secret: true,
       })
@@ -98,7 +99,7 @@ export function kubernetes({
 
     async writeBundle({ kind, name, version, bundles }, bundle) {
       const caBundle = Buffer.from(bundle).toString('base64')
-      // Field by field: a field that this client doesn't know stays. The version makes an old write a conflict.
+      // Field by field: a field that this client doesn't know stays. The version makes an outdated write a conflict.
       const body = [
         { op: 'replace', path: '/metadata/resourceVersion', value: version },
         ...bundles.map((_, i) => ({ op: 'add', path: `/webhooks/${i}/clientConfig/caBundle`, value: caBundle })),
@@ -123,7 +124,7 @@ export function kubernetes({
 
     report(report) {
       const about = { apiVersion: 'v1', kind: 'Secret', namespace, name: names.secret }
-      return writeEvent(rawCalls(configuration), about, report, { component: 'sidecar-first-certs', now: now() })
+      return writeEvent(rawCalls(configuration), about, report, { component: objectNames.certs, now: now() })
     },
   }
 
@@ -131,8 +132,8 @@ export function kubernetes({
 }
 
 /**
- * Calls `changed` whenever one of our objects may have changed, until `signal` ends. Only a hint: a watch that goes silent or fails is
- * started anew, and nothing that it says is believed.
+ * Calls `changed` whenever one of our objects may have changed, until `signal` aborts. It is only a hint: a watch that goes silent or fails is
+ * restarted, and nothing depends on what it says.
  */
 export async function watchChanges(
   kubeconfig: KubeConfig,

@@ -3,9 +3,9 @@ import { failureKinds } from '../src/kubernetes/failure.ts'
 import type { Observer } from './keep.ts'
 import type { Dated, Phase } from './next.ts'
 
-const DAY = 86_400_000
+const day = 86_400_000
 /** Longer than the longest pause between two turns of the loop, a slow API server counted in. */
-const STALLED = 180_000
+const stalled = 180_000
 const phases: readonly Phase[] = ['missing', 'trusting', 'settling', 'switching', 'retiring', 'steady']
 
 export interface Metrics {
@@ -56,16 +56,17 @@ export function createMetrics(steady: () => number): Metrics {
         ['leaf', secret?.leaf],
       ]
       for (const [certificate, dated] of certificates) {
-        if (dated) days.set({ certificate }, (dated.expires - now) / DAY)
+        if (dated) days.set({ certificate }, (dated.expires - now) / day)
         else days.remove({ certificate })
       }
     },
     took({ do: step, reason }) {
       steps.inc({ step, reason })
     },
+    noticed() {},
     failed(kind) {
       failures.inc({ kind })
     },
   }
-  return { observer, registry, alive: () => steady() - turned < STALLED }
+  return { observer, registry, alive: () => steady() - turned < stalled }
 }

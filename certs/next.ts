@@ -1,6 +1,6 @@
 /**
- * What to do next about the certificates, decided from what the cluster shows and the time alone: nothing is remembered, so a
- * crash at any point goes on from there. All times are in ms, points in time since 1970, by the API server's clock.
+ * What to do next about the certificates, decided only from what the cluster shows and the time: nothing is remembered, so after a
+ * crash it continues from any point. All times are in ms since 1970, by the API server's clock.
  */
 
 /** A certificate that can be trusted; `id` is its fingerprint. */
@@ -10,19 +10,24 @@ export interface Dated {
   readonly expires: number
 }
 
-/** A CA of the Secret; `signs` when its key is there and fits. */
+/** A CA in the Secret; `signs` if its key is there and fits. */
 export interface Authority extends Dated {
   readonly signs: boolean
 }
 
-/** A CA that signs no more; `lastLeaf` is the longest-lived leaf it is known to have signed. */
+/** A CA that no longer signs; `lastLeaf` is the longest-lived leaf that it is known to have signed. */
 export interface Retired extends Dated {
   readonly lastLeaf: Dated | undefined
 }
 
-/** A sound leaf (dates aside); `issuer` is the id of the CA that signed it, where the cluster shows that CA. */
+/** A sound leaf (apart from its dates); `issuer` is the id of the CA that signed it, if the cluster shows that CA. */
 export interface Leaf extends Dated {
   readonly issuer: string | undefined
+}
+
+/** A CA that isn't in the Secret; `subject` is for people. */
+export interface Stranger extends Dated {
+  readonly subject?: string
 }
 
 export interface SecretShown {
@@ -32,7 +37,7 @@ export interface SecretShown {
   readonly next: Authority | undefined
   readonly retired: readonly Retired[]
   readonly leaf: Leaf | undefined
-  /** What somebody has asked to be rotated now. */
+  /** What somebody asked to rotate now. */
   readonly asked: Asked | undefined
 }
 export type Asked = 'leaf' | 'ca'
@@ -43,18 +48,18 @@ export interface Shown {
   readonly secret: SecretShown | undefined
   /** The webhook configurations that exist, with the ids that each of their webhooks trusts. */
   readonly configurations: readonly { readonly name: string; readonly webhooks: readonly (readonly string[])[] }[]
-  /** Certificates that a configuration trusts and the Secret doesn't know: of a Secret that was deleted, say. */
-  readonly strangers: readonly Dated[]
+  /** CAs that a configuration trusts and the Secret doesn't have: those of a deleted Secret, say. */
+  readonly strangers: readonly Stranger[]
   /** What the ready endpoints serve, each a leaf or 'unanswered'; undefined when they can't be asked. */
   readonly served: readonly (Leaf | 'unanswered')[] | undefined
-  /** For how long this process has seen every configuration trust the next CA. */
+  /** How long this process has seen every configuration trust the next CA. */
   readonly nextTrustedFor: number
 }
 
 export interface Lifetimes {
   readonly authority: number
   readonly leaf: number
-  /** How long it takes at most until every API server has a changed configuration. */
+  /** How long an API server may take at most to see a changed configuration. */
   readonly settle: number
 }
 
@@ -82,21 +87,24 @@ export type LeafReason = 'leaf-missing' | 'leaf-foreign' | 'leaf-expired' | 'lea
 
 export type Phase = 'missing' | 'trusting' | 'settling' | 'switching' | 'retiring' | 'steady'
 
-const HOUR = 3_600_000
+const hour = 3_600_000
 
-/** The next step; 'wait' when everything is as it should be, or will be with time alone. */
+/** The next step; 'wait' if everything is as it should be, or will be in time. */
 export function next(shown: Shown, lifetimes: Lifetimes): Step {
   const mint = whyMint(shown, lifetimes)
   if (mint || !shown.secret) return { do: 'mint', reason: mint ?? 'secret-missing' }
   const { secret, now } = shown
 
   const lacking = lackingTrust(shown)
-  if (secret.next && lacking.length === 0) {
+  if (secret.next && trustedEverywhere(shown).has(secret.next.id)) {
+    // Also while somebody keeps another difference in a caBundle: that must not hold a rotation up for ever.
     if (shown.nextTrustedFor >= lifetimes.settle) return { do: 'issue', from: 'next', reason: 'settled' }
-    if (nothingToLose(shown, secret)) return { do: 'issue', from: 'next', reason: 'nothing-to-lose' }
+    if (lacking.length === 0 && nothingToLose(shown, secret)) {
+      return { do: 'issue', from: 'next', reason: 'nothing-to-lose' }
+    }
   }
 
-  // A leaf from the CA that is trusted already: it doesn't wait for a configuration that can't be written.
+  // A leaf from a CA that is trusted already doesn't have to wait for a configuration that can't be written.
   const renew = whyLeaf(shown, secret, lifetimes)
   if (renew && secret.current && trustedEverywhere(shown).has(secret.current.id)) {
     return { do: 'issue', from: 'current', reason: renew }
@@ -108,13 +116,13 @@ export function next(shown: Shown, lifetimes: Lifetimes): Step {
   if (done.length > 0) return { do: 'drop', authorities: done, reason: 'leaves-expired' }
 
   if (secret.next) return { do: 'wait', until: now + lifetimes.settle - shown.nextTrustedFor, reason: 'settling' }
-  const dates = [now + HOUR, ...secret.retired.map(dropDate)]
+  const dates = [now + hour, ...secret.retired.map(dropDate)]
   if (secret.current) dates.push(authorityDue(secret.current, lifetimes))
   if (secret.leaf) dates.push(leafDue(secret.leaf))
   return { do: 'wait', until: Math.min(...dates.filter((date) => date > now)), reason: 'valid' }
 }
 
-/** Where in its life the whole is, for people and metrics; never an input of a decision. */
+/** Where the certificates are in their life, for people and metrics; never an input to a decision. */
 export function phaseOf(shown: Shown): Phase {
   const { secret, now } = shown
   if (!secret) return 'missing'
@@ -134,13 +142,13 @@ export const leafDue = (leaf: Dated): number => leaf.expires - third(leaf)
 export const authorityDue = (authority: Dated, { leaf }: Lifetimes): number =>
   authority.expires - Math.max(third(authority), 2 * leaf)
 
-/** When a retired CA may go: its leaves have expired, and a third of a leaf's life more, for clocks that disagree. */
+/** When a retired CA may be dropped: a third of a leaf's life after its leaves have expired, because clocks disagree. */
 export function dropDate({ lastLeaf, ...authority }: Retired): number {
   const last = lastLeaf ?? authority
   return last.expires + third(last)
 }
 
-/** The ids that every webhook should trust: our CAs, and a stranger's as long as it is valid, since its leaves may be served. */
+/** The ids that every webhook should trust: our CAs, and strangers as long as they are valid, because their leaves may be served. */
 export function wantedTrust(shown: Shown): string[] {
   const { secret, strangers, now } = shown
   const ours = [secret?.current, secret?.next, ...(secret?.retired ?? []).filter((one) => !droppable(one, shown))]
@@ -148,7 +156,7 @@ export function wantedTrust(shown: Shown): string[] {
   return [...new Set(all.flatMap((one) => one?.id ?? []))]
 }
 
-/** The names of the configurations in which a webhook trusts something else than it should. */
+/** The configurations in which a webhook doesn't trust exactly what it should. */
 export function lackingTrust(shown: Shown): string[] {
   const wanted = wantedTrust(shown)
   const differs = (trusted: readonly string[]) =>
@@ -174,14 +182,15 @@ function whyLeaf({ now }: Shown, { current, leaf, asked }: SecretShown, lifetime
   if (leaf.issuer !== current.id) return 'leaf-foreign'
   if (now >= leaf.expires) return 'leaf-expired'
   if (asked === 'leaf') return 'asked'
-  // Near the end of its CA a new leaf would live no longer than the old one.
+  // Near the end of its CA, a new leaf would live no longer than the old one.
   const gains = Math.min(now + lifetimes.leaf, current.expires) > leaf.expires
   return now >= leafDue(leaf) && gains ? 'leaf-due' : undefined
 }
 
 /**
  * Whether no call can succeed as things are, so that waiting for API servers would only prolong that: no valid CA other than the
- * next one is trusted everywhere, or no endpoint serves a leaf that such a CA has signed.
+ * next one is trusted everywhere, or such a CA has signed neither what an endpoint serves nor the Secret's leaf, which replicas mount
+ * sooner or later.
  */
 function nothingToLose(shown: Shown, { next, leaf }: SecretShown): boolean {
   const { now, served } = shown
@@ -189,8 +198,8 @@ function nothingToLose(shown: Shown, { next, leaf }: SecretShown): boolean {
   const alive = [...trustedEverywhere(shown)].filter((id) => id !== next?.id && now < (known.get(id)?.expires ?? 0))
   if (shown.configurations.length === 0 || alive.length === 0) return true
   const works = (one: Leaf) => now < one.expires && one.issuer !== undefined && alive.includes(one.issuer)
-  if (served) return !served.some((one) => one === 'unanswered' || works(one))
-  return leaf !== undefined && !works(leaf)
+  if (leaf && works(leaf)) return false
+  return served ? !served.some((one) => one === 'unanswered' || works(one)) : leaf !== undefined
 }
 
 function droppable(authority: Retired, { now, served }: Shown): boolean {
@@ -202,7 +211,7 @@ function knownAuthorities({ secret, strangers }: Shown): Dated[] {
   return [secret?.current, secret?.next, ...(secret?.retired ?? []), ...strangers].filter((one) => one !== undefined)
 }
 
-/** The ids that all webhooks of all configurations trust; everything we know of, where there is no configuration. */
+/** The ids that all webhooks of all configurations trust; without any configuration, all that we know. */
 function trustedEverywhere(shown: Shown): Set<string> {
   const webhooks = shown.configurations.flatMap((configuration) => configuration.webhooks)
   const ids = knownAuthorities(shown).map(({ id }) => id)

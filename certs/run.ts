@@ -1,14 +1,15 @@
 import type { KubeConfig } from '@kubernetes/client-node'
+import type { Report } from '../src/kubernetes/event.ts'
 import type { FailureKind } from '../src/kubernetes/failure.ts'
 import { serveHealth } from '../src/kubernetes/health.ts'
 import { contend } from '../src/kubernetes/lease.ts'
 import { candidateName } from '../src/kubernetes/lease-store.ts'
 import { type Log, logFailure } from '../src/kubernetes/log.ts'
-import { describe } from './describe.ts'
 import { keepCertificates, type Observer } from './keep.ts'
 import { kubernetes, type Names, watchChanges } from './kubernetes.ts'
 import { createMetrics } from './metrics.ts'
-import type { Lifetimes, Phase, Shown } from './next.ts'
+import type { Lifetimes, Phase } from './next.ts'
+import { problemText } from './problems.ts'
 import { serviceNames } from './x509.ts'
 
 export interface Settings {
@@ -17,7 +18,7 @@ export interface Settings {
   readonly lifetimes: Lifetimes
   /** How long a leader may be silent before another takes over, in ms. */
   readonly lease: number
-  /** More names for the leaf, for a webhook that is reached by URL. */
+  /** More names for the leaf, for a webhook that is called by URL. */
   readonly extraNames: readonly string[]
   readonly log: Log
   readonly signal: AbortSignal
@@ -26,7 +27,7 @@ export interface Settings {
   readonly callTimeout?: number
 }
 
-/** `certs run`: keeps the certificates until `signal` ends. @param metricsPort 0 picks a free one; undefined: none */
+/** `certs run`: keeps the certificates until `signal` aborts. @param metricsPort 0 picks a free one; undefined: none */
 export async function run(settings: Settings, metricsPort: number | undefined): Promise<void> {
   const steady = () => performance.now()
   const metrics = createMetrics(steady)
@@ -37,7 +38,7 @@ export async function run(settings: Settings, metricsPort: number | undefined): 
   await keep(settings, [metrics.observer])
 }
 
-/** `certs once`: until certificates are there and trusted, or `signal` ends; answers which. */
+/** `certs once`: until certificates exist and are trusted, or `signal` aborts. @returns which */
 export async function bootstrap(settings: Settings): Promise<boolean> {
   let finished = false
   const stop = new AbortController()
@@ -57,7 +58,8 @@ async function keep(settings: Settings, observers: readonly Observer[], done?: (
   const observer: Observer = {
     turned: (leading) => all.forEach((one) => void one.turned(leading)),
     looked: (...look) => all.forEach((one) => void one.looked(...look)),
-    took: (step) => all.forEach((one) => void one.took(step)),
+    took: (...taken) => all.forEach((one) => void one.took(...taken)),
+    noticed: (report) => all.forEach((one) => void one.noticed(report)),
     failed: (kind, error) => all.forEach((one) => void one.failed(kind, error)),
   }
   const { cluster, lease } = kubernetes({
@@ -86,7 +88,7 @@ async function keep(settings: Settings, observers: readonly Observer[], done?: (
   await Promise.all([candidate.ended, watching])
 }
 
-/** One who rings, one who waits; a ring while nobody waits isn't lost. */
+/** One side rings, the other waits; a ring while nobody waits isn't lost. */
 function createBell() {
   let pending = false
   let waiting: (() => void) | undefined
@@ -112,25 +114,25 @@ function createBell() {
 function logging(log: Log): Observer {
   let was = ''
   let led: boolean | undefined
-  let shown: Shown | undefined
+  const tell = ({ type, reason, message }: Report, fields = {}) =>
+    log[type === 'Normal' ? 'info' : 'warn']({ ...fields, reason }, message)
   return {
     turned(leading) {
       if (leading !== led) log.info({ leading }, leading ? 'leads' : 'follows')
       led = leading
     },
-    looked(seen, phase, problems) {
-      shown = seen
+    looked(_seen, phase, found) {
+      const problems = found.map(problemText)
       const now = JSON.stringify([phase, problems])
       if (now === was) return
       was = now
       if (problems.length > 0) log.warn({ phase, problems }, 'the Secret is damaged')
       else log.info({ phase }, `phase: ${phase}`)
     },
-    took(step) {
-      if (!shown) return
-      const { type, reason, message } = describe(step, shown)
-      log[type === 'Normal' ? 'info' : 'warn']({ step: step.do, reason }, message)
+    took(step, report) {
+      if (report) tell(report, { step: step.do })
     },
+    noticed: (report) => tell(report),
     failed: (kind, error) => logFailure(log, kind, error),
   }
 }

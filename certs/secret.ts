@@ -1,29 +1,30 @@
 import type { X509Certificate } from 'node:crypto'
-import { BACKDATE, checkAuthorityPair, checkServerPair, readCertificate, splitBundle } from './check.ts'
+import { objectKeys } from '../src/kubernetes/names.ts'
 import type { Changes, StoredConfiguration, StoredSecret } from './cluster.ts'
+import { backdate, checkAuthorityPair, checkServerPair, readCertificate, splitBundle } from './faults.ts'
 import type { Asked, Authority, Dated, Leaf, Retired, SecretShown, Shown } from './next.ts'
+import type { Problem } from './problems.ts'
 
-/** The keys of the Secret; servers get `tls.crt` and `tls.key` alone. */
-const LEAF = 'tls'
-const CURRENT = 'ca'
-const NEXT = 'next-ca'
-const RETIRED = 'old-ca.crt'
-/** Leaves that were replaced and have not expired: how long a retired CA must stay trusted. */
-const REPLACED = 'old-tls.crt'
+/** The keys of the Secret, some without their `.crt` and `.key`. Servers get only `tls.crt` and `tls.key`. */
+const slots = {
+  leaf: 'tls',
+  current: 'ca',
+  next: 'next-ca',
+  retired: 'old-ca.crt',
+  /** Leaves that were replaced and have not expired: they say how long a retired CA has to stay trusted. */
+  replaced: 'old-tls.crt',
+} as const
 
-/** A person's wish, on the Secret: `leaf` or `ca`. */
-export const ROTATE = 'sidecar-first.dev/rotate'
-
-/** What the cluster shows, for the decision, with what is needed to carry it out. */
+/** What the cluster shows, for the decision, and what is needed to carry it out. */
 export interface Look {
   readonly shown: Omit<Shown, 'served' | 'nextTrustedFor'>
   /** PEM by id. */
   readonly certificates: ReadonlyMap<string, string>
-  /** What is wrong with what the Secret holds, in words. */
-  readonly problems: readonly string[]
+  /** What is wrong with what the Secret holds. */
+  readonly problems: readonly Problem[]
 }
 
-/** Reads certificates and keys out of what is stored, trusting nothing that it can't verify. */
+/** Reads the stored certificates and keys, and trusts nothing that it can't verify. */
 export function look({
   secret,
   configurations,
@@ -44,7 +45,7 @@ export function look({
   const readAll = (pem: string) => splitBundle(pem).flatMap((one) => read(one) ?? [])
 
   const bundles = configurations.map(({ name, bundles: pems }) => ({ name, webhooks: pems.map(readAll) }))
-  const problems: string[] = []
+  const problems: Problem[] = []
   const data = secret?.data ?? {}
 
   const authority = (slot: string): Authority | undefined => {
@@ -52,13 +53,15 @@ export function look({
     if (pem === undefined) return undefined
     const faults = checkAuthorityPair({ certificate: pem, key: data[`${slot}.key`] ?? '', at: new Date(now) })
     const undated = faults.filter(({ fault }) => fault !== 'expired' && fault !== 'not-yet-valid')
-    problems.push(...undated.map(({ message }) => `${slot}: ${message}`))
+    problems.push(...undated.map((problem) => ({ kind: 'secret-damaged', slot, problem }) as const))
     const certificate = read(pem)
     return certificate && { ...dated(certificate), signs: undated.length === 0 }
   }
-  const current = authority(CURRENT)
-  const next = authority(NEXT)
-  const retired = readAll(data[RETIRED] ?? '').filter(({ fingerprint256: id }) => id !== current?.id && id !== next?.id)
+  const current = authority(slots.current)
+  const next = authority(slots.next)
+  const retired = readAll(data[slots.retired] ?? '').filter(
+    ({ fingerprint256: id }) => id !== current?.id && id !== next?.id,
+  )
   const ours = [current?.id, next?.id, ...retired.map(({ fingerprint256 }) => fingerprint256)]
 
   const strangers = bundles
@@ -66,24 +69,24 @@ export function look({
     .filter(({ fingerprint256: id }) => !ours.includes(id))
   const authorities = [...certificates.values()].flatMap((pem) => readCertificate(pem) ?? [])
 
-  const leafPem = data[`${LEAF}.crt`]
+  const leafPem = data[`${slots.leaf}.crt`]
   let leaf: Leaf | undefined
   if (leafPem !== undefined) {
-    const pair = { certificate: leafPem, key: data[`${LEAF}.key`] ?? '' }
+    const pair = { certificate: leafPem, key: data[`${slots.leaf}.key`] ?? '' }
     const faults = checkServerPair({ ...pair, names, at: new Date(now) })
     const undated = faults.filter(({ fault }) => fault !== 'expired' && fault !== 'not-yet-valid')
-    problems.push(...undated.map(({ message }) => `${LEAF}: ${message}`))
+    problems.push(...undated.map((problem) => ({ kind: 'secret-damaged', slot: slots.leaf, problem }) as const))
     const certificate = readCertificate(leafPem)
     if (certificate && undated.length === 0) leaf = asLeaf(certificate, authorities)
   }
 
-  const leaves = certificatesOf((data[REPLACED] ?? '') + (leafPem ?? ''))
+  const leaves = certificatesOf((data[slots.replaced] ?? '') + (leafPem ?? ''))
   const withLastLeaf = (certificate: X509Certificate): Retired => {
     const last = lastLeaf(certificate, leaves)
     return { ...dated(certificate), lastLeaf: last && dated(last) }
   }
 
-  const asked = secret?.annotations[ROTATE]
+  const asked = secret?.annotations[objectKeys.rotate]
   const secretShown: SecretShown | undefined = secret && {
     current,
     next,
@@ -97,7 +100,7 @@ export function look({
       now,
       secret: secretShown,
       configurations: bundles.map(({ name, webhooks }) => ({ name, webhooks: webhooks.map(ids) })),
-      strangers: strangers.map(dated),
+      strangers: strangers.map((one) => ({ ...dated(one), subject: one.subject })),
     },
     certificates,
     problems,
@@ -118,8 +121,8 @@ export function leafOf(pem: string, authorities: Iterable<string>): Leaf | undef
 
 /** What writing a new CA into the Secret changes. */
 export function minted(pair: { certificate: string; key: string }, shown: SecretShown | undefined): Changes {
-  const answered = shown?.asked === 'ca' ? { annotations: { [ROTATE]: null } } : {}
-  return { data: { [`${NEXT}.crt`]: pair.certificate, [`${NEXT}.key`]: pair.key }, ...answered }
+  const answered = shown?.asked === 'ca' ? { annotations: { [objectKeys.rotate]: null } } : {}
+  return { data: { [`${slots.next}.crt`]: pair.certificate, [`${slots.next}.key`]: pair.key }, ...answered }
 }
 
 /** What writing a new leaf into the Secret changes; one from the next CA makes that the current one and retires the old. */
@@ -128,41 +131,47 @@ export function issued(
   { from, secret }: { from: 'current' | 'next'; secret: StoredSecret },
 ): Changes {
   const { data } = secret
-  const asked = secret.annotations[ROTATE]
-  const answered = asked === 'leaf' || from === 'next' ? { annotations: { [ROTATE]: null } } : {}
-  const retired = from === 'next' ? (data[RETIRED] ?? '') + (data[`${CURRENT}.crt`] ?? '') : (data[RETIRED] ?? '')
-  const leaves = (data[REPLACED] ?? '') + (data[`${LEAF}.crt`] ?? '')
+  const asked = secret.annotations[objectKeys.rotate]
+  const answered = asked === 'leaf' || from === 'next' ? { annotations: { [objectKeys.rotate]: null } } : {}
+  const retired =
+    from === 'next' ? (data[slots.retired] ?? '') + (data[`${slots.current}.crt`] ?? '') : (data[slots.retired] ?? '')
+  const leaves = (data[slots.replaced] ?? '') + (data[`${slots.leaf}.crt`] ?? '')
   const promoted = {
-    [RETIRED]: bundle(certificatesOf(retired)),
-    // The old CA's key goes now: nothing may be signed with it any more.
-    [`${CURRENT}.crt`]: data[`${NEXT}.crt`] ?? null,
-    [`${CURRENT}.key`]: data[`${NEXT}.key`] ?? null,
-    [`${NEXT}.crt`]: null,
-    [`${NEXT}.key`]: null,
+    [slots.retired]: bundle(certificatesOf(retired)),
+    // The old CA's key is deleted now: nothing may be signed with it any more.
+    [`${slots.current}.crt`]: data[`${slots.next}.crt`] ?? null,
+    [`${slots.current}.key`]: data[`${slots.next}.key`] ?? null,
+    [`${slots.next}.crt`]: null,
+    [`${slots.next}.key`]: null,
   }
   return {
     data: {
-      [`${LEAF}.crt`]: pair.certificate,
-      [`${LEAF}.key`]: pair.key,
-      [REPLACED]: lastLeaves(leaves, certificatesOf(retired + (data[`${CURRENT}.crt`] ?? ''))),
+      [`${slots.leaf}.crt`]: pair.certificate,
+      [`${slots.leaf}.key`]: pair.key,
+      [slots.replaced]: lastLeaves(leaves, certificatesOf(retired + (data[`${slots.current}.crt`] ?? ''))),
       ...(from === 'next' && promoted),
     },
     ...answered,
   }
 }
 
-/** What forgetting retired CAs changes in the Secret. */
+/** What dropping retired CAs changes in the Secret. */
 export function dropped(ids: readonly string[], secret: StoredSecret): Changes {
-  const kept = certificatesOf(secret.data[RETIRED] ?? '').filter(({ fingerprint256 }) => !ids.includes(fingerprint256))
-  const current = certificatesOf(secret.data[`${CURRENT}.crt`] ?? '')
+  const kept = certificatesOf(secret.data[slots.retired] ?? '').filter(
+    ({ fingerprint256 }) => !ids.includes(fingerprint256),
+  )
+  const current = certificatesOf(secret.data[`${slots.current}.crt`] ?? '')
   return {
-    data: { [RETIRED]: bundle(kept), [REPLACED]: lastLeaves(secret.data[REPLACED] ?? '', [...kept, ...current]) },
+    data: {
+      [slots.retired]: bundle(kept),
+      [slots.replaced]: lastLeaves(secret.data[slots.replaced] ?? '', [...kept, ...current]),
+    },
   }
 }
 
 /** The signing pair in a slot of the Secret. */
 export function signer(slot: 'current' | 'next', { data }: StoredSecret): { certificate: string; key: string } {
-  const name = slot === 'current' ? CURRENT : NEXT
+  const name = slot === 'current' ? slots.current : slots.next
   return { certificate: data[`${name}.crt`] ?? '', key: data[`${name}.key`] ?? '' }
 }
 
@@ -192,7 +201,7 @@ const signedBy = (leaf: X509Certificate, authority: X509Certificate) =>
 
 const dated = (certificate: X509Certificate): Dated => ({
   id: certificate.fingerprint256,
-  issued: certificate.validFromDate.getTime() + BACKDATE,
+  issued: certificate.validFromDate.getTime() + backdate,
   expires: certificate.validToDate.getTime(),
 })
 

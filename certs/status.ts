@@ -1,20 +1,32 @@
-import { ClusterError } from '../src/kubernetes/failure.ts'
 import type { Cluster, Endpoint } from './cluster.ts'
-import { authorityDue, type Lifetimes, lackingTrust, leafDue, type Phase, phaseOf } from './next.ts'
+import type { Life } from './lives.ts'
+import { authorityDue, type Leaf, type Lifetimes, lackingTrust, leafDue, type Phase, phaseOf } from './next.ts'
+import { notAsked, type Problem } from './problems.ts'
 import { leafOf, look } from './secret.ts'
-import { type Life, left, timeline } from './timeline.ts'
 
+/** What `certs status` and `check` are about. */
 export interface Status {
   readonly phase: Phase
-  /** What a person reads, line by line. */
-  readonly lines: readonly string[]
-  /** What is wrong; empty when nothing is. */
-  readonly problems: readonly string[]
+  readonly now: number
+  readonly lives: readonly Life[]
+  readonly trusting: readonly {
+    readonly configuration: string
+    /** How many its webhooks trust; if they differ, the fewest. */
+    readonly authorities: number
+    readonly differs: boolean
+  }[]
+  readonly served: readonly {
+    readonly endpoint: string
+    readonly serves: 'our-leaf' | 'another-leaf' | 'nothing'
+    readonly remaining?: number
+  }[]
+  /** What is wrong; empty if nothing is. */
+  readonly problems: readonly Problem[]
 }
 
 /**
  * What is trusted, what each ready endpoint really serves, and how long all of it lives.
- * @param ask what an endpoint shows in a handshake (PEM); throws a ClusterError where it can't be asked
+ * @param ask what an endpoint shows in a handshake (PEM); throws a ClusterError if it can't be asked
  * @throws ClusterError
  */
 export async function statusOf({
@@ -36,14 +48,12 @@ export async function statusOf({
   const authorities = [...seen.certificates.values()]
   const served = await Promise.all(
     endpoints.map(async (endpoint) => {
-      try {
-        const pem = await ask(endpoint)
-        if (pem !== undefined) return { endpoint, leaf: leafOf(pem, authorities), silence: '' }
-        return { endpoint, leaf: undefined, silence: 'did not answer a handshake' }
-      } catch (error) {
-        if (!(error instanceof ClusterError)) throw error
-        return { endpoint, leaf: undefined, silence: `could not be asked: ${error.message}` }
-      }
+      const name = `${endpoint.pod ?? endpoint.host}:${endpoint.port}`
+      const answer = await ask(endpoint).then(
+        (pem) => handshake(name, pem, authorities),
+        (error): Answer => ({ problem: notAsked(name, error) }),
+      )
+      return { name, ...answer }
     }),
   )
   const leaves = served.map(({ leaf }) => leaf ?? ('unanswered' as const))
@@ -57,51 +67,48 @@ export async function statusOf({
   if (current) lives.push({ ...current, name: 'CA', due: authorityDue(current, lifetimes) })
   if (next) lives.push({ ...next, name: 'next CA', due: undefined })
   if (leaf) lives.push({ ...leaf, name: 'leaf', due: leafDue(leaf) })
-  if (!secret)
-    problems.push('there is no Secret: does certs run (sidecar-first check)? sidecar-first certs once makes it as well')
-  else if (!leaf) problems.push('the Secret has no sound leaf')
-  for (const life of lives) {
-    if (now >= life.expires && life.name !== 'old CA') problems.push(`the ${life.name} ${left(life.expires - now)}`)
-    else if (life.due !== undefined && now > life.due + OVERDUE) {
-      problems.push(`the ${life.name} is overdue, ${left(life.expires - now)}: does sidecar-first certs run?`)
-    }
+  if (!secret) problems.push({ kind: 'secret-missing' })
+  else if (!leaf) problems.push({ kind: 'leaf-missing' })
+  for (const { name, due, expires } of lives) {
+    if (now >= expires && name !== 'old CA') problems.push({ kind: 'expired', name, for: now - expires })
+    else if (due !== undefined && now > due + overdue)
+      problems.push({ kind: 'overdue', name, remaining: expires - now })
   }
 
-  const chart = lives.length === 0 ? [] : [...timeline(lives, now), '', '│ now  ▒ due to be replaced', '']
-  const lines = [`Phase: ${phase}`, '', ...chart, 'Trusted by']
   const lacking = lackingTrust(shown)
-  for (const { name, webhooks } of shown.configurations) {
-    const counts = webhooks.map((ids) => ids.length)
-    lines.push(`  ${name}: ${count(Math.min(...counts))}${lacking.includes(name) ? ', not those that it should' : ''}`)
-    if (lacking.includes(name)) problems.push(`the caBundle of ${name} differs from what it should be`)
-  }
-  if (configurations.length === 0) {
-    lines.push('  nobody')
-    problems.push('there is no webhook configuration')
-  }
+  const trusting = shown.configurations.map(({ name, webhooks }) => {
+    const authorities = Math.min(...webhooks.map((ids) => ids.length))
+    return { configuration: name, authorities, differs: lacking.includes(name) }
+  })
+  problems.push(...lacking.map((configuration) => ({ kind: 'trust-differs', configuration }) as const))
+  if (configurations.length === 0) problems.push({ kind: 'configurations-missing' })
 
-  lines.push('', 'Served by')
-  for (const { endpoint, leaf: one, silence } of served) {
-    const name = `${endpoint.pod ?? endpoint.host}:${endpoint.port}`
-    if (!one) problems.push(`${name} ${silence || 'serves something that is no certificate'}`)
-    else {
-      const trusted = shown.configurations.every(({ webhooks }) =>
-        webhooks.every((ids) => ids.includes(one.issuer ?? '')),
-      )
-      if (!trusted) problems.push(`${name} serves a leaf that not every caBundle covers`)
-      if (now >= one.expires) problems.push(`${name} serves a leaf that ${left(one.expires - now)}`)
-    }
-    const which = one === undefined ? 'no answer' : one.id === leaf?.id ? "the Secret's leaf" : 'another leaf'
-    lines.push(`  ${name}: ${which}${one ? `, ${left(one.expires - now)}` : ''}`)
-  }
-  if (endpoints.length === 0) {
-    lines.push('  nobody')
-    problems.push('the Service has no ready endpoint')
-  }
-  return { phase, lines, problems }
+  const serving = served.map(({ name: endpoint, leaf: one, problem }): Status['served'][number] => {
+    if (problem) problems.push(problem)
+    if (!one) return { endpoint, serves: 'nothing' }
+    const trusted = shown.configurations.every(({ webhooks }) =>
+      webhooks.every((ids) => ids.includes(one.issuer ?? '')),
+    )
+    if (!trusted) problems.push({ kind: 'served-untrusted', endpoint })
+    if (now >= one.expires) problems.push({ kind: 'served-expired', endpoint, for: now - one.expires })
+    return { endpoint, serves: one.id === leaf?.id ? 'our-leaf' : 'another-leaf', remaining: one.expires - now }
+  })
+  if (endpoints.length === 0) problems.push({ kind: 'endpoints-missing' })
+  return { phase, now, lives, trusting, served: serving, problems }
 }
 
-const count = (authorities: number) => `${authorities} CA${authorities === 1 ? '' : 's'}`
+/** What an endpoint serves, or what is wrong with it. */
+interface Answer {
+  readonly leaf?: Leaf | undefined
+  readonly problem?: Problem
+}
 
-/** A renewal is a matter of minutes; an hour later somebody should look. */
-const OVERDUE = 3_600_000
+/** @param pem what it showed; undefined without a handshake */
+function handshake(endpoint: string, pem: string | undefined, authorities: readonly string[]): Answer {
+  if (pem === undefined) return { problem: { kind: 'no-handshake', endpoint } }
+  const leaf = leafOf(pem, authorities)
+  return leaf ? { leaf } : { problem: { kind: 'not-a-certificate', endpoint } }
+}
+
+/** A renewal takes minutes; an hour later somebody should look. */
+const overdue = 3_600_000

@@ -1,14 +1,14 @@
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import forge from 'node-forge'
-import { BACKDATE } from './check.ts'
+import { backdate } from './faults.ts'
 
 /** A certificate and its private key, both PEM. */
 export type Pair = { certificate: string; key: string }
 
 /**
  * A self-signed CA that may sign leaves and nothing below them.
- * Its common name gets a random suffix: a bundle of two CAs of one name would leave the choice of issuer to the verifier.
+ * Its common name gets a random suffix: with two CAs of the same name in a bundle, the verifier could choose either as the issuer.
  * @param life how long it is valid from `at` on, in ms
  */
 export async function issueAuthority({ commonName, life, at }: { commonName: string; life: number; at: Date }) {
@@ -29,7 +29,7 @@ export async function issueAuthority({ commonName, life, at }: { commonName: str
 /**
  * A server certificate signed by `authority`, for these DNS names and IP addresses; it never outlives the authority.
  * @param life how long it is valid from `at` on, in ms
- * @throws when `authority` can't be parsed
+ * @throws if `authority` can't be parsed
  */
 export async function issueLeaf({
   authority,
@@ -50,7 +50,7 @@ export async function issueLeaf({
   if (certificate.validity.notAfter > issuer.validity.notAfter) {
     certificate.validity.notAfter = issuer.validity.notAfter
   }
-  // Nobody reads the subject of a certificate with SANs, and a long service name would break its limit of 64 characters.
+  // Nothing reads the subject of a certificate with SANs, and a long service name would exceed its limit of 64 characters.
   certificate.setSubject([{ name: 'commonName', value: 'sidecar-first' }])
   certificate.setIssuer(issuer.subject.attributes)
   certificate.setExtensions([
@@ -73,7 +73,7 @@ export function serviceNames(service: string, namespace: string): string[] {
   return [`${name}.svc`, `${name}.svc.cluster.local`, name, service]
 }
 
-// Keys come from node:crypto's thread pool: in forge they would block the loop for a second.
+// Keys come from node:crypto's thread pool: forge would block the event loop for a second.
 function newKeys() {
   return promisify(generateKeyPair)('rsa', {
     modulusLength: 2048,
@@ -87,7 +87,7 @@ function blank({ keys, life, at }: { keys: { publicKey: string }; life: number; 
   certificate.publicKey = forge.pki.publicKeyFromPem(keys.publicKey)
   // 128 random bits; the leading 01 keeps the number positive and its length fixed.
   certificate.serialNumber = `01${randomBytes(16).toString('hex')}`
-  certificate.validity.notBefore = new Date(at.getTime() - BACKDATE)
+  certificate.validity.notBefore = new Date(at.getTime() - backdate)
   certificate.validity.notAfter = new Date(at.getTime() + life)
   return certificate
 }

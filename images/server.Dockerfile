@@ -1,5 +1,5 @@
 # docker build -f images/server.Dockerfile -t sidecar-first/sidecar-first:VERSION .
-# The same files as scripts/image-server's tarball: Node, the libraries it needs, the program and V8's compile cache.
+# Contains the same files as the tarball of scripts/image-server: Node, its libraries, the program and V8's compile cache.
 FROM node:24.21.0-bookworm-slim AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./

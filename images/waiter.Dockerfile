@@ -1,5 +1,5 @@
 # docker build -f images/waiter.Dockerfile -t sidecar-first/waiter:VERSION .
-# The same file as scripts/image-waiter's tarball.
+# Contains the same file as the tarball of scripts/image-waiter.
 FROM --platform=$BUILDPLATFORM golang:1.26.8 AS build
 ARG TARGETARCH
 WORKDIR /src

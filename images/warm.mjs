@@ -1,5 +1,5 @@
-// node warm.mjs PROGRAM CACHE: a short life of the server, as it is in a cluster, which leaves what V8 has compiled in a folder. Part of
-// building the image.
+// node warm.mjs PROGRAM CACHE: runs the server briefly, as in a cluster, so that V8 writes what it has compiled into a folder. Part of building
+// the image.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { get } from 'node:https'

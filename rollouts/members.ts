@@ -1,20 +1,36 @@
+import { sameName } from './image.ts'
+import { isOrigin, type Memory } from './memory.ts'
 import type { SeenContainer, SeenPod } from './pod.ts'
-import type { Touch } from './record.ts'
-import { desiredOf } from './share.ts'
-import { isAway, type Patience, type SidecarState, sidecarState, startedBy, touchOf } from './sidecar.ts'
+import type { Note } from './record.ts'
+import { isAway, isInTrouble, isRefused, noteOf, type Patience, type SidecarState, sidecarState } from './sidecar.ts'
 import type { SidecarRollout } from './types.ts'
 
 /** A matched pod, as the rollout sees it. */
 export interface Member {
   readonly pod: SeenPod
   readonly container: SeenContainer
+  /**
+   * - `eligible`: ours to bring to an image
+   * - `superseded`: it has an image that isn't ours to replace, or somebody else has changed it since we touched it
+   * - `refused`: admission has undone our touch, and would do so again
+   * - `too old`: its kubelet doesn't say what it has seen
+   */
+  readonly standing: 'eligible' | 'superseded' | 'refused' | 'too old'
   readonly state: SidecarState
   /** This rollout's note about the image that the container has now. */
-  readonly touch: Touch | undefined
-  /** On the rollout's image, whoever brought it there. */
+  readonly note: Note | undefined
+  /** The image by the name that the spec has for it, before admission rewrote it. */
+  readonly image: string
+  /** What it had before this rollout; undefined for a pod that was born with an image of the spec. */
+  readonly origin: string | undefined
+  /** On the rollout's image, whatever brought it there. */
   readonly updated: boolean
+  /** Done for long enough, once: nothing that happens to it now is the image's doing. */
+  readonly settled: boolean
   /** Touched and not done: maxUnavailable limits these besides the pods that aren't ready. */
   readonly inProgress: boolean
+  /** Its image doesn't work, so another may replace it at once. */
+  readonly inTrouble: boolean
   readonly available: boolean
 }
 
@@ -31,50 +47,113 @@ export interface Counts {
   readonly ready: number
   readonly updatedReady: number
   readonly inProgress: number
+  readonly silent: number
+  readonly refused: number
+  readonly superseded: number
   readonly previousImages: readonly { readonly image: string; readonly pods: number }[]
 }
 
-/** The pods that count: they have the container and aren't ending. @param pods those that the selector matches */
-export function membersOf(rollout: SidecarRollout, pods: readonly SeenPod[], patience: Patience): Members {
-  const all = pods.flatMap((pod): Member[] => {
+/** A touched pod that was done for `minReadySeconds`; forgotten with the process. */
+export const settledKey = (pod: SeenPod, note: Note) => `${pod.uid} ${note.gen}`
+
+/** The pods that have the container and aren't ending. @param pods those that the selector matches */
+export const withContainer = (rollout: SidecarRollout, pods: readonly SeenPod[]) =>
+  pods.flatMap((pod) => {
     const container = pod.containers.find(({ name }) => name === rollout.spec.container)
-    if (!container || pod.ending) return []
-    const found = touchOf(pod, container)
-    const touch = found?.rollout === rollout.metadata.uid ? found : undefined
-    const state = sidecarState(pod, container, patience)
-    const updated = container.image === rollout.spec.image
-    const inProgress = touch !== undefined && state.is !== 'done' && state.is !== 'pending'
-    return [{ pod, container, state, touch, updated, inProgress, available: pod.ready && !isAway(pod) && !inProgress }]
+    return container && !pod.ending ? [{ pod, container }] : []
   })
-  const proven = all.some(({ updated, touch, state }) => updated && touch?.back === false && state.is === 'done')
+
+export function membersOf(
+  rollout: SidecarRollout,
+  pods: readonly { readonly pod: SeenPod; readonly container: SeenContainer }[],
+  memory: Memory,
+  { patience, isSettled }: { patience: Patience; isSettled: (key: string) => boolean },
+): Members {
+  const { metadata, spec, status } = rollout
+  const completed = status?.conditions.find(
+    ({ type, status: value, observedGeneration }) =>
+      type === 'Completed' && value === 'True' && observedGeneration === metadata.generation,
+  )
+  const completedAt = completed ? Date.parse(completed.lastTransitionTime) : Number.NEGATIVE_INFINITY
+  const all = pods.map(({ pod, container }): Member => {
+    const found = noteOf(pod, container)
+    const note = found?.rollout === metadata.uid ? found : undefined
+    const settled = note !== undefined && (note.at <= completedAt || isSettled(settledKey(pod, note)))
+    const state = sidecarState(pod, container, patience, settled)
+    const image = note?.wanted ?? nominal(container.image, memory)
+    const mayBeReplaced = note === undefined && isOrigin(image, rollout, memory) && !sameName(image, spec.image)
+    const inProgress = note !== undefined && !settled && state.is !== 'done' && state.is !== 'pending'
+    return {
+      pod,
+      container,
+      standing: standingOf({ rollout, memory, pod, container, note, image }),
+      state,
+      note,
+      image,
+      origin: note?.base ?? (mayBeReplaced ? container.image : undefined),
+      updated: sameName(image, spec.image),
+      settled,
+      inProgress,
+      inTrouble: isInTrouble(pod, container),
+      available: pod.ready && !isAway(pod, patience.now) && !inProgress,
+    }
+  })
+  const proven = all.some(({ updated, note, state }) => updated && note?.back === false && state.is === 'done')
   return { all: proven ? all : all.map((one) => answerable(one, patience)), proven }
 }
 
-/** Until the image has proven itself, a pod that was given it before its start must show that it starts. */
-function answerable(member: Member, patience: Patience): Member {
-  const { state, touch, updated } = member
-  if (state.is !== 'pending' || !touch || !updated) return member
-  return { ...member, inProgress: true, state: startedBy(member.pod, member.container, touch, patience) }
+/** An image that admission has made of one of the spec's counts as that one. */
+const nominal = (image: string, { revisions }: Memory) =>
+  revisions.find(({ effective }) => effective !== undefined && sameName(effective, image))?.image ?? image
+
+function standingOf({
+  rollout,
+  memory,
+  pod,
+  container,
+  note,
+  image,
+}: Pick<Member, 'pod' | 'container' | 'note' | 'image'> & {
+  rollout: SidecarRollout
+  memory: Memory
+}): Member['standing'] {
+  const { metadata, spec } = rollout
+  // A pod that its kubelet hasn't taken on yet may still come to run on any node.
+  if (pod.taken && pod.observed === undefined) return 'too old'
+  if (note || sameName(image, spec.image)) return 'eligible'
+  const stale = pod.notes.get(container.name)
+  if (stale?.rollout === metadata.uid && stale.revision === metadata.generation && !sameName(image, stale.wanted)) {
+    return isRefused(stale, pod, container) ? 'refused' : 'superseded'
+  }
+  const known = memory.revisions.some((revision) => sameName(revision.image, image))
+  return known || isOrigin(image, rollout, memory) ? 'eligible' : 'superseded'
 }
 
-export function countsOf(members: readonly Member[], { spec }: SidecarRollout): Counts {
+/** Until the image has proven itself, a pod that was given it before its start must show that it starts. */
+function answerable(member: Member, { now, since, deadline }: Patience): Member {
+  const { state, note, updated, container } = member
+  if (state.is !== 'pending' || !note || !updated) return member
+  const late = now - Math.max(note.at, since) > deadline && member.pod.taken
+  const message = `${container.name} was not ready within ${Math.round(deadline / 1000)} s`
+  const judged: SidecarState = late ? { is: 'failed', reason: 'DeadlineExceeded', message } : { is: 'starting' }
+  return { ...member, inProgress: true, state: judged }
+}
+
+export function countsOf(members: readonly Member[], desired: number): Counts {
   const updated = members.filter((one) => one.updated)
   const images = new Map<string, number>()
-  for (const { touch } of updated) if (touch && !touch.back) images.set(touch.from, (images.get(touch.from) ?? 0) + 1)
+  for (const { note } of updated) if (note && !note.back) images.set(note.base, (images.get(note.base) ?? 0) + 1)
+  const count = (of: (one: Member) => boolean) => members.filter(of).length
   return {
     matched: members.length,
-    desired: desiredOf(spec.strategy.partition, members.length),
+    desired,
     updated: updated.length,
-    ready: members.filter(({ available }) => available).length,
+    ready: count(({ available }) => available),
     updatedReady: updated.filter(({ state }) => state.is === 'done').length,
-    inProgress: members.filter((one) => one.inProgress).length,
+    inProgress: count((one) => one.inProgress),
+    silent: count(({ inProgress, state }) => inProgress && state.is === 'silent'),
+    refused: count(({ standing }) => standing === 'refused'),
+    superseded: count(({ standing }) => standing === 'superseded'),
     previousImages: [...images].map(([image, pods]) => ({ image, pods })).sort((a, b) => (a.image < b.image ? -1 : 1)),
   }
-}
-
-/** Brought to the image in this generation, and changed by somebody else since. */
-export function hasDiverged({ pod, container, updated }: Member, { metadata, spec }: SidecarRollout): boolean {
-  const touch = pod.touches.get(container.name)
-  if (updated || touch === undefined || touch.back) return false
-  return touch.rollout === metadata.uid && touch.generation === metadata.generation && touch.to === spec.image
 }

@@ -1,7 +1,12 @@
-import { mirrorKey } from '../src/admission/keys.ts'
-import { readTouches, type Touch } from './record.ts'
+import type { V1Container, V1ContainerStatus, V1Pod, V1PodSpec } from '@kubernetes/client-node'
+import { mirrorKey } from '../src/admission/words/keys.ts'
+import type { Wire } from '../src/kubernetes/wire.ts'
+import { type Note, readNotes } from './record.ts'
 
-/** What a rollout looks at of a pod; the rest of it isn't kept. Times are in ms since 1970. */
+/**
+ * What a rollout looks at of a pod; the rest isn't kept. Times are in ms since 1970. Those called "seen" are by this process's own sight
+ * and the API server's clock: nodes' clocks are wrong, and the API doesn't record most of them.
+ */
 export interface SeenPod {
   readonly name: string
   readonly namespace: string
@@ -9,20 +14,29 @@ export interface SeenPod {
   readonly version: string
   readonly labels: ReadonlyMap<string, string>
   readonly annotated: boolean
-  readonly touches: ReadonlyMap<string, Touch>
+  readonly notes: ReadonlyMap<string, Note>
   readonly generation: number
-  /** The generation that the kubelet has acted on; undefined for kubelets before 1.33. */
+  /** The generation that the kubelet has seen, though perhaps not acted on; undefined for kubelets before 1.34. */
   readonly observed: number | undefined
   /** undefined until it's scheduled. */
   readonly node: string | undefined
+  /** The kubelet has taken it on. */
+  readonly taken: boolean
   readonly pullSecrets: readonly string[]
+  /** Its controlling owner; undefined for a bare pod. */
+  readonly owner: { readonly kind: string; readonly name: string } | undefined
   /** Regular containers and init containers that restart always; none of a static pod, which nobody can change here. */
   readonly containers: readonly SeenContainer[]
   /** It is being deleted, or has ended. */
   readonly ending: boolean
   readonly ready: boolean
-  /** When `ready` last changed. */
+  /** When `ready` last changed, by the node's clock. */
   readonly readyChanged: number
+  /** When that was first seen. */
+  readonly readySeen: number
+  /** Which sandbox it has, and when that one was first seen; 0 if it was there from the first sight on. */
+  readonly sandbox: string
+  readonly sandboxSeen: number
 }
 
 export interface SeenContainer {
@@ -40,107 +54,64 @@ export interface SeenStatus {
   /** Any of the names that the image has on the node, often not the one that was asked for. */
   readonly image: string
   readonly imageId: string
-  /** When the running one was started, by the node's clock and cut to the second; otherwise 0. */
-  readonly started: number
   readonly ready: boolean
-  /** Since when it's known to be ready, at the latest; 0 when it isn't ready. */
+  /** When it was first seen ready; otherwise 0. */
   readonly readySince: number
   readonly state: 'waiting' | 'running' | 'terminated'
+  /** Why it waits or has ended. */
   readonly reason: string
   readonly message: string
+  readonly exitCode: number
   /** The container before this one. */
-  readonly last:
-    | { readonly id: string; readonly reason: string; readonly message: string; readonly ended: number }
-    | undefined
+  readonly last: SeenEnd | undefined
+  /** When the kubelet was first known to have seen the note's generation; 0 if it hasn't, or without a note. */
+  readonly acted: number
+  /** The ends of containers since then that may be the image's fault, the latest three. */
+  readonly ends: readonly { readonly id: string; readonly seen: number; readonly outOfMemory: boolean }[]
 }
 
-/** The parts of the API's Pod that are read, as they come over the wire. */
-export interface WirePod {
+export interface SeenEnd {
+  readonly id: string
+  readonly reason: string
+  readonly message: string
+  readonly exitCode: number
+  /** By the node's clock. */
+  readonly ended: number
+}
+
+/** A pod as it comes over the wire. What the API server always sets isn't optional here. */
+export type WirePod = Wire<V1Pod> & {
   readonly metadata: {
     readonly name: string
     readonly namespace: string
     readonly uid: string
     readonly resourceVersion: string
-    readonly generation?: number
-    readonly labels?: Readonly<Record<string, string>>
-    readonly annotations?: Readonly<Record<string, string>>
-    readonly deletionTimestamp?: string
   }
-  readonly spec: {
-    readonly nodeName?: string
-    readonly imagePullSecrets?: readonly { readonly name?: string }[]
-    readonly containers: readonly WireContainer[]
-    readonly initContainers?: readonly WireContainer[]
-  }
-  readonly status?: {
-    readonly phase?: string
-    readonly observedGeneration?: number
-    readonly conditions?: readonly {
-      readonly type: string
-      readonly status: string
-      readonly lastTransitionTime?: string
-    }[]
-    readonly containerStatuses?: readonly WireStatus[]
-    readonly initContainerStatuses?: readonly WireStatus[]
-  }
+  readonly spec: Wire<V1PodSpec>
 }
 
-interface WireContainer {
-  readonly name: string
-  readonly image?: string
-  readonly imagePullPolicy?: string
-  readonly restartPolicy?: string
-}
+/** Two containers of a pod that end within this time have ended for one reason, in ms. Both times are by one clock, the node's. */
+const SAME_WINDOW = 10_000
+/** How many ends of a container are remembered. */
+const ENDS = 3
 
-interface WireState {
-  readonly running?: { readonly startedAt?: string }
-  readonly waiting?: { readonly reason?: string; readonly message?: string }
-  readonly terminated?: WireTermination
-}
-
-interface WireTermination {
-  readonly containerID?: string
-  readonly reason?: string
-  readonly message?: string
-  readonly finishedAt?: string
-  readonly exitCode?: number
-}
-
-interface WireStatus {
-  readonly name: string
-  readonly image: string
-  readonly imageID?: string
-  readonly containerID?: string
-  readonly ready: boolean
-  readonly state?: WireState
-  readonly lastState?: WireState
-}
-
-/**
- * @param former what was seen of this pod before: a container that has become ready since is ready from `now` on. The API has no time for
- *   that, and the start of a container is no substitute: its hook may take minutes.
- */
+/** @param former what was seen of this pod before: what the API has no time for is from `now` on */
 export function seenPod(pod: WirePod, former: SeenPod | undefined, now: number): SeenPod {
   const { metadata, spec, status = {} } = pod
   const before = former?.uid === metadata.uid ? former : undefined
-  const ready = status.conditions?.find(({ type }) => type === 'Ready')
-  const container =
-    (list: SeenContainer['list'], statuses: readonly WireStatus[] = []) =>
-    (one: WireContainer, index: number): SeenContainer[] => {
-      if (list === 'initContainers' && one.restartPolicy !== 'Always') return []
-      const found = statuses.find(({ name }) => name === one.name)
-      const was = before?.containers.find(({ name }) => name === one.name)?.status
-      return [
-        {
-          name: one.name,
-          list,
-          index,
-          image: one.image ?? '',
-          pullPolicy: one.imagePullPolicy ?? 'IfNotPresent',
-          status: found && seenStatus(found, { was, known: before !== undefined, now }),
-        },
-      ]
-    }
+  const condition = (name: string) => status.conditions?.find(({ type }) => type === name)
+  const ready = condition('Ready')
+  const isReady = ready?.status === 'True'
+  const started = condition('PodReadyToStartContainers')
+  const sandbox = started?.status === 'True' ? (started.lastTransitionTime ?? '') : (before?.sandbox ?? '')
+  const sandboxSeen = before === undefined || before.sandbox === sandbox ? (before?.sandboxSeen ?? 0) : now
+  const generation = metadata.generation ?? 0
+  const notes = readNotes(metadata.annotations ?? {}, generation)
+  const observed = status.observedGeneration
+  const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
+  const look = { before, now, observed, notes, statuses, fresh: sandboxSeen === now }
+  const seen = (list: SeenContainer['list']) => (one: Wire<V1Container>, index: number) =>
+    list === 'initContainers' && one.restartPolicy !== 'Always' ? [] : [seenContainer(one, list, index, look)]
   return {
     name: metadata.name,
     namespace: metadata.namespace,
@@ -148,52 +119,104 @@ export function seenPod(pod: WirePod, former: SeenPod | undefined, now: number):
     version: metadata.resourceVersion,
     labels: new Map(Object.entries(metadata.labels ?? {})),
     annotated: metadata.annotations !== undefined,
-    touches: readTouches(metadata.annotations ?? {}),
-    generation: metadata.generation ?? 0,
-    observed: status.observedGeneration,
+    notes,
+    generation,
+    observed,
     node: spec.nodeName || undefined,
+    taken: status.startTime !== undefined,
     pullSecrets: (spec.imagePullSecrets ?? []).flatMap(({ name }) => name ?? []),
+    owner: ownerOf(metadata.ownerReferences),
     containers: metadata.annotations?.[mirrorKey]
       ? []
       : [
-          ...(spec.initContainers ?? []).flatMap(container('initContainers', status.initContainerStatuses)),
-          ...spec.containers.flatMap(container('containers', status.containerStatuses)),
+          ...(spec.initContainers ?? []).flatMap(seen('initContainers')),
+          ...spec.containers.flatMap(seen('containers')),
         ],
     ending: metadata.deletionTimestamp !== undefined || status.phase === 'Succeeded' || status.phase === 'Failed',
-    ready: ready?.status === 'True',
+    ready: isReady,
     readyChanged: time(ready?.lastTransitionTime),
+    readySeen: before?.ready === isReady ? before.readySeen : now,
+    sandbox,
+    sandboxSeen,
   }
 }
 
+function ownerOf(references: WirePod['metadata']['ownerReferences'] = []): SeenPod['owner'] {
+  const found = references.find(({ controller }) => controller)
+  return found && { kind: found.kind, name: found.name }
+}
+
+interface Look {
+  readonly before: SeenPod | undefined
+  readonly now: number
+  readonly observed: number | undefined
+  readonly notes: ReadonlyMap<string, Note>
+  readonly statuses: readonly Wire<V1ContainerStatus>[]
+  /** The sandbox is new: what has ended with the old one says nothing. */
+  readonly fresh: boolean
+}
+
+function seenContainer(
+  { name, image = '', imagePullPolicy = 'IfNotPresent' }: Wire<V1Container>,
+  list: SeenContainer['list'],
+  index: number,
+  look: Look,
+): SeenContainer {
+  const found = look.statuses.find((one) => one.name === name)
+  return { name, list, index, image, pullPolicy: imagePullPolicy, status: found && seenStatus(found, look) }
+}
+
 function seenStatus(
-  { image, imageID: imageId = '', containerID: id = '', ready, state = {}, lastState }: WireStatus,
-  { was, known, now }: { was: SeenStatus | undefined; known: boolean; now: number },
+  found: Wire<V1ContainerStatus>,
+  { before, now, observed, notes, statuses, fresh }: Look,
 ): SeenStatus {
+  const { name, image, imageID: imageId = '', containerID: id = '', ready, state = {}, lastState } = found
+  const was = before?.containers.find((one) => one.name === name)?.status
   const detail = state.waiting ?? state.terminated
-  const last = lastState?.terminated
-  const started = time(state.running?.startedAt)
-  const since = () => {
-    if (!ready) return 0
-    if (was?.ready && was.id === id) return was.readySince
-    return known ? now : started
+  const last = lastState?.terminated && endOf(lastState.terminated)
+  const note = notes.get(name)
+  const seen = note !== undefined && (observed ?? 0) >= note.gen
+  const same = note !== undefined && before?.notes.get(name)?.gen === note.gen
+  const acted = seen ? (same && was?.acted ? was.acted : now) : 0
+  const ended = state.terminated ? endOf(state.terminated, id) : last
+  const neighbours = statuses.filter((one) => one.name !== name)
+  const ends = seen && same && !fresh ? [...(was?.ends ?? [])] : []
+  const isNew = ended && ended.id !== '' && !ends.some((one) => one.id === ended.id)
+  if (seen && isNew && !fresh && !note.ids.includes(ended.id) && !isEnvironment(ended, neighbours)) {
+    ends.push({ id: ended.id, seen: now, outOfMemory: ended.reason === 'OOMKilled' })
   }
   return {
     id,
     image,
     imageId,
-    started,
     ready,
-    readySince: since(),
+    readySince: ready ? (was?.ready && was.id === id ? was.readySince : now) : 0,
     state: state.running ? 'running' : state.terminated ? 'terminated' : 'waiting',
     reason: detail?.reason ?? '',
     message: detail?.message ?? '',
-    last: last && {
-      id: last.containerID ?? '',
-      reason: last.reason ?? '',
-      message: last.message ?? '',
-      ended: time(last.finishedAt),
-    },
+    exitCode: state.terminated?.exitCode ?? 0,
+    last,
+    acted,
+    ends: ends.slice(-ENDS),
   }
+}
+
+type Termination = NonNullable<NonNullable<Wire<V1ContainerStatus>['state']>['terminated']>
+
+const endOf = (
+  { containerID = '', reason = '', message = '', exitCode, finishedAt }: Termination,
+  id = containerID,
+): SeenEnd => ({ id, reason, message, exitCode, ended: time(finishedAt) })
+
+/** The node was rebooted, the container's end is unknown, or another container of the pod ended in the same window. */
+function isEnvironment({ reason, exitCode, ended }: SeenEnd, neighbours: readonly Wire<V1ContainerStatus>[]): boolean {
+  if (reason === 'ContainerStatusUnknown' || (exitCode === 255 && reason === 'Unknown')) return true
+  // A container's own trouble with memory, and the waiter's verdict, stay its own.
+  if (reason === 'OOMKilled') return false
+  return neighbours.some(({ state, lastState }) => {
+    const other = state?.terminated ?? lastState?.terminated
+    return other !== undefined && ended > 0 && Math.abs(time(other.finishedAt) - ended) <= SAME_WINDOW
+  })
 }
 
 const time = (text: string | undefined) => (text === undefined ? 0 : Date.parse(text) || 0)

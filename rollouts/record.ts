@@ -1,48 +1,121 @@
-import { rolloutNote } from '../src/admission/keys.ts'
+import { rolloutNote } from '../src/admission/words/keys.ts'
 
 /**
  * What a rollout notes on a pod in the same patch that changes the image, so that nothing of it is lost with the process:
  * the annotation `rollout.sidecar-first.dev/<container>`.
  */
-export interface Touch {
+export interface Note {
   /** The rollout's uid and the generation of its spec. */
   readonly rollout: string
-  readonly generation: number
+  readonly revision: number
+  /** The image before the patch, and the image that was asked for. */
   readonly from: string
-  readonly to: string
-  /** Whether this put an earlier image back. */
+  readonly wanted: string
+  /** What admission has made of `wanted`; undefined if it left it alone. */
+  readonly effective: string | undefined
+  /** The image that the pod had before this rollout first touched it. */
+  readonly base: string
+  /** Whether this takes the pod back. */
   readonly back: boolean
-  /** The container that ran the image before, or was the last to; empty if none had, or it was on its way to another image. */
-  readonly container: string
-  /** The id of that one's image, as the runtime reports it; empty where `container` is. */
-  readonly imageId: string
+  /** The pod's generation that the patch made. */
+  readonly gen: number
+  /** The containers that ran before: none of these is the new one. */
+  readonly ids: readonly string[]
+  /** Containers that ran the wanted image all along: the kubelet hadn't seen the touch that this one takes back. */
+  readonly keep: readonly string[]
+  /** A container that nobody has seen may have been started in between, so one that isn't in `ids` still has to be proven. */
+  readonly between: boolean
+  /** What the runtime called the images of `ids`. */
+  readonly images: readonly string[]
   /** When, by the API server's clock, in ms. */
   readonly at: number
 }
 
-export const touchKey = (container: string) => `${rolloutNote}${container}`
+export const noteKey = (container: string) => `${rolloutNote}${container}`
 
-export const writeTouch = ({ at, ...rest }: Touch): string =>
-  JSON.stringify({ ...rest, at: new Date(at).toISOString() })
-
-/** By container. An annotation that isn't one of ours is as good as none: it's only ever read to be more careful. */
-export function readTouches(annotations: Readonly<Record<string, string>>): ReadonlyMap<string, Touch> {
-  const touches = new Map<string, Touch>()
-  for (const [key, text] of Object.entries(annotations)) {
-    const touch = key.startsWith(rolloutNote) ? parse(text) : undefined
-    if (touch) touches.set(key.slice(rolloutNote.length), touch)
-  }
-  return touches
+export function writeNote({ at, keep, between, images, ...rest }: Note): string {
+  const some = (list: readonly string[]) => list.length > 0
+  return JSON.stringify({
+    ...rest,
+    ...(some(images) && { images }),
+    ...(some(keep) && { keep }),
+    ...(between && { between }),
+    at: new Date(at).toISOString(),
+  })
 }
 
-function parse(text: string): Touch | undefined {
+/**
+ * The notes by container. An annotation that isn't a note of ours counts as none: notes are only ever read to be more careful.
+ * @param generation the pod's, for notes of version 0.1, which don't have one
+ */
+export function readNotes(
+  annotations: Readonly<Record<string, string>>,
+  generation: number,
+): ReadonlyMap<string, Note> {
+  const notes = new Map<string, Note>()
+  for (const [key, text] of Object.entries(annotations)) {
+    const note = key.startsWith(rolloutNote) ? parse(text, generation) : undefined
+    if (note) notes.set(key.slice(rolloutNote.length), note)
+  }
+  return notes
+}
+
+function parse(text: string, generation: number): Note | undefined {
+  let found: unknown
   try {
-    const { rollout, generation, from, to, back, container, imageId, at } = JSON.parse(text)
-    const texts = [rollout, from, to, container, imageId, at].every((one) => typeof one === 'string')
-    const time = Date.parse(at)
-    if (!texts || typeof generation !== 'number' || Number.isNaN(time)) return undefined
-    return { rollout, generation, from, to, back: back === true, container, imageId, at: time }
+    found = JSON.parse(text)
   } catch {
     return undefined
   }
+  if (typeof found !== 'object' || found === null) return undefined
+  const fields = new Map<string, unknown>(Object.entries(found))
+  const note = fields.has('to') ? first(fields, generation) : present(fields)
+  return note && Number.isNaN(note.at) ? undefined : note
 }
+
+function present(fields: ReadonlyMap<string, unknown>): Note | undefined {
+  const [rollout, from, wanted, base, at] = ['rollout', 'from', 'wanted', 'base', 'at'].map((key) => fields.get(key))
+  const [revision, gen, effective] = [fields.get('revision'), fields.get('gen'), fields.get('effective')]
+  const ids = fields.get('ids')
+  if (!isText(rollout) || !isText(from) || !isText(wanted) || !isText(base) || !isText(at)) return undefined
+  if (typeof revision !== 'number' || typeof gen !== 'number' || !isTexts(ids)) return undefined
+  return {
+    rollout,
+    revision,
+    from,
+    wanted,
+    effective: isText(effective) ? effective : undefined,
+    base,
+    back: fields.get('back') === true,
+    gen,
+    ids,
+    keep: texts(fields.get('keep')),
+    between: fields.get('between') === true,
+    images: texts(fields.get('images')),
+    at: Date.parse(at),
+  }
+}
+
+/** Version 0.1: without the pod's generation, and without what admission made of the image. */
+function first(fields: ReadonlyMap<string, unknown>, gen: number): Note | undefined {
+  const [rollout, from, to, container, imageId, at] = ['rollout', 'from', 'to', 'container', 'imageId', 'at'].map(
+    (key) => fields.get(key),
+  )
+  const revision = fields.get('generation')
+  if (!isText(rollout) || !isText(from) || !isText(to) || !isText(container) || !isText(imageId)) return undefined
+  if (!isText(at) || typeof revision !== 'number') return undefined
+  const back = fields.get('back') === true
+  return {
+    ...{ rollout, revision, from, wanted: to, effective: to, base: back ? to : from, back, gen },
+    ids: container === '' ? [] : [container],
+    keep: [],
+    // Empty where the sidecar was on its way to another image.
+    between: container === '',
+    images: imageId === '' ? [] : [imageId],
+    at: Date.parse(at),
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText)
+const texts = (value: unknown): string[] => (isTexts(value) ? value : [])

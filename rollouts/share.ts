@@ -1,6 +1,6 @@
 /**
- * How many of `total` pods shall be on the image. The partition is what stays; a percentage of it rounds up, but below 100 % one pod goes
- * first: 90 % of 8 pods would be all of them, and nobody asks for that.
+ * How many of `total` pods are to be on the image. The partition is what stays; a percentage of it rounds up, but below 100 % one pod goes
+ * first: 90 % of 8 pods would round up to all of them.
  */
 export function desiredOf(partition: number | string, total: number): number {
   if (typeof partition === 'number') return Math.max(0, total - partition)
@@ -9,8 +9,14 @@ export function desiredOf(partition: number | string, total: number): number {
   return percent < 100 ? Math.min(total, Math.max(1, total - stays)) : 0
 }
 
-/** How many of `total` pods may be not ready: a percentage rounds down, but one always may, or nothing would ever be done. */
+/** How many of `total` pods may be unready: a percentage rounds down, but at least to one, or nothing would ever be done. */
 export function allowedUnavailable(maxUnavailable: number | string, total: number): number {
   if (typeof maxUnavailable === 'number') return Math.max(1, maxUnavailable)
   return Math.max(1, Math.floor((total * Number.parseInt(maxUnavailable, 10)) / 100))
+}
+
+/** How many of `total` may fail; a percentage rounds down. */
+export function allowedFailures(maxFailures: number | string | undefined, total: number): number {
+  if (maxFailures === undefined) return 0
+  return typeof maxFailures === 'number' ? maxFailures : Math.floor((total * Number.parseInt(maxFailures, 10)) / 100)
 }

@@ -1,11 +1,14 @@
+import { proves } from './image.ts'
 import type { SeenContainer, SeenPod, SeenStatus } from './pod.ts'
-import type { Touch } from './record.ts'
-import type { FailureReason } from './types.ts'
+import type { Note } from './record.ts'
+import type { FailureReason, SidecarRollout } from './types.ts'
 
 /** How a pod's sidecar is doing with the image that its spec has. */
 export type SidecarState =
   /** Not scheduled, or held back by what starts before it: nothing of it has run, and nothing can be said yet. */
   | { readonly is: 'pending' }
+  /** Touched, and the kubelet hasn't seen it: a frozen kubelet, a dead node, a lost network, or just a moment. */
+  | { readonly is: 'silent' }
   /** The old container may still run or already be away; or the new one isn't ready. */
   | { readonly is: 'starting' }
   /** Ready, but not for long enough. */
@@ -24,70 +27,128 @@ export interface Patience {
   readonly now: number
 }
 
-/** The note that goes with the image that the container has now; one about another image is out of date. */
-export function touchOf(pod: SeenPod, container: SeenContainer): Touch | undefined {
-  const touch = pod.touches.get(container.name)
-  return touch?.to === container.image ? touch : undefined
+/** @param now the API server's clock, in ms */
+export function patienceOf({ metadata, spec, status }: SidecarRollout, now: number): Patience {
+  const { minReadySeconds, progressDeadlineSeconds, onFailure } = spec.strategy
+  const known = status?.observedGeneration === metadata.generation
+  return {
+    minReady: minReadySeconds * 1000,
+    deadline: progressDeadlineSeconds * 1000,
+    since: known ? Date.parse(status.since) : now,
+    forgiving: onFailure === 'pause',
+    now,
+  }
+}
+
+/** The note that goes with the image that the container has now; otherwise somebody else has changed the pod since. */
+export function noteOf(pod: SeenPod, container: SeenContainer): Note | undefined {
+  const note = pod.notes.get(container.name)
+  // The patch itself makes the generation, so this one is forged or the touch was refused.
+  if (!note || note.gen > pod.generation) return undefined
+  if (container.image === (note.effective ?? note.wanted)) return note
+  return isRewritten(note, pod, container) ? { ...note, effective: container.image } : undefined
+}
+
+/** Whether admission has rewritten the image, and the note doesn't say so yet: no other patch has come in between. */
+export function isRewritten(note: Note, pod: SeenPod, container: SeenContainer): boolean {
+  const { effective, gen, wanted, from } = note
+  return effective === undefined && gen === pod.generation && container.image !== wanted && container.image !== from
+}
+
+/** Whether admission has put the old image back: the note was stored, and the spec didn't change. */
+export function isRefused(note: Note, pod: SeenPod, container: SeenContainer): boolean {
+  return note.gen > pod.generation && container.image === note.from
 }
 
 /**
- * Whether the status is about a container of the image in the spec. While a hook runs the kubelet reports nothing: for its whole
- * duration the status is the old container's, ready and all, though the kubelet has seen the spec (1.36). So it must be another container
- * than the one that ran when the pod was touched, and of another image: the old one may have been restarted at that very moment.
+ * Whether the status is about a container of the image in the spec.
+ * - `old`: it is one that ran before; while a hook runs, the kubelet reports nothing, for its whole duration
+ * - `unproven`: it is one that nobody knows, and it may have been started before the kubelet acted on the touch
  */
-export function isCurrent(pod: SeenPod, container: SeenContainer): boolean {
+export function standing(pod: SeenPod, container: SeenContainer): 'current' | 'old' | 'unproven' {
   const { status } = container
-  if (!status?.id) return false
-  const touch = touchOf(pod, container)
-  // Born so, or patched by somebody else.
-  if (!touch) return pod.generation <= 1 || sameImage(status.image, container.image)
-  if (status.id === touch.container || (pod.observed ?? pod.generation) < pod.generation) return false
-  // Names are no proof that an image differs (containerd reports any tag of it), ids are none that it's the same: two tags may be one image.
-  if (touch.imageId && touch.imageId === status.imageId) return status.started >= Math.floor(touch.at / 1000) * 1000
-  // A kubelet that was pulling other images then starts the old one all the same, however much later.
-  return sameImage(status.image, touch.to) || !sameImage(status.image, touch.from)
+  if (!status?.id) return 'old'
+  const note = noteOf(pod, container)
+  if (!note) return (pod.observed ?? pod.generation) >= pod.generation ? 'current' : 'old'
+  if ((pod.observed ?? 0) < note.gen) return 'old'
+  // The kubelet compares the text: where admission writes another name of the same image, it's a restart.
+  if (note.keep.includes(status.id)) return container.image === note.wanted ? 'current' : 'old'
+  // Of several touches in a row, the last may have brought back what runs.
+  if (note.ids.includes(status.id)) return note.between && proves(status, container.image) ? 'unproven' : 'old'
+  // The old image under a new id: restarted just before the touch was seen, unless both names are one image.
+  const suspect = note.between || note.images.includes(status.imageId)
+  return !suspect || proves(status, container.image) ? 'current' : 'unproven'
 }
+
+/** How long a container that can't be proven counts as away where no rollout says, in ms. */
+const UNPROVEN = 300_000
 
 /** Whether the pod has a sidecar that was touched, by any rollout, and isn't back. Its Ready condition may not say so. */
-export const isAway = (pod: SeenPod): boolean =>
-  pod.containers.some(
-    (one) =>
-      touchOf(pod, one) !== undefined && !(isCurrent(pod, one) && one.status?.state === 'running' && one.status.ready),
-  )
+export const isAway = (pod: SeenPod, now: number): boolean =>
+  pod.containers.some((one) => {
+    if (!noteOf(pod, one)) return false
+    const { status } = one
+    const is = standing(pod, one)
+    const back = is === 'current' || (is === 'unproven' && now - (status?.acted ?? now) > UNPROVEN)
+    return !(back && status?.state === 'running' && status.ready)
+  })
 
-export function sidecarState(pod: SeenPod, container: SeenContainer, patience: Patience): SidecarState {
+/** @param settled it was done for long enough, once: then it can't fail any more */
+export function sidecarState(
+  pod: SeenPod,
+  container: SeenContainer,
+  patience: Patience,
+  settled: boolean,
+): SidecarState {
   const { status } = container
-  const { now, minReady } = patience
-  const touch = touchOf(pod, container)
-  const failure = touch && failureOf(pod, container, touch, now)
+  const { now, minReady, deadline, since } = patience
+  const note = noteOf(pod, container)
+  if (!status?.id && !note?.ids.length) return { is: 'pending' }
+  const is = standing(pod, container)
+  if (!note || !status) {
+    return { is: is === 'current' && status?.state === 'running' && status.ready ? 'done' : 'starting' }
+  }
+  if ((pod.observed ?? 0) < note.gen) return { is: 'silent' }
+  const overdue = now - deadlineStart(pod, status, since) > deadline
+  if ((is === 'current' || (is === 'unproven' && overdue)) && status.state === 'running' && status.ready) {
+    const until = Math.max(status.readySince, pod.ready ? pod.readySeen : 0) + minReady
+    return settled || is === 'unproven' || until <= now ? { is: 'done' } : { is: 'settling', until }
+  }
+  if (settled) return { is: 'starting' }
+  const failure = failureOf(pod, container, note, patience)
   if (failure) {
-    const forgiven = patience.forgiving && touch.at < patience.since && now - patience.since <= patience.deadline
+    const forgiven = patience.forgiving && note.at < since && now - since <= deadline
     return forgiven ? { is: 'starting' } : { is: 'failed', ...failure }
   }
-  if (!status?.id && !touch?.container) return { is: 'pending' }
-  if (status?.state === 'running' && status.ready && isCurrent(pod, container)) {
-    const until = Math.max(status.readySince, pod.ready ? pod.readyChanged : 0) + minReady
-    return touch && until > now ? { is: 'settling', until } : { is: 'done' }
-  }
-  return touch ? startedBy(pod, container, touch, patience) : { is: 'starting' }
+  if (!overdue || isThrottled(status)) return { is: 'starting' }
+  const late = `${container.name} was not ready within ${Math.round(deadline / 1000)} s`
+  return isImageTrouble(status, container.image)
+    ? { is: 'failed', reason: 'ImageUnavailable', message: worded(status) }
+    : { is: 'failed', reason: 'DeadlineExceeded', message: late }
 }
 
-/** Starting, or failed once its time is over. */
-export function startedBy(
-  pod: SeenPod,
-  { name }: SeenContainer,
-  touch: Touch,
-  { now, since, deadline }: Patience,
-): SidecarState {
-  // A pod that was done and isn't ready for a moment gets the whole time again.
-  const from = Math.max(touch.at, since, pod.ready ? 0 : pod.readyChanged)
-  if (now - from <= deadline) return { is: 'starting' }
-  const message = `${name} was not ready within ${Math.round(deadline / 1000)} s`
-  return { is: 'failed', reason: 'DeadlineExceeded', message }
+/** From when on a touched sidecar has the whole deadline: the kubelet's sight of it, a changed spec, a new sandbox. */
+function deadlineStart(pod: SeenPod, { acted }: SeenStatus, since: number): number {
+  // A pod that was ready and isn't for a moment gets the whole time again.
+  return Math.max(acted, since, pod.sandboxSeen, pod.ready ? 0 : pod.readySeen)
 }
 
-/** When a touched sidecar's deadline passes, at the earliest. */
-export const deadlineOf = (touch: Touch, { since, deadline }: Patience): number => Math.max(touch.at, since) + deadline
+/** When a touched sidecar's deadline passes; undefined while it is stopped. */
+export function deadlineOf(pod: SeenPod, { status }: SeenContainer, { since, deadline }: Patience): number | undefined {
+  return status?.acted ? deadlineStart(pod, status, since) + deadline : undefined
+}
+
+/** Whether it can't come right by itself soon: then another image may replace this one before it is done. */
+export function isInTrouble(pod: SeenPod, container: SeenContainer): boolean {
+  const { status } = container
+  const note = noteOf(pod, container)
+  if (!status || !note || (pod.observed ?? 0) < note.gen) return false
+  const { state, reason } = status
+  return (
+    state === 'terminated' ||
+    (state === 'waiting' && (imageReasons.has(reason) || startReasons.has(reason) || reason === 'CrashLoopBackOff'))
+  )
+}
 
 /** The kubelet's reasons for an image that isn't there. */
 export const imageReasons: ReadonlySet<string> = new Set([
@@ -99,63 +160,57 @@ export const imageReasons: ReadonlySet<string> = new Set([
   'RegistryUnavailable',
   'SignatureValidationFailed',
 ])
+/** The ones that a retry can't fix. */
+export const finalImageReasons: ReadonlySet<string> = new Set(['ErrImageNeverPull', 'InvalidImageName'])
 const startReasons: ReadonlySet<string> = new Set([
   'CreateContainerConfigError',
   'CreateContainerError',
   'RunContainerError',
   'StartError',
 ])
-/** How long an old container's trouble may still be shown, in ms. */
+/** How long an old container's trouble may still be shown after the kubelet has seen the new image, in ms. */
 const STALE = 30_000
+/** So often must a container end: one crash may be the node's, or bad luck. */
+const ENDS = 3
+
+/** Whether a registry asks for patience: that says nothing about the image. */
+export const asksForPatience = (message: string): boolean => /\b429\b|too ?many ?requests/i.test(message)
+
+const isImageTrouble = ({ state, reason, message }: SeenStatus, image: string) =>
+  state === 'waiting' && imageReasons.has(reason) && message.includes(image)
+const isThrottled = ({ state, reason, message }: SeenStatus) =>
+  state === 'waiting' && imageReasons.has(reason) && asksForPatience(message)
 
 function failureOf(
   pod: SeenPod,
   container: SeenContainer,
-  touch: Touch,
-  now: number,
+  note: Note,
+  { now, since }: Patience,
 ): { reason: FailureReason; message: string } | undefined {
-  const { image, status } = container
-  if (!status || (pod.observed ?? pod.generation) < pod.generation) return undefined
-  const { state, reason } = status
-  const current = isCurrent(pod, container)
-  const waiting = state === 'waiting'
-  const fresh = !current && now - touch.at <= STALE
-  // What was wrong with the old image may be shown for a moment more, so the message must name the new one.
-  if (waiting && imageReasons.has(reason) && (status.message.includes(image) || !fresh)) {
+  const { status, image } = container
+  if (!status) return undefined
+  const { state, reason, id, last, acted } = status
+  // The message must name the new image: the old one's trouble may be shown for a moment more.
+  if (isImageTrouble(status, image) && finalImageReasons.has(reason)) {
     return { reason: 'ImageUnavailable', message: worded(status) }
   }
-  if (waiting && startReasons.has(reason) && !fresh) return { reason: 'StartFailed', message: worded(status) }
+  if (state === 'waiting' && startReasons.has(reason) && now - acted > STALE) {
+    return { reason: 'StartFailed', message: worded(status) }
+  }
   // Once it's ready an earlier end is forgotten: it must be ready for the whole time again.
-  if (!current || (state === 'running' && status.ready)) return undefined
-  const ended = endOf(status, touch)
-  if (!ended && reason !== 'PostStartHookError' && reason !== 'CrashLoopBackOff') return undefined
+  if (standing(pod, container) !== 'current' || (state === 'running' && status.ready)) return undefined
+  // A broken image may be started once more before the kubelet sees that another replaces it: its end says nothing of that one.
+  const isOwn = (ended: string) => ended === id || (!note.back && !note.between && !note.ids.includes(ended))
+  const ended = state === 'terminated' ? status : last && isOwn(last.id) ? last : undefined
   // The waiter's words are the termination message; the kubelet's own name for it is there only for a moment.
   if (reason === 'PostStartHookError' || / was not ready after /.test(ended?.message ?? '')) {
     return { reason: 'HookFailed', message: ended?.message.trim() || worded(status) }
   }
+  const ends = status.ends.filter(({ seen }) => seen >= since)
+  const own = ends.some((end) => end.outOfMemory && isOwn(end.id))
+  if (!own && ends.length < ENDS) return undefined
   return { reason: 'Crashed', message: worded(ended ?? status) }
-}
-
-/** How a container of the new image has ended. */
-function endOf({ id, state, reason, message, last }: SeenStatus, touch: Touch) {
-  if (state === 'terminated') return { reason, message }
-  if (state === 'waiting') return last?.id === id ? last : undefined
-  // A broken image is started once more just before the kubelet sees that it's put back: its end says nothing of the one that runs.
-  return !touch.back && touch.container !== '' && last && last.id !== touch.container ? last : undefined
 }
 
 const worded = ({ reason, message }: Pick<SeenStatus, 'reason' | 'message'>) =>
   message.trim() === '' ? reason || 'it ended' : `${reason}: ${message.trim()}`
-
-/** Whether two references are the same in full. A status without a name (`sha256:…`) may be any. */
-export function sameImage(reported: string, wanted: string): boolean {
-  return reported.startsWith('sha256:') || full(reported) === full(wanted)
-}
-
-function full(reference: string): string {
-  const [first = '', ...rest] = reference.split('/')
-  const registry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost')
-  const path = registry ? reference : `docker.io/${rest.length > 0 ? '' : 'library/'}${reference}`
-  if (path.includes('@')) return path.replace(/:[^:/@]+@/, '@')
-  return /:[^/]+$/.test(path) ? path : `${path}:latest`
-}

@@ -1,4 +1,5 @@
-import type { LabelSelector } from '../src/admission/selector.ts'
+import type { LabelSelector } from '../src/admission/pod/selector.ts'
+import { objectNames, selectorOf } from '../src/kubernetes/names.ts'
 
 /** The SidecarRollout resource as the API server stores it (manifests/rollouts/crd.yaml); its schema has filled in the defaults. */
 
@@ -6,6 +7,11 @@ export const API_GROUP = 'sidecar-first.dev'
 export const API_VERSION = 'v1alpha1'
 export const PLURAL = 'sidecarrollouts'
 export const KIND = 'SidecarRollout'
+
+/** The controller's Lease, its Deployment, its policy, and the source of its events. */
+export const CONTROLLER = objectNames.rollouts
+/** The labels of the controller's objects, as kubectl takes them. */
+export const CONTROLLER_LABELS = selectorOf('rollouts')
 
 export interface SidecarRollout {
   readonly apiVersion: `${typeof API_GROUP}/${typeof API_VERSION}`
@@ -29,7 +35,11 @@ export interface RolloutSpec {
   /** A regular container, or an init container that restarts always. */
   readonly container: string
   readonly image: string
+  /** Images that may be replaced besides those found at first; `*` stands for anything. */
+  readonly from?: readonly string[]
   readonly strategy: RolloutStrategy
+  /** Deletes the rollout so long after no pod needs it any more; absent: never. */
+  readonly ttlSecondsAfterUnneeded?: number
 }
 
 export interface RolloutStrategy {
@@ -40,8 +50,12 @@ export interface RolloutStrategy {
   readonly minReadySeconds: number
   /** How long a touched pod may take to be done. */
   readonly progressDeadlineSeconds: number
+  /** Absent until the kind of this version is applied. How many pods may fail, or nodes may fail to pull the image, before the rollout has failed. */
+  readonly maxFailures?: number | string
   readonly onFailure: OnFailure
   readonly paused: boolean
+  /** Where the pods stand that are not to have the image: on the last image that was complete, or on what each had at first. */
+  readonly rest?: 'base' | 'origin'
 }
 
 export type OnFailure = 'pause' | 'rollback'
@@ -50,9 +64,9 @@ export type OnFailure = 'pause' | 'rollback'
  * - `Waiting`: an older rollout claims the container
  * - `Progressing`: images are fetched, pods are touched, or something holds them back that will pass (the condition says what)
  * - `Paused`: by `paused: true`
- * - `Stopped`: by a failure; goes on when the spec changes
- * - `RollingBack`, `RolledBack`: after a failure under `onFailure: rollback`; starts anew when the spec changes
- * - `Complete`: as many pods as shall be are on the image and done
+ * - `Stopped`: by a failure, or by admission that refuses every touch; continues when the spec changes
+ * - `RollingBack`, `RolledBack`: after a failure under `onFailure: rollback`; a changed spec is a new attempt
+ * - `Complete`: as many pods as are to have the image have it and are done
  */
 export const phases = ['Waiting', 'Progressing', 'Paused', 'Stopped', 'RollingBack', 'RolledBack', 'Complete'] as const
 export type RolloutPhase = (typeof phases)[number]
@@ -72,38 +86,81 @@ export interface RolloutFailure {
   readonly time: string
 }
 
+/** An image that the spec has, or had. */
+export interface Revision {
+  readonly image: string
+  /** Once completed: the partition with which it was. */
+  readonly partition: number | string
+  readonly completed: boolean
+  /** What admission makes of the image. */
+  readonly effective?: string
+}
+
 export interface RolloutStatus {
   readonly observedGeneration: number
-  /** Pods that the selector matches and that have the container; those that end or have ended don't count. */
-  readonly matched: number
   /** When this generation was taken up: deadlines begin then at the earliest. */
   readonly since: string
-  /** How many of them shall be on the image. */
+  /** Pods that the selector matches and that have the container; those that end or have ended don't count. */
+  readonly matched: number
+  /** How many of them are to be on the image. */
   readonly desired: number
   /** Those on the image, whether they run it already or not. */
   readonly updated: number
-  /** Pods that are ready and don't have the sidecar away just now. */
+  /** Pods that are ready and whose sidecar isn't away. */
   readonly ready: number
   /** Pods that are done. */
   readonly updatedReady: number
   /** Pods that have been touched and aren't done. */
   readonly inProgress: number
+  /** Pods whose kubelet hasn't seen the touch. */
+  readonly silent?: number
+  /** Pods whose touch admission has undone. */
+  readonly refused?: number
+  /** Pods with an image that isn't ours to replace. */
+  readonly superseded?: number
   /** What the updated pods had before; each pod's own is in its annotation. */
   readonly previousImages?: readonly { readonly image: string; readonly pods: number }[]
+  /** The last five images of the spec; the present one is the last. */
+  readonly revisions?: readonly Revision[]
+  /** The images that may be replaced. */
+  readonly origins?: readonly string[]
   readonly phase: RolloutPhase
   readonly failure?: RolloutFailure
   readonly conditions: readonly RolloutCondition[]
 }
 
 /**
- * - `Progressing`: False when there is nothing more to do or nothing may be done
+ * - `Ready`: the rollout is complete
+ * - `Reconciling`: it is on its way, or waits for what will pass
+ * - `Stalled`: it needs somebody: a failure, a conflict, or nothing but refused touches
+ * - `Progressing`: what it does, or what holds it
  * - `Completed`: True from when a generation has reached its share; later pods are brought along
  * - `Failed`: reason, pod and what the container said
  * - `Conflicting`: another rollout claims the container
- * - `ImageFetched`: False where a node can't fetch the image ahead, and so pods go one by one
- * - `Diverged`: pods that somebody else has patched since; they are left alone until the spec changes
+ * - `ImageFetched`: False where a node can't fetch the image ahead, or not yet
+ * - `Superseded`: pods with an image that isn't ours to replace, such as a newer release's
+ * - `Refused`: pods whose touch admission has undone
+ * - `Silent`: pods whose kubelet hasn't seen the touch
+ * - `NodesTooOld`: pods of kubelets before 1.34, which are left alone
+ * - `TemplateBehind`: workloads whose template still has an image that is replaced here
+ * - `Unneeded`: complete, and no pod has an image from here any more
  */
-export const conditionTypes = ['Progressing', 'Completed', 'Failed', 'Conflicting', 'ImageFetched', 'Diverged'] as const
+export const conditionTypes = [
+  'Ready',
+  'Reconciling',
+  'Stalled',
+  'Progressing',
+  'Completed',
+  'Failed',
+  'Conflicting',
+  'ImageFetched',
+  'Superseded',
+  'Refused',
+  'Silent',
+  'NodesTooOld',
+  'TemplateBehind',
+  'Unneeded',
+] as const
 export type ConditionType = (typeof conditionTypes)[number]
 
 /** Reasons of the condition `Progressing`. */
@@ -117,6 +174,7 @@ export type ProgressReason =
   | 'Waiting'
   | 'Paused'
   | 'Stopped'
+  | 'Refused'
   | 'RolledBack'
   | 'Complete'
   | 'NoPods'

@@ -1,6 +1,6 @@
-// node scripts/bundle.ts [FOLDER]: bundles the program into dist/sidecar-first.mjs, which the image and the package's `bin` run, and one file
-// beside it for each part that is loaded when it is needed: V8 reads a file from end to end before it runs any of it, and most of these
-// megabytes are for other commands.
+// node scripts/bundle.ts [FOLDER]: bundles the program into dist/sidecar-first.mjs, which the image and the package's `bin` run. Each part that is
+// loaded on demand becomes a separate file beside it, because V8 reads a file from end to end before it runs any of it, and each command needs only
+// a few of these megabytes.
 import { chmod, rm } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,19 +14,23 @@ const outdir = resolve(process.argv[2] ?? dist)
 if (outdir === dist) await rm(dist, { recursive: true, force: true })
 await build({
   absWorkingDir: root,
-  entryPoints: { 'sidecar-first': 'src/main.ts', 'preview-process': 'src/preview/process.ts' },
+  entryPoints: {
+    'sidecar-first': 'src/main.ts',
+    'preview-process': 'src/preview/process.ts',
+    'configuration-thread': 'src/configuration/thread.ts',
+  },
   outdir,
   outExtension: { '.js': '.mjs' },
   splitting: true,
   bundle: true,
   platform: 'node',
-  // An old Node must get as far as the line in main.ts that says what it lacks: hence the old syntax, and no import in that file.
+  // Old versions of Node must reach the line in main.ts that asks for a newer one. So the syntax is old, and that file imports nothing.
   target: 'node14.18',
   format: 'esm',
   banner: {
     js: "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)",
   },
-  // Half the size, and a third of the time to compile it; names stay, for stack traces.
+  // Halves the size, and compiling takes a third of the time. Names stay, for stack traces.
   minifyWhitespace: true,
   minifySyntax: true,
   charset: 'utf8',
@@ -34,7 +38,7 @@ await build({
   logLevel: 'warning',
   plugins: [
     {
-      // express loads it at once, with half a megabyte of character tables; here bodies are read in src/server/body.ts.
+      // express loads body-parser at once, with half a megabyte of character tables. We read bodies in src/server/body.ts instead.
       name: 'no-body-parser',
       setup({ onResolve, onLoad }) {
         onResolve({ filter: /^body-parser$/ }, ({ path }) => ({ path, namespace: 'nothing' }))
@@ -42,7 +46,7 @@ await build({
       },
     },
     {
-      // The page's texts in the place of the module that reads them; its script in one piece.
+      // Replaces the module that reads the page's files with their contents, and bundles the page's script into one file.
       name: 'page',
       setup({ onLoad }) {
         onLoad({ filter: /src\/server\/page-files\.ts$/ }, async () => {
@@ -65,7 +69,7 @@ await build({
       },
     },
     {
-      // The texts of the manifests, in place of the module that reads them from their folder.
+      // Replaces the module that reads the manifests from their folder with their contents.
       name: 'manifests',
       setup({ onLoad }) {
         const contents = `export const manifests = ${JSON.stringify(manifests)}`

@@ -1,6 +1,6 @@
 /**
- * A container image as a tarball, without a container engine: an OCI layout that `docker load` understands as well.
- * The same files give the same bytes.
+ * Builds a container image as a tarball, without a container engine: an OCI layout that `docker load` understands too.
+ * The same files always give the same bytes.
  *
  *     node scripts/image.ts OUT.tar docker.io/NAME:TAG ['{"Entrypoint":["/x"]}'] FILE:/path … TARGET@/link …
  */
@@ -9,10 +9,10 @@ import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path/posix'
 import { pathToFileURL } from 'node:url'
 
-/** What the image's process gets, in the words of the OCI image configuration. */
+/** How the image's process is started, in the terms of the OCI image configuration. */
 export type Config = { Entrypoint?: string[]; Cmd?: string[]; User?: string; Env?: string[]; WorkingDir?: string }
 
-/** One entry of the root file system, by absolute path. Folders above it come by themselves, with mode 0755. */
+/** One entry of the root file system, by absolute path. Its parent folders are created automatically, with mode 0755. */
 export type Entry =
   | { path: string; data: Uint8Array; mode?: number }
   | { path: string; link: string }
@@ -20,8 +20,8 @@ export type Entry =
 
 /**
  * The image's tarball.
- * @param name with registry and tag (`docker.io/sidecar-first/waiter:0.1.0`), as the kubelet normalises it
- * @param architecture as Go names it
+ * @param name the full name with registry and tag (`docker.io/sidecar-first/waiter:0.1.0`), as the kubelet normalises it
+ * @param architecture in Go's terms, such as `amd64`
  */
 export function buildImage({
   name,
@@ -86,7 +86,7 @@ function withParents(entries: readonly Entry[]): Entry[] {
   return [...all.values()]
 }
 
-/** POSIX ustar, owned by root, at the epoch. */
+/** A POSIX ustar archive. All files belong to root and are dated at the epoch. */
 function tar(entries: readonly Entry[]): Uint8Array {
   const blocks: Uint8Array[] = []
   for (const entry of entries) {
@@ -125,7 +125,7 @@ function main([out, name, ...rest]: string[]): void {
     return kind === '@' ? { path, link: from } : { path, data: readFileSync(from) }
   })
   const architecture = process.env.GOARCH ?? GO_ARCHITECTURE[process.arch] ?? process.arch
-  // Renamed into place: a reader never sees half an image.
+  // Renamed into place, so that nobody ever reads half an image.
   writeFileSync(`${out}.partial`, buildImage({ name, architecture, config, entries }))
   renameSync(`${out}.partial`, out)
 }

@@ -1,6 +1,6 @@
-// Writes docs/presets.md from the presets' own data; a test fails when the page is stale, and refreshes it with UPDATE_GOLDEN=1.
-import { formatCheck } from '../src/admission/check.ts'
-import { type Preset, presets } from '../src/admission/presets.ts'
+// Renders docs/presets.md from the presets' data. A test fails if the page is stale, and updates it with UPDATE_GOLDEN=1.
+import { formatCheck } from '../src/admission/check/grammar.ts'
+import { type Preset, presets } from '../src/admission/intent/presets.ts'
 
 export function presetsPage(): string {
   const rows = presets.map(
@@ -9,21 +9,21 @@ export function presetsPage(): string {
   )
   return `# Presets
 
-<!-- Generated from src/admission/presets.ts: UPDATE_GOLDEN=1 node --test test/admission/presets.test.ts -->
+<!-- Generated from src/admission/intent/presets.ts: UPDATE_GOLDEN=1 node --test test/admission/intent/presets.test.ts -->
 
-What we know of the sidecars people run, so that a [rule](rules.md) can be two lines: which containers, what ready means, and in which
-order. A rule's own \`container\`, \`image\`, \`tier\` and \`check\` win over the preset's.
+A preset describes a well-known sidecar, so that a [rule](rules.md) can be two lines: which containers it has, how to find out that it is ready, and
+when it starts. A rule's own \`container\`, \`image\`, \`tier\` and \`check\` win over the preset's.
 
 | sidecar | preset | container | check | tier | mesh proxy |
 |---|---|---|---|---|---|
 ${rows.join('\n')}
 
-Why this order: once a mesh's init container has redirected a pod's traffic, nobody reaches anything without its proxy, so it goes first.
-Then the secrets, which the others may need; then what the app talks to; Dapr last, as its components may reach out through those.
+The order: once a mesh's init container has redirected a pod's traffic, no container reaches anything without the mesh's proxy, so the proxy
+starts first. Then come the secrets, which the others may need, then what the app talks to. Dapr is last, because its components may use those.
 
-Where the check is \`probe\`, the endpoint is off by default or its port is somebody's choice, and a fixed check would keep pods from ever
-starting: the container's own startupProbe or readinessProbe decides. Where it has neither, it is started in order but not waited for, and
-the answer says so; the line that is commented out in the example is the check to write then, once the sidecar is configured for it.
+If the check is \`probe\`, the endpoint is off by default or its port is configurable, and a fixed check could keep pods from ever starting. Then the
+container's own startupProbe or readinessProbe decides. If it has neither, the sidecar starts in order but isn't waited for, and a warning says so. The
+example then shows, commented out, the check to write once the sidecar is configured for it.
 
 ${presets.map(section).join('\n\n')}
 `
@@ -36,11 +36,12 @@ function section(preset: Preset): string {
     `- **Ready when** ${ready}.`,
     ...(ownHook === undefined
       ? []
-      : [`- **Waits by itself** with a hook that runs ${code([ownHook.join(' ')])}: left as it is.`]),
+      : [`- **Existing hook**: one that runs ${code([ownHook.join(' ')])} already waits, so it is left as it is.`]),
     ...deadlocks.map(
-      ({ path, instead }) => `- **Deadlock**: ${code([path])} waits for the app; use ${code([formatCheck(instead)])}.`,
+      ({ path, instead }) =>
+        `- **Deadlock**: ${code([path])} only answers when the app is up, and the app waits for it. Use ${code([formatCheck(instead)])} instead.`,
     ),
-    ...traps.map((trap) => `- **Trap**: ${trap}`),
+    ...traps.map((trap) => `- **Note**: ${trap}`),
     `- **Source**: <${source}>`,
   ]
   const example = ['rules:', `  - name: ${name}`, `    match: {preset: ${name}}`]

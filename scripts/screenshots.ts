@@ -1,4 +1,4 @@
-// node scripts/screenshots.ts [FOLDER]: pictures of the page for the README and the docs, at twice the size they are shown at (docs/).
+// node scripts/screenshots.ts [FOLDER]: takes the pictures of the page for the README and the docs, at twice the size at which they are shown.
 import { resolve } from 'node:path'
 import type { BrowserContextOptions } from 'playwright-core'
 import { launch } from '../test/page/chromium.ts'

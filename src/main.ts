@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // No static imports: an old Node must get as far as the line that says what is wrong, and a command loads only what it needs.
-import type { Command, ExitCode } from './cli/command.ts'
+import type { Command, ExitCode } from './terminal/command.ts'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 19)) {
@@ -26,15 +26,15 @@ const commands: Readonly<Record<string, { readonly summary: string; readonly loa
     load: () => import('./cli/install.ts').then(({ install }) => install),
   },
   uninstall: {
-    summary: 'take it off the cluster, what calls the pods first',
+    summary: 'remove it from a cluster, the webhook configurations first',
     load: () => import('./cli/uninstall.ts').then(({ uninstall }) => uninstall),
   },
   check: {
-    summary: 'examine a live cluster, or why a pod was patched or was not',
+    summary: 'examine an installation, or why a pod was patched or was not',
     load: () => import('./cli/check.ts').then(({ check }) => check),
   },
   timeline: {
-    summary: "show a pod's start as a chart: who waited, for whom, for how long",
+    summary: "show a pod's start as a chart: what waited for what, and how long",
     load: () => import('./cli/timeline.ts').then(({ timeline }) => timeline),
   },
   rollout: {
@@ -42,7 +42,7 @@ const commands: Readonly<Record<string, { readonly summary: string; readonly loa
     load: () => import('./cli/rollout.ts').then(({ rollout }) => rollout),
   },
   rollouts: {
-    summary: 'the controller that does so',
+    summary: 'run the controller behind rollout',
     load: () => import('./cli/rollouts.ts').then(({ rollouts }) => rollouts),
   },
   certs: {
@@ -50,12 +50,12 @@ const commands: Readonly<Record<string, { readonly summary: string; readonly loa
     load: () => import('./cli/certs.ts').then(({ certs }) => certs),
   },
   config: {
-    summary: 'check a configuration, print its webhook configurations',
+    summary: 'check a configuration file, print its webhook configurations',
     load: () => import('./cli/config.ts').then(({ config }) => config),
   },
 }
 
-const help = `Has a pod's sidecars ready before its app starts.
+const help = `Makes a pod's sidecars ready before its app starts.
 
 Usage: sidecar-first COMMAND [flags]
 
@@ -83,9 +83,10 @@ async function main([name, ...args]: readonly string[]): Promise<ExitCode> {
   }
   const found = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (found === undefined) {
-    const { quote } = await import('./admission/quote.ts')
-    const hint = await didYouMean(name, [...Object.keys(commands), '--version', '--help'])
-    stderr.write(`sidecar-first: there is no command ${quote(name)}${hint}\nSee sidecar-first --help\n`)
+    const { quote } = await import('./admission/words/quote.ts')
+    const { didYouMean } = await import('./terminal/run.ts')
+    const hint = didYouMean(name, [...Object.keys(commands), '--version', '--help'])
+    stderr.write(`sidecar-first: unknown command ${quote(name)}${hint}\nSee sidecar-first --help\n`)
     return 2
   }
   const command = await found.load()
@@ -93,40 +94,19 @@ async function main([name, ...args]: readonly string[]): Promise<ExitCode> {
     stdout.write(command.help)
     return 0
   }
-  try {
-    return await command.run(args, { stdin, stdout, stderr, color: stdout.isTTY === true && !process.env.NO_COLOR })
-  } catch (error) {
-    if (!isUsage(error)) throw error
-    // node:util's advice on words that begin with a dash is for nobody here.
-    const message = error.message.split(/\n|\. To specify /)[0]
-    const [, flag] = /^Unknown option '(--[^']+)'/.exec(error.message) ?? []
-    const hint = flag === undefined ? '' : await didYouMean(flag, command.help.match(/--[a-z][a-z-]+/g) ?? [])
-    stderr.write(`sidecar-first ${name}: ${message}${hint}\nSee sidecar-first ${name} --help\n`)
-    return 2
-  }
+  const { runCommand } = await import('./terminal/run.ts')
+  const color = stdout.isTTY === true && !process.env.NO_COLOR
+  return await runCommand(name, command, args, { stdin, stdout, stderr, color })
 }
 
-async function didYouMean(text: string, choices: readonly string[]): Promise<string> {
-  const { nearest } = await import('./nearest.ts')
-  const near = nearest(text, choices)
-  return near === undefined ? '' : `; did you mean ${near}?`
-}
-
-/** Our own, or what node:util's parseArgs throws of an unknown flag. */
-function isUsage(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false
-  const code = 'code' in error ? String(error.code) : ''
-  return error.constructor.name === 'UsageError' || code.startsWith('ERR_PARSE_ARGS')
-}
-
-// `sidecar-first preview | head`: who reads has had enough.
+// `sidecar-first preview | head`: the reader closed the pipe.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   throw error
 })
 
 main(process.argv.slice(2)).then(
-  // What was written must be out first.
+  // Only once all output is written.
   (code) => process.stdout.write('', () => process.exit(code)),
   (error) => {
     process.stderr.write(`sidecar-first: ${error instanceof Error ? error.stack : String(error)}\n`)

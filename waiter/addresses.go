@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// addresses are the hosts that a check means: its own, or, if it names none, loopback and then what the container has.
+// addresses are the hosts to try for a check: the one it names, or else loopback and then the container's own addresses.
 func addresses(host string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if host != "" {
@@ -30,8 +30,8 @@ func addresses(host string) iter.Seq[string] {
 	}
 }
 
-// onEachAddress probes one address after the other until one is ready. One that hangs gets a quarter of the attempt's time
-// for itself; then the next is tried beside it. The error is the first that says more than "refused".
+// onEachAddress probes the addresses in order until one is ready. If one hangs for a quarter of the attempt's time, the next is
+// tried as well. The error is the first that says more than "refused".
 func onEachAddress(ctx context.Context, host string, limit time.Duration, probe func(context.Context, string) error) error {
 	if host != "" {
 		return probe(ctx, host)

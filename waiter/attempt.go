@@ -8,13 +8,20 @@ import (
 	"syscall"
 )
 
-// attempt asks once; nil means ready.
+// attempt runs the check once; nil means ready.
 func (w wait) attempt(ctx context.Context) error {
 	c := w.check
 	switch c.kind {
 	case kindHTTP, kindHTTPS:
 		return onEachAddress(ctx, c.host, w.attemptTimeout, func(ctx context.Context, host string) error {
-			return probeHTTP(ctx, string(c.kind), host, c.port, c.path, w.headers)
+			target := urlOf(string(c.kind), host, c.port, c.path)
+			if w.path != nil {
+				var err error
+				if target, err = probeURL(string(c.kind), host, c.port, *w.path); err != nil {
+					return err
+				}
+			}
+			return probeHTTP(ctx, target, w.headers)
 		})
 	case kindTCP:
 		return onEachAddress(ctx, c.host, w.attemptTimeout, func(ctx context.Context, host string) error {
@@ -48,7 +55,7 @@ func probeDial(ctx context.Context, network, address string) error {
 	return conn.Close()
 }
 
-// dial connects without keep-alive, which costs two system calls and brings nothing here.
+// dial connects without keep-alive, which costs two system calls and has no use here.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{KeepAlive: -1}
 	return dialer.DialContext(ctx, network, address)

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// A before is the hook that a sidecar had before ours: run first, and unbounded, as it was without us.
+// A before is the hook that the sidecar had before ours. It runs first and without a time limit, as it did without us.
 type before struct {
 	name string // for messages
 	run  func(context.Context) error
 }
 
-// beforeJSON has the shape of Kubernetes' LifecycleHandler, but that exec is the command itself and ports are numbers.
+// beforeJSON has the shape of Kubernetes' LifecycleHandler, except that exec is the command itself and ports are numbers.
 type beforeJSON struct {
 	Exec  *[]string `json:"exec"`
 	Sleep *struct {
@@ -40,7 +40,7 @@ func (b *beforeJSON) parse() (*before, error) {
 		}
 	}
 	if given != 1 {
-		return nil, errors.New("exactly one of exec, sleep and httpGet")
+		return nil, errors.New("it must have exactly one of exec, sleep and httpGet")
 	}
 	switch {
 	case b.Exec != nil:
@@ -53,7 +53,7 @@ func (b *beforeJSON) parse() (*before, error) {
 
 	case b.Sleep != nil:
 		if b.Sleep.Seconds == nil || *b.Sleep.Seconds < 0 || *b.Sleep.Seconds > 1<<31 {
-			return nil, errors.New("sleep: seconds is a whole number from 0 on")
+			return nil, errors.New("sleep: seconds must be a whole number, at least 0")
 		}
 		seconds := *b.Sleep.Seconds
 		run := func(ctx context.Context) error {
@@ -69,47 +69,48 @@ func (b *beforeJSON) parse() (*before, error) {
 			scheme = "http"
 		}
 		if scheme != "http" && scheme != "https" {
-			return nil, errors.New("httpGet: scheme is HTTP or HTTPS")
+			return nil, errors.New("httpGet: scheme must be HTTP or HTTPS")
 		}
 		if g.Port < 1 || g.Port > 65535 {
-			return nil, errors.New("httpGet: port is a number from 1 to 65535")
-		}
-		host, ok := parseHost(bracketed(g.Host))
-		if !ok {
-			return nil, errors.New("httpGet: host is an IP address, a DNS name or nothing")
+			return nil, errors.New("httpGet: port must be a number from 1 to 65535")
 		}
 		if err := validHeaders(g.HTTPHeaders); err != nil {
 			return nil, errors.New("httpGet: " + err.Error())
 		}
-		port, path := strconv.Itoa(g.Port), "/"+strings.TrimPrefix(g.Path, "/")
+		// Any host is accepted: if it can't be reached, the hook would have failed without us, too.
+		host, port := strings.TrimSuffix(strings.TrimPrefix(g.Host, "["), "]"), strconv.Itoa(g.Port)
 		run := func(ctx context.Context) error {
-			return getOnce(ctx, scheme, host, port, path, g.HTTPHeaders)
+			return getOnce(ctx, scheme, host, port, g.Path, g.HTTPHeaders)
 		}
-		return &before{"httpGet " + scheme + "://" + bracketed(g.Host) + ":" + port + path, run}, nil
+		return &before{"httpGet " + scheme + "://" + named(host, port) + "/" + strings.TrimPrefix(g.Path, "/"), run}, nil
 	}
 }
 
-// bracketed writes an IPv6 address, bare in Kubernetes' host fields, as our grammar has it.
-func bracketed(host string) string {
-	if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
-		return "[" + host + "]"
+// named is a host and a port for a message; the host may be empty.
+func named(host, port string) string {
+	if host == "" {
+		return ":" + port
 	}
-	return host
+	return net.JoinHostPort(host, port)
 }
 
-// getOnce takes any answer, as the kubelet does for hooks. Only where nothing was sent is the next address tried.
+// getOnce accepts any answer, as the kubelet does for hooks. The next address is tried only if nothing was sent.
 func getOnce(ctx context.Context, scheme, host, port, path string, headers []header) error {
-	const userAgent = "kube-lifecycle/sidecar-first"
+	hook := getter{headers: headers, userAgent: "kube-lifecycle/sidecar-first", hook: true}
 	var first error
 	for address := range addresses(host) {
-		target := urlOf(scheme, address, port, path)
-		_, err := get(ctx, target, headers, userAgent)
+		target, err := probeURL(scheme, address, port, path)
+		if err != nil {
+			return err
+		}
+		_, err = hook.get(ctx, target)
 		var record tls.RecordHeaderError
 		if errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/" {
-			// The kubelet, too, falls back to http and then keeps the credentials to itself (lifecycle/handlers.go).
+			// Like the kubelet, fall back to http without the credentials (lifecycle/handlers.go).
 			target.Scheme = "http"
-			bare := slices.DeleteFunc(slices.Clone(headers), func(h header) bool { return strings.EqualFold(h.Name, "Authorization") })
-			_, err = get(ctx, target, bare, userAgent)
+			bare := hook
+			bare.headers = slices.DeleteFunc(slices.Clone(headers), func(h header) bool { return strings.EqualFold(h.Name, "Authorization") })
+			_, err = bare.get(ctx, target)
 		}
 		var op *net.OpError
 		if err == nil || !errors.As(err, &op) || op.Op != "dial" {

@@ -20,7 +20,7 @@ const (
 	kindExec  kind = "exec"
 )
 
-// A check is what must hold for a sidecar to count as ready.
+// A check is the condition under which a sidecar counts as ready.
 type check struct {
 	text    string // as it was written
 	kind    kind
@@ -44,7 +44,7 @@ func (e *badCheck) Error() string {
 const forms = "a check is http://[host]:port/path, https://…, tcp://[host]:port, grpc://[host]:port[/service], " +
 	`unix:///path, file:///path or exec:["command"]`
 
-// parseCheck reads the design's own grammar: http://:15021/x is no URL to standard parsers.
+// parseCheck reads our own grammar: standard parsers don't accept http://:15021/x as a URL.
 func parseCheck(text string) (check, error) {
 	fail := func(at int, why string) (check, error) { return check{}, &badCheck{text, at, why} }
 	scheme, rest, ok := strings.Cut(text, ":")

@@ -32,7 +32,7 @@ Example
 Exit codes: 0 ready, 1 not ready in time, 2 usage
 `
 
-// A command does what was asked and returns the exit code.
+// A command is the parsed command line; running it returns the exit code.
 type command func(context.Context) int
 
 func printing(text string) command {
@@ -54,7 +54,7 @@ func installing(dir string) command {
 
 const hint = "see wait --help"
 
-// parseCommand reads the command line; every error of it is one of usage.
+// parseCommand reads the command line. All its errors are usage errors.
 func parseCommand(args []string) (command, error) {
 	if len(args) > 0 && args[0] == "install" {
 		if len(args) != 2 || args[1] == "" {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,8 @@ import (
 const (
 	minTimeout = 100 * time.Millisecond
 	maxTimeout = 10 * time.Minute
+	// The longest time.Duration: 292 years. A probe's timeoutSeconds can be up to 68.
+	maxDuration = time.Duration(math.MaxInt64)
 )
 
 var units = []struct {
@@ -17,15 +20,15 @@ var units = []struct {
 	size time.Duration
 }{{"h", time.Hour}, {"m", time.Minute}, {"s", time.Second}, {"ms", time.Millisecond}}
 
-// parseDuration reads the design's grammar: whole numbers with h, m, s and ms, falling, as in 1m30s.
+// parseDuration reads whole numbers with the units h, m, s and ms in this order, as in 1m30s.
 func parseDuration(text string) (time.Duration, error) {
-	bad := fmt.Errorf("%s is no duration: write 60s, 1m30s or 500ms", shown(strconv.Quote(text)))
+	bad := fmt.Errorf("%s is not a duration: write 60s, 1m30s or 500ms", shown(strconv.Quote(text)))
 	var total time.Duration
 	rest, from := text, 0
 	for rest != "" {
 		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
 		letters := len(rest[digits:]) - len(strings.TrimLeft(rest[digits:], "hms"))
-		n, err := strconv.ParseUint(rest[:digits], 10, 31)
+		n, err := strconv.ParseInt(rest[:digits], 10, 64)
 		if err != nil {
 			return 0, bad
 		}
@@ -33,20 +36,20 @@ func parseDuration(text string) (time.Duration, error) {
 		for from < len(units) && units[from].name != name {
 			from++
 		}
-		if from == len(units) {
+		if from == len(units) || n > int64((maxDuration-total)/units[from].size) {
 			return 0, bad
 		}
 		total += time.Duration(n) * units[from].size
 		from++
 		rest = rest[digits+letters:]
 	}
-	if total <= 0 || total > 1<<53 {
+	if total <= 0 {
 		return 0, bad
 	}
 	return total, nil
 }
 
-// parseTimeout reads a duration within the design's bounds for a timeout.
+// parseTimeout reads a duration within the limits for a timeout.
 func parseTimeout(text string) (time.Duration, error) {
 	d, err := parseDuration(text)
 	if err == nil && (d < minTimeout || d > maxTimeout) {

@@ -12,12 +12,12 @@ import (
 
 const (
 	execInterval = 250 * time.Millisecond
-	// How long output may stay open after the command has ended: a daemon that it started may hold it.
+	// How long the output may stay open after the command has ended; a daemon that it started may keep it open.
 	outputGrace = 100 * time.Millisecond
 	maxOutput   = 250 // fits into what a message shows of an error
 )
 
-// execSlot is held by the one exec check that runs.
+// execSlot is held by the exec check that is running: only one runs at a time.
 var execSlot = make(chan struct{}, 1)
 
 func takeExec(ctx context.Context) bool {
@@ -31,14 +31,14 @@ func takeExec(ctx context.Context) bool {
 
 func giveExec() { <-execSlot }
 
-// endExec gives a command whose context has ended the moment it takes to be killed.
+// endExec waits briefly until a command whose context has ended is killed.
 func endExec() {
 	ctx, cancel := context.WithTimeout(context.Background(), outputGrace)
 	defer cancel()
 	takeExec(ctx)
 }
 
-// runExec runs a command and kills it, with its process group, when ctx ends. The error has the end of its output.
+// runExec runs a command and kills it, with its process group, when ctx ends. The error contains the end of its output.
 func runExec(ctx context.Context, command []string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

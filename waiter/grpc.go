@@ -1,40 +1,27 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 )
 
-// One call of grpc.health.v1.Health/Check over HTTP/2 without TLS (RFC 9113): the few frames that it takes, for the reason
-// given in http.go.
+// One call of grpc.health.v1.Health/Check over HTTP/2 without TLS, judged as grpc-go does for the kubelet
+// (k8s.io/kubernetes/pkg/probe/grpc).
 
 const (
-	frameData         = 0
-	frameHeaders      = 1
-	frameReset        = 3
-	frameSettings     = 4
-	framePing         = 6
-	frameGoAway       = 7
-	frameContinuation = 9
-
-	flagAck        = 1
-	flagEndStream  = 1
-	flagEndHeaders = 4
-	flagPadded     = 8
-	flagPriority   = 32
-
-	maxFrame      = 16384 // what a peer may send that was told no other number
-	maxHealthData = 4096  // the answer takes 7 bytes
-	maxFields     = 64 << 10
+	maxHealthData = 32 << 10 // the answer takes 7 bytes
+	maxMetadata   = 16 << 20 // as grpc-go
 	serving       = 1
 )
 
-var errNotHTTP2 = errors.New("answered something that is not gRPC")
+var errNotGRPC = errors.New("answered something that is not gRPC")
 
 func probeGRPC(ctx context.Context, address, service string) error {
 	conn, err := dialBound(ctx, "tcp", address)
@@ -42,161 +29,137 @@ func probeGRPC(ctx context.Context, address, service string) error {
 		return err
 	}
 	defer conn.Close()
-	if _, err := conn.Write(healthRequest(address, service)); err != nil {
+	s := newStream(conn, maxMetadata)
+	if err := s.request(healthRequest(address, service)); err != nil {
 		return err
 	}
-	answer, err := readAnswer(bufio.NewReaderSize(conn, maxHealthData), conn)
+	answer, err := readHealth(s)
 	if err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return errors.New("closed the connection before it had answered")
-		}
-		return err
+		return wire(err)
 	}
 	return answer.judge()
 }
 
-func healthRequest(address, service string) []byte {
-	var fields []byte
-	fields = append(fields, 0x83, 0x86) // :method POST, :scheme http
-	fields = appendText(append(fields, 0x04), "/grpc.health.v1.Health/Check")
-	fields = appendText(append(fields, 0x01), address) // :authority
+func healthRequest(address, service string) (block, body []byte) {
+	block = append(block, 0x83, 0x86) // :method POST, :scheme http
+	block = appendText(append(block, 0x04), "/grpc.health.v1.Health/Check")
+	block = appendText(append(block, 0x01), address) // :authority
 	for _, f := range [][2]string{{"content-type", "application/grpc"}, {"te", "trailers"}, {"user-agent", "kube-probe/sidecar-first"}} {
-		fields = appendText(appendText(append(fields, 0), f[0]), f[1])
+		block = appendText(appendText(append(block, 0), f[0]), f[1])
 	}
-	var body []byte
 	if service != "" {
 		body = append(binary.AppendUvarint([]byte{0x0a}, uint64(len(service))), service...)
 	}
-	// Not compressed, then the length.
-	body = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
-
-	out := []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-	// HEADER_TABLE_SIZE 0, so that every field of the answer stands for itself; ENABLE_PUSH 0.
-	out = appendFrame(out, frameSettings, 0, 0, []byte{0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0})
-	out = appendFrame(out, frameHeaders, flagEndHeaders, 1, fields)
-	return appendFrame(out, frameData, flagEndStream, 1, body)
+	// A message begins with a flag, here 0 for "not compressed", and its length.
+	return block, append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
 }
 
-func appendFrame(out []byte, kind, flags byte, stream uint32, payload []byte) []byte {
-	n := len(payload)
-	out = append(out, byte(n>>16), byte(n>>8), byte(n), kind, flags)
-	return append(binary.BigEndian.AppendUint32(out, stream), payload...)
-}
-
-// A healthAnswer is what came back on the call's stream.
+// A healthAnswer is the server's answer to a health check.
 type healthAnswer struct {
-	status, grpcStatus, grpcMessage string
-	data                            []byte
+	httpStatus, contentType string
+	status, message         string // grpc-status and grpc-message
+	encoding                string
+	data                    []byte
 }
 
-// readAnswer reads frames until the call's stream ends, and acknowledges what must be.
-func readAnswer(r io.Reader, w io.Writer) (*healthAnswer, error) {
-	answer := &healthAnswer{}
-	var (
-		head   [9]byte
-		fields []byte
-		ends   bool // with these fields
-		first  = true
-	)
+// readHealth reads headers, one message and trailers, or the trailers alone.
+func readHealth(s *stream) (*healthAnswer, error) {
+	a := &healthAnswer{}
 	for {
-		if _, err := io.ReadFull(r, head[:]); err != nil {
+		if kind, err := s.next(); err != nil {
+			return nil, err
+		} else if kind != frameHeaders {
+			return nil, errNotGRPC
+		}
+		if err := a.readFields(s); err != nil {
 			return nil, err
 		}
-		n := int(head[0])<<16 | int(head[1])<<8 | int(head[2])
-		kind, flags := head[3], head[4]
-		if n > maxFrame || first && kind != frameSettings {
-			return nil, errNotHTTP2
+		if !isGRPC(a.contentType) {
+			informs := len(a.httpStatus) == 3 && a.httpStatus[0] == '1' && !s.over
+			if informs {
+				continue
+			}
+			return nil, fmt.Errorf("answered HTTP status %s with content-type %s, not gRPC", shown(a.httpStatus), shown(strconv.Quote(a.contentType)))
 		}
-		first = false
-		p := make([]byte, n)
-		if _, err := io.ReadFull(r, p); err != nil {
+		break
+	}
+	if s.over {
+		return a, nil
+	}
+	encoding := a.encoding
+	for {
+		kind, err := s.next()
+		if err != nil {
 			return nil, err
 		}
-		ours := binary.BigEndian.Uint32(head[5:])&0x7fffffff == 1
-		switch {
-		case kind == frameSettings && flags&flagAck == 0:
-			w.Write(appendFrame(nil, frameSettings, flagAck, 0, nil))
-		case kind == framePing && flags&flagAck == 0:
-			w.Write(appendFrame(nil, framePing, flagAck, 0, p))
-		case kind == frameGoAway && n >= 8 && binary.BigEndian.Uint32(p)&0x7fffffff < 1:
-			return nil, fmt.Errorf("went away with HTTP/2 error %d", binary.BigEndian.Uint32(p[4:]))
-		case kind == frameReset && ours && n == 4:
-			return nil, fmt.Errorf("ended the call with HTTP/2 error %d", binary.BigEndian.Uint32(p))
-		case kind == frameData && ours:
-			p, ok := unpad(p, flags)
-			if !ok || len(answer.data)+len(p) > maxHealthData {
-				return nil, errNotHTTP2
+		if kind == frameHeaders {
+			if !s.over {
+				return nil, errTwoAnswer
 			}
-			answer.data = append(answer.data, p...)
-			if flags&flagEndStream != 0 {
-				return answer, nil
-			}
-		case kind == frameHeaders && ours, kind == frameContinuation && ours:
-			if kind == frameHeaders {
-				var ok bool
-				if p, ok = unpad(p, flags); !ok {
-					return nil, errNotHTTP2
-				}
-				if flags&flagPriority != 0 {
-					p = p[min(5, len(p)):]
-				}
-				ends = flags&flagEndStream != 0
-			}
-			if fields = append(fields, p...); len(fields) > maxFields {
-				return nil, errNotHTTP2
-			}
-			if flags&flagEndHeaders == 0 {
-				break
-			}
-			if err := decodeFields(fields, answer.field); err != nil {
-				return nil, err
-			}
-			fields = fields[:0]
-			if ends {
-				return answer, nil
-			}
+			err := a.readFields(s)
+			a.encoding = encoding
+			return a, err
+		}
+		if len(a.data)+s.left > maxHealthData {
+			return nil, fmt.Errorf("answered with more than %d KiB", maxHealthData>>10)
+		}
+		p := make([]byte, s.left)
+		if _, err := io.ReadFull(s.r, p); err != nil {
+			return nil, err
+		}
+		a.data, s.left = append(a.data, p...), 0
+		if s.over {
+			return nil, errors.New("ended the call without a gRPC status")
 		}
 	}
 }
 
-func unpad(p []byte, flags byte) ([]byte, bool) {
-	if flags&flagPadded == 0 {
-		return p, true
-	}
-	if len(p) == 0 || int(p[0]) >= len(p) {
-		return nil, false
-	}
-	return p[1 : len(p)-int(p[0])], true
+// readFields reads one block of headers. Only the last block's status counts.
+func (a *healthAnswer) readFields(s *stream) error {
+	a.status, a.message, a.encoding, a.httpStatus = "", "", "", ""
+	return decodeFields(s, func(name, value string) {
+		switch name {
+		case ":status":
+			a.httpStatus = value
+		case "content-type":
+			if a.contentType == "" || isGRPC(value) {
+				a.contentType = value
+			}
+		case "grpc-status":
+			a.status = value
+		case "grpc-message":
+			a.message = value
+		case "grpc-encoding":
+			a.encoding = value
+		}
+	})
 }
 
-func (a *healthAnswer) field(name, value string) {
-	switch name {
-	case ":status":
-		a.status = value
-	case "grpc-status":
-		a.grpcStatus = value
-	case "grpc-message":
-		a.grpcMessage = value
-	}
+// isGRPC is whether a content type is application/grpc, alone or with a codec or parameters.
+func isGRPC(contentType string) bool {
+	rest, ok := strings.CutPrefix(contentType, "application/grpc")
+	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
 }
 
 func (a *healthAnswer) judge() error {
-	if a.status != "200" {
-		return fmt.Errorf("answered HTTP status %s, not gRPC", shown(a.status))
+	code, err := strconv.ParseInt(a.status, 10, 32)
+	if a.status == "" {
+		return errors.New("ended the call without a gRPC status")
 	}
-	if a.grpcStatus != "0" {
-		if a.grpcStatus == "" {
-			return errNotHTTP2
-		}
-		return fmt.Errorf("answered gRPC status %s: %s", shown(a.grpcStatus), shown(a.grpcMessage))
+	if code != 0 || err != nil {
+		return fmt.Errorf("answered gRPC status %s: %s", shown(a.status), shown(unescaped(a.message)))
 	}
-	status, ok := healthStatus(a.data)
+	message, err := a.payload()
+	if err != nil {
+		return err
+	}
+	status, ok := healthStatus(message)
 	if !ok {
-		return errNotHTTP2
+		return errNotGRPC
 	}
 	if status != serving {
 		names := []string{"UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"}
-		if status < uint64(len(names)) {
+		if 0 <= status && int(status) < len(names) {
 			return errors.New("answered " + names[status])
 		}
 		return fmt.Errorf("answered health status %d", status)
@@ -204,15 +167,52 @@ func (a *healthAnswer) judge() error {
 	return nil
 }
 
-// healthStatus reads field 1 of the one message in data.
-func healthStatus(data []byte) (status uint64, ok bool) {
-	if len(data) < 5 || data[0] != 0 || int(binary.BigEndian.Uint32(data[1:])) != len(data)-5 {
-		return 0, false
+// payload is the message in the answer, decompressed.
+func (a *healthAnswer) payload() ([]byte, error) {
+	if len(a.data) < 5 || a.data[0] > 1 || int64(binary.BigEndian.Uint32(a.data[1:])) != int64(len(a.data)-5) {
+		return nil, errNotGRPC
 	}
-	r := bytes.NewReader(data[5:])
+	message := a.data[5:]
+	if a.data[0] == 0 {
+		return message, nil
+	}
+	if a.encoding != "gzip" {
+		return nil, fmt.Errorf("answered compressed by %s", shown(strconv.Quote(a.encoding)))
+	}
+	r, err := gzip.NewReader(bytes.NewReader(message))
+	if err != nil {
+		return nil, errNotGRPC
+	}
+	if message, err = io.ReadAll(io.LimitReader(r, maxHealthData)); err != nil {
+		return nil, errNotGRPC
+	}
+	return message, nil
+}
+
+// unescaped decodes the percent-encoding of a grpc-message.
+func unescaped(message string) string {
+	var out []byte
+	for i := 0; i < len(message); i++ {
+		b := message[i]
+		if b == '%' && i+2 < len(message) {
+			if n, err := strconv.ParseUint(message[i+1:i+3], 16, 8); err == nil {
+				b = byte(n)
+				i += 2
+			}
+		}
+		out = append(out, b)
+	}
+	return string(out)
+}
+
+// healthStatus reads field 1 of a HealthCheckResponse and skips what it doesn't know.
+func healthStatus(message []byte) (status int32, ok bool) {
+	r := bytes.NewReader(message)
+	var groups []uint64 // that are open
 	for r.Len() > 0 {
 		tag, err := binary.ReadUvarint(r)
-		if err != nil {
+		number, size := tag>>3, uint64(0)
+		if err != nil || number == 0 || number > 1<<29-1 {
 			return 0, false
 		}
 		switch tag & 7 {
@@ -221,18 +221,31 @@ func healthStatus(data []byte) (status uint64, ok bool) {
 			if err != nil {
 				return 0, false
 			}
-			if tag>>3 == 1 {
-				status = value
+			if number == 1 && len(groups) == 0 {
+				status = int32(value)
 			}
+		case 1:
+			size = 8
 		case 2:
-			n, err := binary.ReadUvarint(r)
-			if err != nil || n > uint64(r.Len()) {
+			if size, err = binary.ReadUvarint(r); err != nil {
 				return 0, false
 			}
-			r.Seek(int64(n), io.SeekCurrent)
+		case 3:
+			groups = append(groups, number)
+		case 4:
+			if len(groups) == 0 || groups[len(groups)-1] != number {
+				return 0, false
+			}
+			groups = groups[:len(groups)-1]
+		case 5:
+			size = 4
 		default:
 			return 0, false
 		}
+		if size > uint64(r.Len()) {
+			return 0, false
+		}
+		r.Seek(int64(size), io.SeekCurrent)
 	}
-	return status, true
+	return status, len(groups) == 0
 }

@@ -74,9 +74,9 @@ func TestGRPCNotReady(t *testing.T) {
 		"unknown":       {[]byte{0, 0, 0, 0, 0}, "0", "", "answered UNKNOWN"},
 		"unimplemented": {nil, "12", "no health here", "gRPC status 12: no health here"},
 		"serving, but":  {isServing, "13", "", "gRPC status 13"},
-		"no status":     {isServing, "", "", "not gRPC"},
+		"no status":     {isServing, "", "", "without a gRPC status"},
 		"no message":    {nil, "0", "", "not gRPC"},
-		"large":         {make([]byte, 1<<20), "0", "", "not gRPC"},
+		"large":         {make([]byte, 1<<20), "0", "", "more than 32 KiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			port := healthServer(t, func([]byte) ([]byte, string, string) { return c.message, c.status, c.text })
@@ -90,7 +90,7 @@ func TestGRPCBadServers(t *testing.T) {
 		why   string
 		serve func(net.Conn)
 	}{
-		"http/1": {"not gRPC", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }},
+		"http/1": {"not HTTP/2", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }},
 		"hangs":  {"no answer within 100ms", func(c net.Conn) { io.Copy(io.Discard, c) }},
 		"closes": {"closed the connection", func(c net.Conn) { c.Read(make([]byte, 1024)) }},
 		"reset": {"HTTP/2 error 7", func(c net.Conn) {
@@ -130,35 +130,77 @@ func TestHuffman(t *testing.T) {
 		"d07abe941054d444a8200595040b8166e082a62d1bff": "Mon, 21 Oct 2013 20:13:21 GMT",
 		"9d29ad171863c78f0b97c8e9ae82ae43d3":           "https://www.example.com",
 	} {
-		if got, ok := huffman(frames(coded)); !ok || got != want {
+		if got, ok := huffmanText(frames(coded)); !ok || got != want {
 			t.Errorf("%s: %q, not %q", coded, got, want)
 		}
 	}
 	for _, bad := range []string{"ff", "f1e3c2e5f23a6ba0ab90f4ffff", "00"} {
-		if got, ok := huffman(frames(bad)); ok && bad != "00" {
+		if got, ok := huffmanText(frames(bad)); ok && bad != "00" {
 			t.Errorf("%s: %q", bad, got)
 		}
 	}
 }
 
-func TestFields(t *testing.T) {
-	got := map[string]string{}
-	// Table size 0, :status 200 (indexed), :status 302 (literal), grpc-status 0 (to be indexed), an index beyond the static table.
-	block := append(frames("2088", "4803333032"), "\x40\x0bgrpc-status\x010\xff\x00"...)
-	if err := decodeFields(block, func(name, value string) { got[name] += value + ";" }); err != nil {
-		t.Fatal(err)
+func huffmanText(coded []byte) (string, bool) {
+	var out []byte
+	h := huffmanReader{put: func(b byte) { out = append(out, b) }}
+	for _, b := range coded {
+		if !h.add(b) {
+			return "", false
+		}
 	}
-	if got[":status"] != "200;302;" || got["grpc-status"] != "0;" {
-		t.Error(got)
+	return string(out), h.ended()
+}
+
+func TestFields(t *testing.T) {
+	// Table size 0, :status 200 (indexed), grpc-status 0 (to be indexed), a name of the static table that means nothing here.
+	fine := append(frames("2088"), "\x40\x0bgrpc-status\x010\x90"...)
+	for name, c := range map[string]struct {
+		block []byte
+		want  string
+	}{
+		"fine":                 {fine, ":status=200;grpc-status=0;"},
+		"literal status":       {frames("4803333032"), ":status=302;"},
+		"a dynamic table":      {frames("88be"), ""},
+		"a request's field":    {frames("82"), ""},
+		"status comes late":    {append(bytes.Clone(fine), 0x88), ""},
+		"upper case":           {[]byte("\x00\x01A\x01b"), ""},
+		"a line break":         {[]byte("\x00\x01a\x01\n"), ""},
+		"cut short":            {fine[:len(fine)-3], ""},
+		"another pseudo field": {[]byte("\x00\x02:a\x01b"), ""},
+	} {
+		got := ""
+		err := decodeFields(bytes.NewReader(c.block), func(name, value string) { got += name + "=" + value + ";" })
+		if c.want == "" != (err != nil) || err == nil && got != c.want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
 	}
 }
 
-func FuzzReadAnswer(f *testing.F) {
+// saying is a peer that answers whatever it is asked.
+type saying struct{ io.Reader }
+
+func (saying) Write(p []byte) (int, error) { return len(p), nil }
+
+func FuzzReadHealth(f *testing.F) {
 	f.Add(frames("000000040000000000", "000001010500000001", "88"))
 	f.Add(append(frames("000000040000000000", "00000701000000000188"), "\x40\x0bg"...))
 	f.Fuzz(func(t *testing.T, wire []byte) {
-		if answer, err := readAnswer(bytes.NewReader(wire), io.Discard); err == nil {
+		if answer, err := readHealth(newStream(saying{bytes.NewReader(wire)}, maxMetadata)); err == nil {
 			answer.judge()
+		}
+	})
+}
+
+func FuzzStream(f *testing.F) {
+	f.Add(frames("000000040000000000", "000001010400000001", "88", "000003000100000001", "616263"))
+	f.Add(frames("000000040000000000", "000002012d00000001", "0188", "000003000900000001", "016100"))
+	f.Fuzz(func(t *testing.T, wire []byte) {
+		s := newStream(saying{bytes.NewReader(wire)}, maxHeaderBytes)
+		if kind, err := s.next(); err == nil && kind == frameHeaders {
+			if a, err := s.answer(); err == nil {
+				getter{}.finish(a)
+			}
 		}
 	})
 }

@@ -2,10 +2,13 @@ package main
 
 import (
 	"errors"
+	"io"
+	"strings"
 	"sync"
 )
 
-// As much of HPACK (RFC 7541) as an answer takes whose sender may keep no dynamic table.
+// As much of HPACK (RFC 7541) as it takes to read the answer of a peer that may not keep a dynamic table. It is decoded as it
+// arrives, since there may be megabytes of it.
 
 var errFields = errors.New("answered with broken HTTP/2 headers")
 
@@ -27,62 +30,102 @@ func appendText(out []byte, text string) []byte {
 	return append(appendInt(append(out, 0), 7, len(text)), text...)
 }
 
-// staticStatus are the values of :status in the static table, from index 8 on. Nothing else in that table matters here.
+// staticStatus are the values of :status in the static table, from index 8 on.
 var staticStatus = []string{"200", "204", "206", "304", "400", "404", "500"}
 
-func isStatus(index int) bool { return index >= 8 && index < 8+len(staticStatus) }
+// staticName is a name in the static table, empty where it doesn't matter here.
+func staticName(index int) (name string, ok bool) {
+	switch {
+	case index < 8 || index > 61: // the pseudo-headers of requests, and what only a dynamic table has
+		return "", false
+	case index < 8+len(staticStatus):
+		return ":status", true
+	case index == 28:
+		return "content-length", true
+	case index == 31:
+		return "content-type", true
+	case index == 46:
+		return "location", true
+	default:
+		return "", true
+	}
+}
 
-// decodeFields calls field for each field of a header block; a name from the static table other than :status is empty.
-func decodeFields(block []byte, field func(name, value string)) error {
-	d := fieldReader{rest: block}
-	for len(d.rest) > 0 && !d.broken {
-		switch b := d.rest[0]; {
+// decodeFields calls field for each header whose name matters, with the first maxKept bytes of its value.
+func decodeFields(block io.ByteReader, field func(name, value string)) error {
+	d := fieldReader{block: block}
+	regular := false // pseudo-headers come first
+	for {
+		b, err := block.ReadByte()
+		if err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		name, value, known := "", "", true
+		switch {
 		case b&0x80 != 0: // indexed
-			if i := d.int(7); isStatus(i) {
-				field(":status", staticStatus[i-8])
+			i := d.int(b, 7)
+			if name, known = staticName(i); name == ":status" {
+				value = staticStatus[i-8]
 			}
 		case b&0xe0 == 0x20: // size of the dynamic table
-			d.int(5)
+			d.int(b, 5)
+			if d.err != nil {
+				return d.err
+			}
+			continue
 		default: // literal: indexed from now on, not indexed, never indexed
 			prefix := 4
 			if b&0x40 != 0 {
 				prefix = 6
 			}
-			name := ""
-			if i := d.int(prefix); i == 0 {
-				name = d.text()
-			} else if isStatus(i) {
-				name = ":status"
+			if i := d.int(b, prefix); i != 0 {
+				name, known = staticName(i)
+			} else if name = d.text(readBuffer, isFieldName); name == "" || name != ":status" && strings.Contains(name, ":") {
+				known = false
 			}
-			if value := d.text(); !d.broken {
-				field(name, value)
-			}
+			value = d.text(maxKept, isFieldValue)
+		}
+		if d.err != nil {
+			return d.err
+		}
+		if regular = regular || name != ":status"; !known || regular && name == ":status" {
+			return errFields
+		}
+		if name != "" {
+			field(name, value)
 		}
 	}
-	if d.broken {
-		return errFields
-	}
-	return nil
 }
 
+// isFieldName is whether a byte can be in a name: names are in lower case here.
+func isFieldName(b byte) bool { return isToken(b) && (b < 'A' || b > 'Z') || b == ':' }
+
+func isFieldValue(b byte) bool { return b >= ' ' && b != 0x7f || b == '\t' }
+
+// A fieldReader reads the numbers and texts of a block; the first error stays.
 type fieldReader struct {
-	rest   []byte
-	broken bool
+	block io.ByteReader
+	err   error
 }
 
 func (d *fieldReader) next() byte {
-	if len(d.rest) == 0 {
-		d.broken = true
+	if d.err != nil {
 		return 0
 	}
-	b := d.rest[0]
-	d.rest = d.rest[1:]
+	b, err := d.block.ReadByte()
+	if err == io.EOF {
+		err = errFields
+	}
+	d.err = err
 	return b
 }
 
-func (d *fieldReader) int(prefix int) int {
+// int reads a number whose first bits are in b.
+func (d *fieldReader) int(b byte, prefix int) int {
 	limit := 1<<prefix - 1
-	n := int(d.next()) & limit
+	n := int(b) & limit
 	if n < limit {
 		return n
 	}
@@ -93,25 +136,35 @@ func (d *fieldReader) int(prefix int) int {
 			return n
 		}
 	}
-	d.broken = true
+	d.err = orError(d.err, errFields)
 	return 0
 }
 
-func (d *fieldReader) text() string {
-	coded := len(d.rest) > 0 && d.rest[0]&0x80 != 0
-	n := d.int(7)
-	if d.broken || n > len(d.rest) {
-		d.broken = true
-		return ""
+// text reads a string, checks each byte and returns the first keep bytes.
+func (d *fieldReader) text(keep int, valid func(byte) bool) string {
+	b := d.next()
+	n := d.int(b, 7)
+	var out []byte
+	put := func(b byte) {
+		if !valid(b) {
+			d.err = orError(d.err, errFields)
+		}
+		if len(out) < keep {
+			out = append(out, b)
+		}
 	}
-	raw := d.rest[:n]
-	d.rest = d.rest[n:]
-	if !coded {
-		return string(raw)
+	code := huffmanReader{put: put}
+	for ; n > 0 && d.err == nil; n-- {
+		if c := d.next(); b&0x80 == 0 {
+			put(c)
+		} else if !code.add(c) {
+			d.err = orError(d.err, errFields)
+		}
 	}
-	text, ok := huffman(raw)
-	d.broken = d.broken || !ok
-	return text
+	if !code.ended() {
+		d.err = orError(d.err, errFields)
+	}
+	return string(out)
 }
 
 // huffmanLengths has the length in bits of each symbol's code (RFC 7541, appendix B); the code is canonical, so the
@@ -153,22 +206,27 @@ var huffmanCode = sync.OnceValue(func() *huffmanTree {
 	return t
 })
 
-func huffman(coded []byte) (string, bool) {
+// A huffmanReader puts the symbols of what is added.
+type huffmanReader struct {
+	put    func(byte)
+	code   uint32
+	length int
+}
+
+func (h *huffmanReader) add(b byte) bool {
 	t := huffmanCode()
-	var out []byte
-	code, length := uint32(0), 0
-	for _, b := range coded {
-		for bit := 7; bit >= 0; bit-- {
-			code = code<<1 | uint32(b>>bit)&1
-			if length++; length > 30 {
-				return "", false
-			}
-			if i := code - t.first[length]; code >= t.first[length] && i < t.count[length] {
-				out = append(out, t.symbols[t.offset[length]+i])
-				code, length = 0, 0
-			}
+	for bit := 7; bit >= 0; bit-- {
+		h.code = h.code<<1 | uint32(b>>bit)&1
+		if h.length++; h.length > 30 {
+			return false
+		}
+		if i := h.code - t.first[h.length]; h.code >= t.first[h.length] && i < t.count[h.length] {
+			h.put(t.symbols[t.offset[h.length]+i])
+			h.code, h.length = 0, 0
 		}
 	}
-	// What is left is padding: fewer than eight bits, all ones.
-	return string(out), length < 8 && code == 1<<length-1
+	return true
 }
+
+// ended is whether what is left is padding: fewer than eight bits, all ones.
+func (h *huffmanReader) ended() bool { return h.length < 8 && h.code == 1<<h.length-1 }

@@ -99,7 +99,7 @@ func TestHTTPRequest(t *testing.T) {
 	wantRequest(ask("/", m{"name": "host", "value": "a.example"}, m{"name": "X-A", "value": "1"}, m{"name": "X-A", "value": "2"}),
 		"GET / HTTP/1.1", "Host: a.example", closes, agent, accept, "X-A: 1", "X-A: 2")
 	wantRequest(ask("/", m{"name": "user-agent", "value": "me"}, m{"name": "Accept", "value": ""}, m{"name": "Content-Length", "value": "9"}),
-		"GET / HTTP/1.1", host, closes, "user-agent: me")
+		"GET / HTTP/1.1", host, closes, "User-Agent: me")
 }
 
 func TestHTTPRedirects(t *testing.T) {
@@ -126,7 +126,7 @@ func TestHTTPRedirects(t *testing.T) {
 	port := serve(t, mux.ServeHTTP)
 	for path, why := range map[string]string{
 		"/to-ok": "", "/away": "", "/name": "", "/port": "",
-		"/to-no": "answered 500", "/loop": "redirects more than 10 times", "/scheme": "a scheme that is not http", "/bad": "no URL",
+		"/to-no": "answered 500", "/loop": "redirects more than 10 times", "/scheme": "a scheme that is not http", "/bad": "not a URL",
 	} {
 		if why == "" {
 			waitFor(t, check1("http://:"+port+path, nil)).want(t, exitReady)
@@ -221,22 +221,26 @@ func TestSuccessesInARow(t *testing.T) {
 	}
 }
 
-func TestReadHeadFindsTheLocation(t *testing.T) {
-	code, location, err := readHead(bufio.NewReader(strings.NewReader("HTTP/1.1 302 Found\nlocation:  /a \nLocation: /b\n\n")))
-	if code != 302 || location != "/a" || err != nil {
-		t.Error(code, location, err)
+func TestTheFirstLocationCounts(t *testing.T) {
+	a, err := readAnswer1(bufio.NewReader(strings.NewReader("HTTP/1.1 302 Found\nlocation:  /a \nLocation: /b\n\n")))
+	if err != nil || a.code != 302 || a.location != "/a" {
+		t.Error(a, err)
 	}
 }
 
-func FuzzReadHead(f *testing.F) {
+func FuzzReadAnswer1(f *testing.F) {
 	f.Add("HTTP/1.1 200 OK\r\nA: b\r\n\r\n")
 	f.Add("HTTP/1.1 100\r\n\r\nHTTP/1.0 302 x\nLocation: /\n\n")
-	f.Add("HTTP/1.1 99999 \r\n:\r\n\r\n")
+	f.Add("HTTP/1.1 999 \r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		code, _, err := readHead(bufio.NewReaderSize(strings.NewReader(text), 16))
-		if err == nil && (code < 100 || code > 999) {
-			t.Errorf("%q: %d", text, code)
+		a, err := readAnswer1(bufio.NewReaderSize(strings.NewReader(text), 16))
+		if err != nil {
+			return
 		}
+		if a.code < 0 || a.code > 999 {
+			t.Errorf("%q: %d", text, a.code)
+		}
+		getter{}.finish(a)
 	})
 }
 

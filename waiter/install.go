@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// install copies this program to dir/wait. The name appears only when the file is complete; one that is there, even running, is replaced.
+// install copies this program to dir/wait. The name appears only when the file is complete. An existing file is replaced, even if it is running.
 func install(dir string) (err error) {
 	const pattern = ".wait-*"
 	self, err := os.Open("/proc/self/exe")
@@ -42,7 +42,7 @@ func install(dir string) (err error) {
 	if err = temp.Sync(); err != nil {
 		return err
 	}
-	// Closed first: the kernel runs no file that is open for writing.
+	// The kernel can't run a file that is open for writing, so close it first.
 	if err = temp.Close(); err != nil {
 		return err
 	}

@@ -22,10 +22,10 @@ const (
 )
 
 func main() {
-	// It lives within the sidecar's memory limit, whatever the number of the node's cores.
+	// It counts towards the sidecar's memory limit, so it must stay small on nodes with many cores.
 	runtime.GOMAXPROCS(min(2, runtime.GOMAXPROCS(0)))
 	debug.SetGCPercent(25)
-	// Nobody reading the output is no reason to fail the hook.
+	// The hook mustn't fail because nobody reads its output.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -60,7 +60,7 @@ func (s *spec) run(ctx context.Context) int {
 	return exitNotReady
 }
 
-// failures has a line for each thing that failed; none if the hook may return well.
+// failures returns a line for each failure; none means that the hook succeeds.
 func (s *spec) failures(ctx context.Context) []string {
 	if s.before != nil {
 		if err := s.before.run(ctx); err != nil {

@@ -16,7 +16,7 @@ const (
 	maxShown   = 300  // of one value within it
 )
 
-// message joins lines to a text the kubelet takes whole.
+// message joins lines into a text that the kubelet doesn't cut.
 func message(lines []string) string {
 	text := ""
 	for i, line := range lines {
@@ -29,7 +29,7 @@ func message(lines []string) string {
 	return text
 }
 
-// clean makes foreign text fit for one line.
+// clean makes foreign text safe to print on one line.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -39,7 +39,7 @@ func clean(text string) string {
 	}, strings.ToValidUTF8(strings.TrimSpace(text), "?"))
 }
 
-// shown is clean and short.
+// shown is clean, with long text cut.
 func shown(text string) string {
 	text = clean(text)
 	if len(text) <= maxShown {
@@ -52,7 +52,7 @@ func shown(text string) string {
 	return text[:cut] + "…"
 }
 
-// plain says an error without Go's layers around it: "connection refused".
+// plain is the innermost text of an error: "connection refused".
 func plain(err error) string {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Err != nil {

@@ -14,24 +14,25 @@ const (
 	together = 20 * time.Millisecond
 )
 
-// A wait is one check with its bounds.
+// A wait is one check with its limits.
 type wait struct {
 	container      string // empty: a person asked, by the check alone
 	check          check
 	headers        []header
+	path           *string // as a probe has it, where it isn't what the check's text says
 	timeout        time.Duration
 	attemptTimeout time.Duration
 	successes      int // in a row
 	goOn           bool
 }
 
-// pollInterval is a fiftieth of the time already waited: what polling adds stays within 2 % of what the sidecar took.
+// pollInterval is a fiftieth of the time already waited, so that polling adds at most 2 % to the sidecar's start.
 func pollInterval(waited time.Duration) time.Duration {
 	return min(max(waited/50, shortestInterval), longestInterval)
 }
 
-// waitForAll waits for all at once and returns a line for each that failed. The first failure decides: the rest isn't
-// waited for.
+// waitForAll runs all waits at once and returns a line for each that failed. After the first failure it doesn't wait for the
+// rest.
 func waitForAll(ctx context.Context, waits []wait) []string {
 	ctx, cancel := context.WithCancel(ctx)
 	defer endExec()
@@ -60,7 +61,7 @@ func waitForAll(ctx context.Context, waits []wait) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// poll tries until the check holds, its time is up, or ctx ends; empty, or a line that says why not.
+// poll tries until the check holds, its time is up, or ctx ends. It returns a line that says why it failed, or nothing.
 func (w wait) poll(ctx context.Context) string {
 	start := time.Now()
 	deadline := start.Add(w.timeout)
@@ -86,7 +87,7 @@ func (w wait) poll(ctx context.Context) string {
 			}
 		} else {
 			streak = 0
-			// An attempt cut short by the end says less than the one before it.
+			// An attempt that the deadline cut short says less than the one before it.
 			cut := ctx.Err() != nil || isTimeout(err) && deadline.Sub(began) < w.attemptTimeout
 			if last == nil || !cut {
 				last = err
@@ -106,8 +107,8 @@ func (w wait) poll(ctx context.Context) string {
 	return line
 }
 
-// try makes one attempt. Its goroutine is left behind (done is false) should it outlast the check's time: nothing may hold
-// the hook, not even a file system that hangs.
+// try makes one attempt. If that outlasts the check's time, its goroutine is left behind (done is false): nothing may block the
+// hook, not even a file system that hangs.
 func (w wait) try(ctx context.Context) (err error, done bool) {
 	result := make(chan error, 1)
 	go func() {

@@ -36,6 +36,7 @@ type specJSON struct {
 		Timeout        string   `json:"timeout"`
 		OnTimeout      string   `json:"onTimeout"`
 		Headers        []header `json:"headers"`
+		Path           *string  `json:"path"`
 		AttemptTimeout *string  `json:"attemptTimeout"`
 		Successes      *int     `json:"successes"`
 	} `json:"checks"`
@@ -43,8 +44,8 @@ type specJSON struct {
 	Message string      `json:"message"`
 }
 
-// parseSpec reads the JSON that the webhook wrote. What it doesn't know it refuses, since to leave it out would be to wait
-// for something else than was asked.
+// parseSpec reads the JSON that the webhook wrote. It refuses fields that it doesn't know: to ignore one would be to
+// wait for something else than was asked for.
 func parseSpec(text string) (*spec, error) {
 	var just struct {
 		V *int `json:"v"`
@@ -75,7 +76,7 @@ func parseSpec(text string) (*spec, error) {
 			return nil, fmt.Errorf("%s: container is missing", where)
 		}
 		where += " (" + shown(c.Container) + ")"
-		w := wait{container: c.Container, headers: c.Headers, attemptTimeout: defaultAttemptTimeout, successes: 1}
+		w := wait{container: c.Container, headers: c.Headers, path: c.Path, attemptTimeout: defaultAttemptTimeout, successes: 1}
 		var err error
 		if w.check, err = parseCheck(c.Check); err != nil {
 			return nil, fmt.Errorf("%s: %w", where, err)
@@ -100,8 +101,8 @@ func parseSpec(text string) (*spec, error) {
 				return nil, fmt.Errorf("%s: successes is at least 1, not %d", where, w.successes)
 			}
 		}
-		if len(c.Headers) > 0 && w.check.kind != kindHTTP && w.check.kind != kindHTTPS {
-			return nil, fmt.Errorf("%s: only http and https checks have headers", where)
+		if (len(c.Headers) > 0 || c.Path != nil) && w.check.kind != kindHTTP && w.check.kind != kindHTTPS {
+			return nil, fmt.Errorf("%s: only http and https checks can have headers and a path", where)
 		}
 		if err := validHeaders(c.Headers); err != nil {
 			return nil, fmt.Errorf("%s: %w", where, err)
@@ -117,7 +118,7 @@ func parseSpec(text string) (*spec, error) {
 	return s, nil
 }
 
-// strings of a command line as JSON; also the form in which checks and messages show it
+// parseCommandLine reads a command as a JSON array, the form that checks and messages use.
 func parseCommandLine(text string) ([]string, error) {
 	var command []string
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -142,7 +143,7 @@ func validCommand(command []string) error {
 	return nil
 }
 
-// commandText is a command as JSON, but with < > & as they are.
+// commandText is a command as JSON, with < > & not escaped.
 func commandText(command []string) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

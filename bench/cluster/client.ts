@@ -1,4 +1,4 @@
-// Creates pods, in a process of its own: `connections` kept connections, each sending one create after the other.
+// Creates pods, in a separate process: `connections` keep-alive connections, each sending one create after the other.
 import { once } from 'node:events'
 import { Agent, request } from 'node:https'
 import { text } from 'node:stream/consumers'
@@ -12,18 +12,18 @@ export interface Creates {
 }
 
 export interface Created {
-  /** Of each create that went well. */
+  /** The time of each successful create. */
   readonly milliseconds: readonly number[]
-  /** Of all together. */
+  /** The time of all creates together. */
   readonly elapsed: number
-  /** What the others were told, with how often. */
+  /** The errors of the failed creates, with how often each occurred. */
   readonly failures: Readonly<Record<string, number>>
 }
 
 let agent: Agent | undefined
 
 process.on('message', async ({ url, token, body, connections, pods }: Creates) => {
-  // Kept from turn to turn, as a controller keeps its connections.
+  // Kept open between turns, as a controller keeps its connections.
   if (agent?.options.maxSockets !== connections) {
     agent?.destroy()
     agent = new Agent({ keepAlive: true, maxSockets: connections, rejectUnauthorized: false })

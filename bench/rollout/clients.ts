@@ -1,20 +1,20 @@
 import { get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What clients of a port saw meanwhile. */
+/** What the clients of a port saw during a run. */
 export interface Seen {
-  /** In seconds, for each pod there should be: nothing answered, whichever pod it was. */
+  /** Seconds without an answer, per pod that should be there, whichever pod was missing. */
   readonly missing: number
-  /** Requests to a pod that had answered before, and that got no good answer. */
+  /** Failed requests to pods that had answered before. */
   readonly broken: number
 }
 
-/** How often each pod is asked, in ms. */
+/** The interval between requests to a pod, in ms. */
 const EVERY = 50
 
 /**
- * A client of each pod's port, on connections of its own.
- * @param addresses of the pods there are now; asked again and again
+ * Starts a client for each pod's port, with its own connections.
+ * @param addresses returns the addresses of the current pods; called repeatedly
  * @param wanted how many pods should answer at any time
  */
 export function startClients(

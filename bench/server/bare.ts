@@ -1,4 +1,4 @@
-// The floor: a plain node:https handler that parses the review and answers with a fixed patch.
+// The floor for comparison: a plain node:https handler that parses the review and answers with a fixed patch.
 // node bare.ts CERT KEY ANSWER: `ANSWER` is a file with the AdmissionReview to send; only its uid is replaced.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
@@ -11,6 +11,10 @@ const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }
   const chunks: Buffer[] = []
   request.on('data', (chunk) => chunks.push(chunk))
   request.on('end', () => {
+    if (request.method === 'GET') {
+      response.end('{}')
+      return
+    }
     const review = JSON.parse(Buffer.concat(chunks).toString())
     const body = JSON.stringify({ ...fixed, response: { ...fixed.response, uid: review.request.uid } })
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })

@@ -1,8 +1,71 @@
+/** What differs from one pod's review to another's. */
+interface Individual {
+  readonly uid: string
+  /** The workload's name. */
+  readonly app: string
+  /** Of its ReplicaSet. */
+  readonly hash: string
+  /** What the API server appends to the name of the token's volume. */
+  readonly suffix: string
+  /** Of its three containers, the last of them the sidecar. */
+  readonly containers: readonly [string, string, string]
+  readonly tag: string
+  /** How many variables each container has beside the usual three. */
+  readonly variables: number
+}
+
+const sample: Individual = {
+  uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
+  app: 'sample',
+  hash: '5d59d67564',
+  suffix: 'x7k2p',
+  containers: ['app', 'worker', 'proxy'],
+  tag: '1.42.0',
+  variables: 12,
+}
+
+/** Deterministic noise: `length` letters and digits that look like those of Kubernetes. */
+function letters(seed: number, length: number): string {
+  const alphabet = 'bcdfghjklmnpqrstvwxz2456789'
+  let state = (seed + 1) * 2_654_435_761
+  return Array.from({ length }, () => {
+    state = (Math.imul(state ^ (state >>> 15), 2_246_822_519) + 12_345) >>> 0
+    return alphabet[state % alphabet.length]
+  }).join('')
+}
+
+const uid = (seed: number) =>
+  `${(0x705ab4f5 + seed * 7919).toString(16)}-${letters(seed, 4)}-41e8-b7cc-42010a${(800_000 + seed).toString()}`
+
+/** By what they have in common: one body again and again; the pods of ten ReplicaSets; every pod of another template. */
+export const varieties = {
+  same: () => sample,
+  replicaSets: (index) => ({
+    ...sample,
+    uid: uid(index),
+    app: `service-${index % 10}`,
+    hash: letters(index % 10, 10),
+    suffix: letters(index, 5),
+    containers: [`service-${index % 10}`, 'worker', 'proxy'],
+    tag: `1.${index % 10}.0`,
+  }),
+  templates: (index) => ({
+    uid: uid(index),
+    app: `service-${index}`,
+    hash: letters(index, 10),
+    suffix: letters(index, 5),
+    containers: [`service-${index}`, `worker-${index % 17}`, `proxy-${index % 23}`],
+    tag: `1.${index}.${index % 7}`,
+    variables: 8 + (index % 9),
+  }),
+} as const satisfies Readonly<Record<string, (index: number) => Individual>>
+export type Variety = keyof typeof varieties
+
 /** A review of about 8 KB, as a Deployment's pod with three containers makes it; the sidecar is listed last. */
-export function realisticReview(): string {
+export function realisticReview({ uid, app, hash, suffix, containers, tag, variables }: Individual = sample): string {
   const container = (name: string, port: number) => ({
     name,
-    image: `registry.example.com/team/${name}:1.42.0`,
+    image: `registry.example.com/team/${name}:${tag}`,
     command: [`/usr/local/bin/${name}`],
     args: ['--config', `/etc/${name}/config.yaml`, '--log-format=json', `--port=${port}`],
     ports: [
@@ -13,12 +76,15 @@ export function realisticReview(): string {
       { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
       { name: 'POD_IP', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'status.podIP' } } },
       { name: 'TOKEN', valueFrom: { secretKeyRef: { name: `${name}-credentials`, key: 'token' } } },
-      ...Array.from({ length: 12 }, (_, index) => ({ name: `SETTING_${index}`, value: `value ${index} of ${name}` })),
+      ...Array.from({ length: variables }, (_, index) => ({
+        name: `SETTING_${index}`,
+        value: `value ${index} of ${name}`,
+      })),
     ],
     resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { cpu: '1', memory: '512Mi' } },
     volumeMounts: [
       { name: 'config', mountPath: `/etc/${name}`, readOnly: true },
-      { name: 'kube-api-access-x7k2p', readOnly: true, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' },
+      { name: `kube-api-access-${suffix}`, readOnly: true, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' },
     ],
     readinessProbe: {
       httpGet: { path: '/ready', port: `${name}-http`, scheme: 'HTTP' },
@@ -38,16 +104,16 @@ export function realisticReview(): string {
     },
   })
   const labels = {
-    app: 'sample',
-    'app.kubernetes.io/name': 'sample',
-    'app.kubernetes.io/version': '1.42.0',
-    'pod-template-hash': '5d59d67564',
+    app,
+    'app.kubernetes.io/name': app,
+    'app.kubernetes.io/version': tag,
+    'pod-template-hash': hash,
   }
   return JSON.stringify({
     kind: 'AdmissionReview',
     apiVersion: 'admission.k8s.io/v1',
     request: {
-      uid: '705ab4f5-6393-11e8-b7cc-42010a800002',
+      uid,
       kind: { group: '', version: 'v1', kind: 'Pod' },
       resource: { group: '', version: 'v1', resource: 'pods' },
       requestKind: { group: '', version: 'v1', kind: 'Pod' },
@@ -63,15 +129,15 @@ export function realisticReview(): string {
         kind: 'Pod',
         apiVersion: 'v1',
         metadata: {
-          generateName: 'sample-5d59d67564-',
+          generateName: `${app}-${hash}-`,
           namespace: 'default',
           labels,
-          annotations: { 'sidecar-first.dev/sidecars': 'proxy', 'prometheus.io/scrape': 'true' },
+          annotations: { 'sidecar-first.dev/sidecars': containers[2], 'prometheus.io/scrape': 'true' },
           ownerReferences: [
             {
               apiVersion: 'apps/v1',
               kind: 'ReplicaSet',
-              name: 'sample-5d59d67564',
+              name: `${app}-${hash}`,
               uid: 'c52a8d2f-8c2f-4a55-a4d4-0a3c3c1d9a8e',
               controller: true,
               blockOwnerDeletion: true,
@@ -95,9 +161,9 @@ export function realisticReview(): string {
         },
         spec: {
           volumes: [
-            { name: 'config', configMap: { name: 'sample-config', defaultMode: 420 } },
+            { name: 'config', configMap: { name: `${app}-config`, defaultMode: 420 } },
             {
-              name: 'kube-api-access-x7k2p',
+              name: `kube-api-access-${suffix}`,
               projected: {
                 sources: [
                   { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
@@ -107,12 +173,12 @@ export function realisticReview(): string {
               },
             },
           ],
-          containers: [container('app', 8080), container('worker', 8090), container('proxy', 15020)],
+          containers: containers.map((name, index) => container(name, [8080, 8090, 15_020][index] ?? 0)),
           restartPolicy: 'Always',
           terminationGracePeriodSeconds: 30,
           dnsPolicy: 'ClusterFirst',
-          serviceAccountName: 'sample',
-          serviceAccount: 'sample',
+          serviceAccountName: app,
+          serviceAccount: app,
           securityContext: { runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
           schedulerName: 'default-scheduler',
           tolerations: [

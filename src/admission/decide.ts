@@ -1,62 +1,52 @@
-import type { Configuration } from './configuration.ts'
-import type { Decision, PlannedSidecar, Surroundings, Tiers } from './decision.ts'
-import { examine } from './examine.ts'
-import type { Order } from './order.ts'
-import { isCost, printable, shownWarnings, type Warning } from './warning.ts'
+import { type Decision, patched, refused, skipped, unchanged } from './decision.ts'
+import { type Examined, examine } from './examine.ts'
+import type { Configuration } from './intent/configuration.ts'
+import { changeOf } from './patch/patch.ts'
+import type { Plan } from './plan/plan.ts'
+import type { Surroundings } from './pod/surroundings.ts'
+import { isCost, type StartOrder } from './words/messages.ts'
 
 /**
- * The one function behind `/mutate`, `/preview`, `inject` and the page: a pod's manifest (any value; it may come from anybody) to
- * what is done to it. Never throws.
+ * The one function behind `/mutate`, `/preview`, `inject` and the page: from a pod's manifest (any value; anyone may have written it)
+ * to what is done to it. Never throws.
  */
 export function decide(
   pod: unknown,
   configuration: Configuration,
   surroundings: Surroundings = { job: false },
 ): Decision {
-  const examined = examine(pod, configuration, surroundings)
+  const examined = examine(pod, { configuration, surroundings })
   switch (examined.kind) {
     case 'left':
-      return { verdict: 'skipped', reasons: [examined.reason], warnings: shownWarnings(examined.warnings) }
+      return skipped([examined.reason], examined.warnings)
     case 'invalid':
-      return refuse(examined.problems, examined.warnings, examined.binding && configuration.invalid === 'refuse')
+      return refuse(examined, configuration)
     case 'planned': {
-      const { plan, operations, absent } = examined
+      const { plan, operations, absent, warnings } = examined
       const { tiers } = plan
-      const warnings = shownWarnings(examined.warnings)
-      if (tiers.length === 0) {
-        const named = 'none of the named sidecars is in this pod'
-        const reason = absent.length > 0 ? named : '"*" stands for what rules add, and no rule matches'
-        return { verdict: 'skipped', reasons: [reason], warnings }
-      }
-      const starts = startsFirst(tiers, plan.order)
-      if (operations.length === 0) return { verdict: 'unchanged', reasons: [`already ${starts}`], warnings, tiers }
-      return { verdict: 'patched', reasons: [starts], warnings, tiers, patch: operations }
+      if (tiers.length === 0) return skipped([{ kind: absent.length > 0 ? 'none-there' : 'star-alone' }], warnings)
+      const order = startOrder(plan)
+      if (operations.length === 0) return unchanged({ kind: 'starts-already', ...order }, tiers, warnings)
+      const change = changeOf(plan, operations)
+      return patched({ kind: 'starts', ...order }, { tiers, change, patch: operations, warnings })
     }
     default:
       return examined satisfies never
   }
 }
 
-/** A pod that can't be helped is refused, or left untouched with a warning where nobody is owed it. */
-function refuse(problems: readonly string[], warnings: readonly Warning[], owed: boolean): Decision {
-  const reasons = problems.map((text) => printable(text, 1024))
+/** An invalid pod is refused, or left untouched with a warning if nobody relies on the order. */
+function refuse({ problems, warnings, binding }: Extract<Examined, { kind: 'invalid' }>, { invalid }: Configuration) {
   // Nothing is done, so nothing is paid.
-  const free = warnings.filter((each) => !isCost(each))
-  if (owed) return { verdict: 'refused', reasons, warnings: shownWarnings(free) }
-  const untouched = problems.map(
-    (text) => ({ severity: 'app-may-start-too-early', text: `left untouched: ${text}` }) as const,
-  )
-  return { verdict: 'skipped', reasons, warnings: shownWarnings([...untouched, ...free]) }
+  const free = warnings.filter((warning) => !isCost(warning))
+  if (binding && invalid === 'refuse') return refused(problems, free)
+  return skipped(problems, [...problems.map((problem) => ({ kind: 'left-untouched', problem }) as const), ...free])
 }
 
-/** `starts vault-agent, then envoy + otel (not waited for), before app` */
-function startsFirst(tiers: Tiers, { containers }: Order): string {
-  const name = (sidecar: PlannedSidecar) =>
-    sidecar.check === 'none' ? `${sidecar.name} (not waited for)` : sidecar.name
-  const first = tiers.map((tier) => tier.map(name).join(' + ')).join(', then ')
-  const sidecars = new Set(tiers.flat().map((sidecar) => sidecar.name))
-  // What stands before all of them, a mesh proxy, starts earlier still.
-  const behind = containers.findLastIndex((container) => sidecars.has(container.name)) + 1
-  const rest = containers.slice(behind).map((container) => container.name)
-  return printable(`starts ${first}${rest.length > 0 ? `, before ${rest.join(', ')}` : ''}`, 1024)
+function startOrder({ tiers, order: { containers } }: Plan): StartOrder {
+  const first = tiers.map((tier) => tier.map(({ name, kind }) => ({ name, waitedFor: kind !== 'none' })))
+  const sidecars = new Set(tiers.flat().map(({ name }) => name))
+  // Whatever precedes all of them, such as a mesh proxy, starts even earlier.
+  const behind = containers.findLastIndex(({ name }) => sidecars.has(name)) + 1
+  return { first, rest: containers.slice(behind).map(({ name }) => name) }
 }

@@ -1,51 +1,58 @@
-import type { OnTimeout } from './configuration.ts'
-import type { Operation } from './operation.ts'
-import type { Warning } from './warning.ts'
+import type { Change } from './patch/patch.ts'
+import type { Tiers } from './plan/tiers.ts'
+import type { Operation } from './words/json.ts'
+import type { Said, Warning } from './words/messages.ts'
+import { shownWarnings } from './words/shown.ts'
 
-/** One sidecar of a tier, as people are shown it. */
-export interface PlannedSidecar {
-  readonly name: string
-  /** The resolved check in the annotation's grammar, or `none` where there is nothing to wait for. */
-  readonly check: string
-  /** Milliseconds; absent where nothing is waited for or the check bounds itself. */
-  readonly timeout?: number
-  readonly onTimeout?: OnTimeout
+/** Why, for people; `warnings` come worst first. */
+interface Explained {
+  readonly reasons: readonly Said[]
+  readonly warnings: readonly Warning[]
 }
-export type Tiers = readonly (readonly PlannedSidecar[])[]
-
-/**
- * What happens to a pod, decided before any review is written. The verdicts are the ones `/preview` shows.
- * `reasons` are for people, one sentence each. `warnings` come worst first, their texts at most 256 characters long.
- */
-export type Decision =
-  /** Nothing asked for, opted out, or not ours to touch. */
-  | { readonly verdict: 'skipped'; readonly reasons: readonly string[]; readonly warnings: readonly Warning[] }
-  /** Already as it should be. */
-  | {
-      readonly verdict: 'unchanged'
-      readonly reasons: readonly string[]
-      readonly warnings: readonly Warning[]
-      readonly tiers: Tiers
-    }
-  | {
-      readonly verdict: 'patched'
-      readonly reasons: readonly string[]
-      readonly warnings: readonly Warning[]
-      readonly tiers: Tiers
-      /** Never empty. */
-      readonly patch: readonly Operation[]
-    }
-  /** The problems are `reasons`: all of them, each naming its annotation or field. */
-  | { readonly verdict: 'refused'; readonly reasons: readonly string[]; readonly warnings: readonly Warning[] }
-
-/** What is known of a pod beside its manifest. */
-export interface Surroundings {
-  /** A Job makes the pod; the pod's own ownerReferences say so too. */
-  readonly job: boolean
-  /** The webhook that was called, by the hash of its namespaceSelector; absent: the one for all namespaces. */
-  readonly set?: string
-  /** Of a Deployment, seconds. */
-  readonly progressDeadlineSeconds?: number
-  /** Of a Job, seconds; a pod may carry its own. */
-  readonly activeDeadlineSeconds?: number
+/** Nothing asked for, opted out, or not ours to touch. */
+export interface Skipped extends Explained {
+  readonly verdict: 'skipped'
 }
+/** Already as it should be. */
+export interface Unchanged extends Explained {
+  readonly verdict: 'unchanged'
+  readonly tiers: Tiers
+}
+export interface Patched extends Explained {
+  readonly verdict: 'patched'
+  readonly tiers: Tiers
+  readonly change: Change
+  /** Never empty. */
+  readonly patch: readonly Operation[]
+}
+/** `reasons` are all that is wrong, each with its annotation or field. */
+export interface Refused extends Explained {
+  readonly verdict: 'refused'
+}
+/** The pod may be created as it is. */
+export interface Allowed extends Explained {
+  readonly verdict: 'allowed'
+}
+
+/** What happens to a pod, decided before any answer is written. `/preview` shows the same verdicts. */
+export type Decision = Skipped | Unchanged | Patched | Refused
+/** Whether a final pod may be created. */
+export type Validity = Allowed | Refused
+
+export function skipped(reasons: readonly Said[], warnings: readonly Warning[]): Skipped {
+  return { verdict: 'skipped', reasons, warnings: shownWarnings(warnings) }
+}
+
+export function unchanged(reason: Said, tiers: Tiers, warnings: readonly Warning[]): Unchanged {
+  return { verdict: 'unchanged', reasons: [reason], warnings: shownWarnings(warnings), tiers }
+}
+
+export function patched(reason: Said, parts: Pick<Patched, 'tiers' | 'change' | 'patch' | 'warnings'>): Patched {
+  return { verdict: 'patched', reasons: [reason], ...parts, warnings: shownWarnings(parts.warnings) }
+}
+
+export function refused(reasons: readonly Said[], warnings: readonly Warning[] = []): Refused {
+  return { verdict: 'refused', reasons, warnings: shownWarnings(warnings) }
+}
+
+export const allowed: Allowed = { verdict: 'allowed', reasons: [], warnings: [] }

@@ -1,122 +1,128 @@
-import { optsOut, readWishes, type Wishes } from './annotations.ts'
-import type { Configuration } from './configuration.ts'
-import type { Surroundings } from './decision.ts'
-import { type Intent, mergeIntent } from './intent.ts'
-import { keys, mirrorKey } from './keys.ts'
-import type { Operation } from './operation.ts'
-import { patch } from './patch.ts'
-import { type Plan, plan } from './plan.ts'
-import { type Metadata, readMetadata, readSpec, type Spec } from './pod.ts'
-import { quote } from './quote.ts'
-import { ruledContainers } from './rules.ts'
-import type { Warning } from './warning.ts'
+import { optsOut, readWishes, type Wishes } from './intent/annotations.ts'
+import type { Context } from './intent/context.ts'
+import { type Intent, mergeIntent, type Ruled } from './intent/intent.ts'
+import { ruledContainers, rulesFor } from './intent/rules.ts'
+import { patch } from './patch/patch.ts'
+import { type Plan, plan } from './plan/plan.ts'
+import type { Container, Metadata, Pod, Spec } from './pod/pod.ts'
+import { readMetadata, readSpec } from './pod/read.ts'
+import type { Read } from './pod/reader.ts'
+import type { Operation } from './words/json.ts'
+import { keys, mirrorKey } from './words/keys.ts'
+import type { Problem, Reason, Warning } from './words/messages.ts'
+
+/** Reads a pod's manifest, merges what it says with the rules, plans and patches. Never throws. */
+export function examine(manifest: unknown, context: Context): Examined {
+  const metadata = readMetadata(manifest)
+  if (!metadata.ok) return invalid(metadata.problems, [], true)
+  const claim = claimOf(manifest, metadata.value, context)
+  if (claim.kind === 'left') return claim
+  const { spec, ruled, binding } = claim
+  const wishes = readWishes(metadata.value, context.configuration)
+  if (!spec.ok) return invalid([...wishes.problems, ...spec.problems], wishes.warnings, binding)
+
+  const pod: Pod = { metadata: metadata.value, spec: spec.value }
+  const intent = mergeIntent(wishes, ruled, context.configuration)
+  const planned = plan(pod, intent, context)
+  const { absent, idle } = withoutEffect(wishes, intent, pod.spec)
+  const warnings = [...absent, ...wishes.warnings, ...intent.warnings, ...idle, ...planned.warnings]
+  if (!planned.ok) return invalid([...wishes.problems, ...planned.problems], warnings, binding)
+  if (wishes.problems.length > 0) return invalid(wishes.problems, warnings, binding)
+  return { kind: 'planned', pod, plan: planned.plan, operations: patch(planned.plan, pod), absent, warnings, binding }
+}
 
 /** What is found out about a pod; `decide` makes a decision of it, `validate` a verdict. */
 export type Examined =
-  /** Nothing asked for, opted out, or not ours to touch. */
-  | { readonly kind: 'left'; readonly reason: string; readonly warnings: readonly Warning[] }
+  | Left
   | {
       readonly kind: 'invalid'
-      readonly problems: readonly string[]
+      readonly problems: readonly Problem[]
       readonly warnings: readonly Warning[]
       readonly binding: boolean
     }
   | {
       readonly kind: 'planned'
+      readonly pod: Pod
       readonly plan: Plan
       readonly operations: readonly Operation[]
-      readonly spec: Spec
-      /** What the pod's keys name and doesn't exist, one sentence each. */
-      readonly absent: readonly string[]
+      /** What the pod's keys name and isn't there. */
+      readonly absent: readonly Warning[]
       readonly warnings: readonly Warning[]
-      /** The pod itself asks for it, or an enforced rule: then it is owed. A rule alone is a service, and never refuses a pod. */
+      /** The pod itself asks for it, or an enforced rule: then it can be refused. Other rules never get a pod refused. */
       readonly binding: boolean
     }
 
-/** Reads a pod's manifest, merges what it says with the rules, plans and patches. Never throws. */
-export function examine(pod: unknown, configuration: Configuration, surroundings: Surroundings): Examined {
-  const metadata = readMetadata(pod)
-  if (!metadata.ok) return invalid(metadata.problems, [], true)
-  const { annotations, labels } = metadata.value
-  const asks = (annotations.get(keys.sidecars) ?? null) !== null
-  const optedOut = optsOut(metadata.value)
-  if (!asks && configuration.rules.rules.length === 0) return nothingAsked(metadata.value, optedOut, configuration)
-  if (annotations.has(mirrorKey)) return left('a mirror pod: the kubelet runs it from a file on the node')
-
-  const spec = readSpec(pod)
-  const ruled = spec.ok ? ruledContainers(configuration.rules, spec.value, labels, surroundings.set) : new Map()
-  const enforced = [...ruled.values()].some((rule) => rule.enforce)
-  const binding = asks || enforced
-  if (optedOut && !enforced) return left(optOutReason)
-  if (!asks && ruled.size === 0) return nothingAsked(metadata.value, optedOut, configuration)
-  if (spec.ok && spec.value.windows) return left('a Windows pod')
-  if (!asks && spec.ok && spec.value.containers.every(({ name }) => ruled.has(name))) {
-    return left('every container is a sidecar by the rules, so there is no app to hold back')
-  }
-
-  const wishes = readWishes(metadata.value, configuration)
-  const problems = optedOut ? [] : wishes.problems
-  if (!spec.ok) return invalid([...problems, ...spec.problems], wishes.warnings, binding)
-  const intent = mergeIntent(wishes, optedOut, ruled, configuration)
-  const there = containerNames(spec.value)
-  const absent = absentContainers(wishes, there)
-  const warnings: Warning[] = [
-    ...absent.map((text) => ({ severity: 'app-may-start-too-early', text }) as const),
-    ...wishes.warnings,
-    ...intent.warnings,
-    ...(problems.length > 0 ? [] : withoutEffect(wishes, intent, there)),
-  ]
-  const planned = plan(intent, metadata.value, spec.value, configuration, surroundings)
-  warnings.push(...planned.warnings)
-  if (!planned.ok) return invalid([...problems, ...planned.problems], warnings, binding)
-  if (problems.length > 0) return invalid(problems, warnings, binding)
-  const operations = patch(planned.plan, metadata.value, spec.value)
-  return {
-    kind: 'planned',
-    plan: planned.plan,
-    operations,
-    spec: spec.value,
-    absent,
-    warnings,
-    binding,
-  }
+/** Nothing asked for, opted out, or not ours to touch. */
+interface Left {
+  readonly kind: 'left'
+  readonly reason: Reason
+  readonly warnings: readonly Warning[]
 }
 
-const optOutReason = `${keys.inject} is "false"`
-
-function left(reason: string, warnings: readonly Warning[] = []): Examined {
-  return { kind: 'left', reason, warnings }
+function left(kind: 'opted-out' | 'mirror-pod' | 'windows-pod' | 'only-sidecars'): Left {
+  return { kind: 'left', reason: { kind }, warnings: [] }
 }
 
-function invalid(problems: readonly string[], warnings: readonly Warning[], binding: boolean): Examined {
+function invalid(problems: readonly Problem[], warnings: readonly Warning[], binding: boolean): Examined {
   return { kind: 'invalid', problems, warnings, binding }
 }
 
-function nothingAsked(metadata: Metadata, optedOut: boolean, configuration: Configuration): Examined {
-  if (optedOut) return left(optOutReason)
-  const { keys: idle, warnings: unknown } = readWishes(metadata, configuration)
-  const warnings = [...idle.map((key) => noEffect(`${key} has no effect without ${keys.sidecars}`)), ...unknown]
-  const rules = configuration.rules.rules.length === 0 ? '' : ', and no rule matches'
-  return left(`no ${keys.sidecars} annotation${rules}`, warnings)
+/** Who asks for something: the pod, rules, or both. */
+interface Claim {
+  readonly kind: 'claim'
+  readonly spec: Read<Spec>
+  readonly ruled: Ruled
+  readonly binding: boolean
 }
 
-function containerNames(spec: Spec): ReadonlySet<string> {
-  return new Set([...spec.containers, ...spec.initContainers].map(({ name }) => name))
+/** Whether anything is asked for this pod. Pods that ask for nothing are most of them, so no more of them is read than is needed. */
+function claimOf(manifest: unknown, metadata: Metadata, { configuration, surroundings }: Context): Left | Claim {
+  const { annotations, labels } = metadata
+  const asks = (annotations.get(keys.sidecars) ?? null) !== null
+  const optedOut = optsOut(metadata)
+  if (!asks && configuration.rules.rules.length === 0) return nothingAsked(metadata, optedOut, configuration)
+  if (annotations.has(mirrorKey)) return left('mirror-pod')
+
+  const spec = readSpec(manifest)
+  const ruled: Ruled = spec.ok ? ruledContainers(configuration.rules, spec.value, labels, surroundings.sets) : new Map()
+  // Which of its containers rules are about isn't looked at then, so it is any of them.
+  const unseen = !spec.ok && spec.problems.some(({ kind }) => kind === 'too-many-containers')
+  const asked = unseen ? rulesFor(configuration.rules, surroundings.sets) : [...ruled.values()]
+  const enforced = asked.some((rule) => rule.enforce)
+  if (optedOut && !enforced) return left('opted-out')
+  if (!asks && ruled.size === 0 && !unseen) return nothingAsked(metadata, optedOut, configuration)
+  if (spec.ok && spec.value.windows) return left('windows-pod')
+  if (!asks && spec.ok && !hasApp(spec.value, ruled, enforced)) return left('only-sidecars')
+  return { kind: 'claim', spec, ruled, binding: asks || enforced }
 }
 
-function absentContainers({ named }: Wishes, there: ReadonlySet<string>): readonly string[] {
-  return named
+/** Whether there is anything to hold back. Under an enforced rule, an app among the init containers counts as well. */
+function hasApp({ containers, initContainers }: Spec, ruled: Ruled, enforced: boolean): boolean {
+  const isApp = ({ name }: Container) => !ruled.has(name)
+  return (
+    containers.some(isApp) ||
+    (enforced && initContainers.some((each) => each.restartPolicy === 'Always' && isApp(each)))
+  )
+}
+
+function nothingAsked(metadata: Metadata, optedOut: boolean, configuration: Context['configuration']): Left {
+  if (optedOut) return left('opted-out')
+  const wishes = readWishes(metadata, configuration)
+  const idle = wishes.keys.map((key) => ({ kind: 'idle-key', key }) as const)
+  const rules = configuration.rules.rules.length > 0
+  return { kind: 'left', reason: { kind: 'nothing-asked', rules }, warnings: [...idle, ...wishes.warnings] }
+}
+
+/** The keys that name a container which isn't there, or isn't a sidecar. */
+function withoutEffect({ named, problems }: Wishes, { tiers }: Intent, { containers, initContainers }: Spec) {
+  const there = new Set([...containers, ...initContainers].map(({ name }) => name))
+  const absent = named
     .filter(({ name }) => !there.has(name))
-    .map(({ key, name }) => `${key} names ${quote(name)}, but no container is called that; nothing waits for it`)
-}
-
-function withoutEffect({ named }: Wishes, { tiers }: Intent, there: ReadonlySet<string>): readonly Warning[] {
+    .map(({ key, name }) => ({ kind: 'container-absent', key, name }) as const)
+  if (problems.length > 0) return { absent, idle: [] }
   const sidecars = new Set(tiers.flat().map(({ name }) => name))
-  return named
+  const idle = named
     .filter(({ key, name }) => key !== keys.sidecars && there.has(name) && !sidecars.has(name))
-    .map(({ key, name }) => noEffect(`${key} has no effect: ${name} is not in ${keys.sidecars}`))
-}
-
-function noEffect(text: string): Warning {
-  return { severity: 'has-no-effect', text }
+    .map(({ key, name }) => ({ kind: 'not-a-sidecar', key, name }) as const)
+  return { absent, idle }
 }

@@ -1,8 +1,13 @@
-import type { Configuration } from './configuration.ts'
 import { decide } from './decide.ts'
-import type { Decision, Surroundings, Tiers } from './decision.ts'
-import { type Validity, validate } from './validate.ts'
-import { printable } from './warning.ts'
+import { type Decision, skipped, type Validity, allowed as valid } from './decision.ts'
+import type { Configuration } from './intent/configuration.ts'
+import { mark, marked, marksOf, unmark } from './mark.ts'
+import { type Fields, isMap, mostProblems, nothing } from './pod/reader.ts'
+import type { Surroundings } from './pod/surroundings.ts'
+import { validate } from './validate.ts'
+import type { Operation } from './words/json.ts'
+import { type Problem, type Reason, type Shape, textOf } from './words/messages.ts'
+import { printable } from './words/printable.ts'
 
 /** The `response` of an AdmissionReview (admission.k8s.io/v1), but for the patch's encoding: `patch` is JSON, which the wire wants as base64. */
 export interface ReviewResponse {
@@ -23,49 +28,84 @@ export interface ReviewFacts {
   readonly dryRun: boolean
 }
 
+/** The answer to an AdmissionReview, at either path, with what a log says of it. */
 export type Reviewed =
-  | { readonly ok: true; readonly response: ReviewResponse; readonly decision: Decision; readonly facts: ReviewFacts }
+  | {
+      readonly ok: true
+      readonly response: ReviewResponse
+      readonly verdict: (Decision | Validity)['verdict']
+      readonly reasons: readonly string[]
+      readonly facts: ReviewFacts
+    }
   /** Not an AdmissionReview v1 with a request: a client's error, answered 400. */
   | { readonly ok: false; readonly error: string; readonly problems: readonly string[] }
 
-export type Validated =
-  | { readonly ok: true; readonly response: ReviewResponse; readonly validity: Validity; readonly facts: ReviewFacts }
-  | Extract<Reviewed, { ok: false }>
-
 /**
- * A parsed AdmissionReview (any value) to its answer at `/mutate`. `set`: of the path, for the webhook of a namespaceSelector. Never
- * throws.
+ * Answers a parsed AdmissionReview (any value) at `/mutate`. `set` is the one in the path that webhook configurations of before 0.2 call for a
+ * namespaceSelector: the pod is marked with it and planned in one go. Never throws.
  */
 export function review(body: unknown, configuration: Configuration, set?: string): Reviewed {
   const opened = open(body)
   if (!opened.ok) return opened
-  const { uid, facts, notOurs } = opened
-  const unknown = set !== undefined && !configuration.rules.sets.has(set)
-  const decision: Decision =
-    notOurs === undefined
-      ? decide(opened.pod, configuration, surroundingsOf(set, unknown))
-      : { verdict: 'skipped', reasons: [notOurs], warnings: [] }
-  const behind =
-    'the webhook configuration is behind the configuration of sidecar-first: print it again with "sidecar-first config"'
-  const warnings = [{ severity: 'bites-later', text: behind } as const, ...decision.warnings]
-  const told = unknown ? { ...decision, warnings } : decision
-  return { ok: true, response: respond(uid, told, configuration), decision: told, facts }
+  const { uid, facts, notOurs, pod } = opened
+  const decision = notOurs === undefined ? decideMarked(pod, configuration, set) : skipped([notOurs], [])
+  const reasons = decision.reasons.map(textOf)
+  const response = respond(uid, decision, reasons, configuration)
+  return { ok: true, response, verdict: decision.verdict, reasons, facts }
 }
 
-/** A parsed AdmissionReview (any value) of the final pod to its answer at `/validate`. Never throws. */
-export function reviewFinal(body: unknown, configuration: Configuration, set?: string): Validated {
+function decideMarked(pod: unknown, configuration: Configuration, set: string | undefined): Decision {
+  const known = set !== undefined && configuration.rules.sets.has(set)
+  if (!known) {
+    const decision = decide(pod, configuration, surroundingsOf(pod, configuration))
+    if (set === undefined) return decision
+    return { ...decision, warnings: [{ kind: 'webhooks-behind' }, ...decision.warnings] }
+  }
+  const at = marked(pod, set)
+  const decision = decide(at, configuration, surroundingsOf(at, configuration))
+  const marks = mark(pod, set)
+  if (decision.verdict === 'patched') return { ...decision, patch: [...marks, ...decision.patch] }
+  if (decision.verdict !== 'unchanged' || marks.length === 0) return decision
+  return { ...decision, verdict: 'patched', change: 'notes', patch: marks }
+}
+
+/**
+ * Answers a parsed AdmissionReview (any value) at the path that marks a set, or, without one, that takes off marks which aren't ours. Never
+ * throws.
+ */
+export function reviewMark(body: unknown, configuration: Configuration, set?: string): Reviewed {
+  // Where nothing may be patched, this is the only call that knows of the set.
+  if (configuration.mode === 'observe' && set !== undefined) return review(body, configuration, set)
   const opened = open(body)
   if (!opened.ok) return opened
-  const { uid, facts, notOurs } = opened
-  const unknown = set !== undefined && !configuration.rules.sets.has(set)
-  const validity: Validity =
-    notOurs === undefined ? validate(opened.pod, configuration, surroundingsOf(set, unknown)) : { valid: true }
-  const response = validity.valid ? { uid, allowed: true } : { uid, allowed: false, status: denial(validity.reasons) }
-  return { ok: true, response, validity, facts }
+  const { uid, facts, notOurs, pod } = opened
+  const known = set === undefined || configuration.rules.sets.has(set)
+  const operations = notOurs !== undefined || !known ? [] : set === undefined ? unmark(pod) : mark(pod, set)
+  const warnings = known ? [] : [textOf({ kind: 'webhooks-behind' })]
+  if (operations.length === 0 || configuration.mode === 'observe') {
+    return { ok: true, response: allowed({ uid }, warnings), verdict: 'skipped', reasons: [], facts }
+  }
+  return { ok: true, response: patched({ uid }, operations, warnings), verdict: 'patched', reasons: [], facts }
 }
 
-function surroundingsOf(set: string | undefined, unknown: boolean): Surroundings {
-  return set === undefined || unknown ? { job: false } : { job: false, set }
+/** Answers a parsed AdmissionReview (any value) of the final pod at `/validate`. Never throws. */
+export function reviewFinal(body: unknown, configuration: Configuration, set?: string): Reviewed {
+  const opened = open(body)
+  if (!opened.ok) return opened
+  const { uid, facts, notOurs, pod } = opened
+  const validity = notOurs === undefined ? validate(pod, configuration, surroundingsOf(pod, configuration, set)) : valid
+  const { verdict } = validity
+  const reasons = validity.reasons.map(textOf)
+  const response = verdict === 'allowed' ? allowed({ uid }) : refused({ uid }, reasons)
+  return { ok: true, response, verdict, reasons, facts }
+}
+
+/** `also`: a set that the API server has found to select the namespace, whatever the marks say. A set that nobody knows has no rules. */
+function surroundingsOf(pod: unknown, { rules }: Configuration, also?: string): Surroundings {
+  if (rules.sets.size === 0) return { job: false }
+  const sets = also === undefined ? marksOf(pod) : [...marksOf(pod), also]
+  // Every rule of a set is looked up in them, for every container.
+  return { job: false, sets: [...new Set(sets)].filter((set) => rules.sets.has(set)) }
 }
 
 type Opened =
@@ -74,21 +114,24 @@ type Opened =
       readonly uid: string
       readonly pod: unknown
       readonly facts: ReviewFacts
-      /** Why this is no creation of a pod; absent where it is one. */
-      readonly notOurs: string | undefined
+      /** Why this isn't the creation of a pod; undefined if it is one. */
+      readonly notOurs: Reason | undefined
     }
   | Extract<Reviewed, { ok: false }>
 
 function open(body: unknown): Opened {
-  const problems: string[] = []
+  const problems: Problem[] = []
   const root = fields(body)
-  if (root.apiVersion !== 'admission.k8s.io/v1') problems.push('apiVersion: expected admission.k8s.io/v1')
-  if (root.kind !== 'AdmissionReview') problems.push('kind: expected AdmissionReview')
+  const wrong = (path: string, expected: Shape) => problems.push({ kind: 'unexpected-value', expected, path })
+  if (root.apiVersion !== 'admission.k8s.io/v1') wrong('apiVersion', 'reviewVersion')
+  if (root.kind !== 'AdmissionReview') wrong('kind', 'review')
   const request = fields(root.request)
   const uid = text(request.uid)
-  if (root.request === undefined || root.request === null) problems.push('request: expected one')
-  else if (uid === '') problems.push('request.uid: expected text')
-  if (problems.length > 0) return { ok: false, error: 'not an AdmissionReview v1 with a request', problems }
+  if (root.request === undefined || root.request === null) wrong('request', 'map')
+  else if (uid === '') wrong('request.uid', 'text')
+  if (problems.length > 0) {
+    return { ok: false, error: 'not an AdmissionReview v1 with a request', problems: problems.map(textOf) }
+  }
 
   const pod = request.object
   const metadata = fields(fields(pod).metadata)
@@ -102,69 +145,71 @@ function open(body: unknown): Opened {
   return { ok: true, uid, pod, facts, notOurs: whyNotOurs(request) }
 }
 
-function whyNotOurs(request: Fields): string | undefined {
+function whyNotOurs(request: Fields): Reason | undefined {
   const { group, kind } = fields(request.kind)
-  if (kind !== 'Pod' || (group !== '' && group !== undefined)) return 'not a Pod'
-  if (text(request.subResource) !== '') return 'a subresource of a Pod'
-  return request.operation === 'CREATE' ? undefined : 'not the creation of a Pod'
+  if (kind !== 'Pod' || (group !== '' && group !== undefined)) return { kind: 'not-a-pod' }
+  if (text(request.subResource) !== '') return { kind: 'subresource' }
+  return request.operation === 'CREATE' ? undefined : { kind: 'not-a-creation' }
 }
 
-function respond(uid: string, decision: Decision, { mode }: Configuration): ReviewResponse {
+function respond(uid: string, decision: Decision, reasons: readonly string[], { mode }: Configuration): ReviewResponse {
   const observed = mode === 'observe'
-  const { verdict, reasons } = decision
-  const warnings = decision.warnings.map(({ text }) => text)
-  const response = { uid, auditAnnotations: audit(decision, observed), allowed: true }
+  const { verdict } = decision
+  const base = { uid, auditAnnotations: audit(decision, reasons, observed) }
+  const warnings = decision.warnings.map(textOf)
+  const instead = (would: 'change' | 'refuse') =>
+    allowed(base, [textOf({ kind: 'only-observed', would, reasons }), ...warnings])
   switch (verdict) {
     case 'skipped':
     case 'unchanged':
-      return warned(response, warnings)
-    case 'patched': {
-      if (!observed) return warned({ ...response, patch: JSON.stringify(decision.patch) }, warnings)
-      return warned(response, [onlyObserves('would change', reasons), ...warnings])
-    }
-    case 'refused': {
-      if (!observed) return warned({ ...response, allowed: false, status: denial(reasons) }, warnings)
-      return warned(response, [onlyObserves('would refuse', reasons), ...warnings])
-    }
+      return allowed(base, warnings)
+    case 'patched':
+      return observed ? instead('change') : patched(base, decision.patch, warnings)
+    case 'refused':
+      return observed ? instead('refuse') : refused(base, reasons, warnings)
     default:
       return decision satisfies never
   }
 }
 
-function warned(response: ReviewResponse, warnings: readonly string[]): ReviewResponse {
-  return warnings.length > 0 ? { ...response, warnings } : response
+type Base = Pick<ReviewResponse, 'uid' | 'auditAnnotations'>
+
+function allowed(base: Base, warnings: readonly string[] = []): ReviewResponse {
+  return warnings.length > 0 ? { ...base, allowed: true, warnings } : { ...base, allowed: true }
 }
 
-function onlyObserves(what: string, reasons: readonly string[]): string {
-  return printable(`sidecar-first only observes; it ${what} this: ${reasons.join('; ')}`, 256)
+function patched(base: Base, patch: readonly Operation[], warnings: readonly string[]): ReviewResponse {
+  return { ...allowed(base, warnings), patch: JSON.stringify(patch) }
 }
 
-/** What a person still reads in a terminal. */
+function refused(base: Base, reasons: readonly string[], warnings: readonly string[] = []): ReviewResponse {
+  return { ...allowed(base, warnings), allowed: false, status: denial(reasons) }
+}
+
+/** As many as a person reads in a terminal. */
 const mostReasons = 20
 
 function denial(reasons: readonly string[]): NonNullable<ReviewResponse['status']> {
   const shown = reasons.slice(0, mostReasons)
   const more = reasons.length > shown.length ? `; and ${reasons.length - shown.length} more` : ''
   const listed = shown.map((reason, index) => `(${index + 1}) ${reason}`).join('; ') + more
-  const message = reasons.length === 1 ? (reasons[0] ?? '') : `${reasons.length} problems: ${listed}`
+  // More than these aren't collected.
+  const count = reasons.length < mostProblems ? `${reasons.length}` : `at least ${reasons.length}`
+  const message = reasons.length === 1 ? (reasons[0] ?? '') : `${count} problems: ${listed}`
   return { code: 400, reason: 'BadRequest', message }
 }
 
 /** Keys are qualified names without a slash; the API server puts the webhook's name before them. */
-function audit(decision: Decision, observed: boolean): Readonly<Record<string, string>> {
-  const tiers: Tiers = 'tiers' in decision ? decision.tiers : []
+function audit(decision: Decision, reasons: readonly string[], observed: boolean): Readonly<Record<string, string>> {
+  const tiers = 'tiers' in decision ? decision.tiers : []
   return {
     verdict: observed ? `${decision.verdict} (observed)` : decision.verdict,
-    reason: printable(decision.reasons.join('; '), 1024),
+    reason: reasons.length === 1 ? (reasons[0] ?? '') : printable(reasons.join('; '), 1024),
     ...(tiers.length > 0 ? { tiers: tiers.map((tier) => tier.map(({ name }) => name).join('+')).join(',') } : {}),
   }
 }
 
-type Fields = { readonly [key: string]: unknown }
-
-function fields(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
-}
+const fields = (value: unknown): Fields => (isMap(value) ? value : nothing)
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : ''

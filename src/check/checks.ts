@@ -1,19 +1,20 @@
-import { ClusterError } from '../kubernetes/failure.ts'
-import { certificate } from './certificate.ts'
-import { configuration } from './configuration.ts'
-import { type Finding, problem, warning } from './finding.ts'
-import { nodes } from './nodes.ts'
-import { otherWebhooks } from './other-webhooks.ts'
-import { pods } from './pods.ts'
-import { policies } from './policies.ts'
-import { replicas } from './replicas.ts'
-import { rollouts } from './rollouts.ts'
-import { type Check, type Installed, type Site, Unseen } from './site.ts'
-import { trial } from './trial.ts'
-import { waiterImage } from './waiter-image.ts'
-import { webhooks } from './webhooks.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { objectNames } from '../kubernetes/names.ts'
+import { type Finding, type Told, told } from './findings.ts'
+import { certificate } from './installation/certificate.ts'
+import { configuration } from './installation/config-map.ts'
+import { nodes } from './installation/nodes.ts'
+import { otherWebhooks } from './installation/other-webhooks.ts'
+import { pods } from './installation/pods.ts'
+import { policies } from './installation/policies.ts'
+import { replicas } from './installation/replicas.ts'
+import { rollouts } from './installation/rollouts.ts'
+import { trial } from './installation/trial.ts'
+import { waiterImage } from './installation/waiter-image.ts'
+import { webhooks } from './installation/webhooks.ts'
+import { type Check, type Installed, obstacleOf, type Site } from './site.ts'
 
-/** In the order in which a person reads them: what the others rest on comes first. */
+/** In the order in which a person reads them: what the others depend on comes first. */
 export const checks: readonly Check[] = [
   configuration,
   webhooks,
@@ -28,45 +29,38 @@ export const checks: readonly Check[] = [
   rollouts,
 ]
 
-export interface Checked {
+/** What a check has found. */
+export interface Checked<F = Told> {
   readonly name: string
-  readonly findings: readonly Finding[]
+  readonly findings: readonly F[]
 }
 
-/** All at once; one that can't look is a warning, and holds up no other. */
+/** Runs all at once. One that can't look gives a warning and holds up no other. */
 export async function runChecks(site: Site): Promise<Checked[]> {
-  if (isAbsent(site.installed)) {
-    const what = `there is no webhook configuration, and no configuration in namespace ${site.namespace}`
-    return [
-      { name: 'sidecar-first', findings: [problem(`it is not installed: ${what}`, 'sidecar-first install --apply')] },
-    ]
-  }
-  const checked = await Promise.all(
-    checks.map(async ({ name, run }) => {
-      try {
-        return { name, findings: await run(site) }
-      } catch (error) {
-        if (error instanceof Unseen || error instanceof ClusterError) {
-          return { name, findings: [warning(unseen + error.message)] }
-        }
-        throw error
-      }
-    }),
-  )
-  return toldOnce(checked)
+  const { namespace, installed } = site
+  const checked: readonly Checked<Finding>[] = isAbsent(installed)
+    ? [{ name: objectNames.deployment, findings: [{ kind: 'not-installed', namespace }] }]
+    : await Promise.all(
+        checks.map(async ({ name, run }) => {
+          const findings = await run(site).catch((error): Finding[] => [
+            { kind: 'not-looked-at', obstacle: obstacleOf(error) },
+          ])
+          return { name, findings }
+        }),
+      )
+  return toldOnce(checked).map(({ name, findings }) => ({ name, findings: findings.map(told) }))
 }
 
-const unseen = 'not looked at: '
-
-/** One right that is missing keeps several from looking. */
-export function toldOnce(all: readonly Checked[]): Checked[] {
-  const first = new Map<string, string>()
-  return all.map((each) => {
-    const { text = '', level } = each.findings[0] ?? {}
-    if (level !== 'warning' || !text.startsWith(unseen)) return each
-    const before = first.get(text)
-    if (before === undefined) first.set(text, each.name)
-    return before === undefined ? each : { ...each, findings: [warning(`not looked at, as ${before}`)] }
+/** One missing right keeps several from looking: the others then refer to the first. */
+export function toldOnce(all: readonly Checked<Finding>[]): Checked<Finding>[] {
+  const firsts: { readonly name: string; readonly finding: Finding }[] = []
+  return all.map(({ name, findings }) => {
+    const [finding] = findings
+    if (finding?.kind !== 'not-looked-at') return { name, findings }
+    const first = firsts.find((each) => isDeepStrictEqual(each.finding, finding))
+    if (first) return { name, findings: [{ kind: 'not-looked-at-either', check: first.name }] }
+    firsts.push({ name, finding })
+    return { name, findings }
   })
 }
 

@@ -1,16 +1,16 @@
-import { printable } from '../admission/warning.ts'
-import { type Look, type Style, styled } from '../cli/look.ts'
+import { printable } from '../admission/words/printable.ts'
+import { type Look, type Style, styled } from '../terminal/look.ts'
 import type { Checked } from './checks.ts'
-import type { Finding, Level } from './finding.ts'
+import type { Level, Told } from './findings.ts'
 
 const styles: Record<Level, Style> = { ok: 'green', warning: 'yellow', problem: 'red' }
 
-const all = (checked: readonly Checked[]): Finding[] => checked.flatMap(({ findings }) => findings)
+const all = (checked: readonly Checked[]): Told[] => checked.flatMap(({ findings }) => findings)
 
 export const hasProblem = (checked: readonly Checked[]): boolean =>
   all(checked).some(({ level }) => level === 'problem')
 
-/** A line a finding, those of one subject below its name, what to do below it (once, where several in a row ask for the same), and how many there are. */
+/** One line for each finding, below it what to do (once, if several in a row ask for the same), and how many there are. A single subject is a title. */
 export function textReport(checked: readonly Checked[], look: Look): string {
   const [only, ...others] = checked
   const alone = only !== undefined && others.length === 0
@@ -28,7 +28,7 @@ export function textReport(checked: readonly Checked[], look: Look): string {
   return `${title}${lines.join('')}\n${amount(checked, 'problem')}, ${amount(checked, 'warning')}\n`
 }
 
-/** Whoever writes a pod writes some of it, and must not write to the terminal. */
+/** Some of it was written by a pod's author, who must not control the terminal. */
 const shown = (text: string) => printable(text, 4096)
 
 function amount(checked: readonly Checked[], what: Level): string {

@@ -5,30 +5,44 @@ import type {
   V1Namespace,
   V1ValidatingWebhookConfiguration,
 } from '@kubernetes/client-node'
-import type { Configuration } from '../admission/configuration.ts'
+import type { Configuration } from '../admission/intent/configuration.ts'
 import { type ReadConfiguration, readConfiguration } from '../configuration/read.ts'
 import { ClusterError } from '../kubernetes/failure.ts'
+import { configurationFile, mutatingReference, objectNames, validatingReference } from '../kubernetes/names.ts'
 import type { Objects } from '../kubernetes/objects.ts'
-import type { Finding } from './finding.ts'
+import type { Finding, Obstacle } from './findings.ts'
 
-/** One thing that is looked at. A new one is a new file, and a line in `checks.ts`. */
+/** One part of an installation that is examined. A new one is a new file and a line in `checks.ts`. */
 export interface Check {
   readonly name: string
-  /** Effects first, then a pure judgement. Throws ClusterError or Unseen where it can't look. */
+  /** Effects first, then a pure judgement. @throws ClusterError, Unseen if it can't look */
   run(site: Site): Promise<readonly Finding[]>
 }
 
-/** What can't be judged, since something else isn't there or can't be read. */
-export class Unseen extends Error {}
+/** Something can't be judged because something else is missing or can't be read. */
+export class Unseen extends Error {
+  readonly obstacle: Obstacle
+  constructor(obstacle: Obstacle) {
+    super(obstacle.why)
+    this.obstacle = obstacle
+  }
+}
 
-/** The cluster that is looked at. */
+/** Why a check couldn't look. Any other error is thrown on. */
+export function obstacleOf(error: unknown): Obstacle {
+  if (error instanceof Unseen) return error.obstacle
+  if (error instanceof ClusterError) return { why: 'call-failed', message: error.message }
+  throw error
+}
+
+/** The cluster that is examined. */
 export interface Site {
   readonly objects: Objects
   readonly kubeconfig: KubeConfig
   /** Where the webhook runs. */
   readonly namespace: string
   readonly installed: Installed
-  /** Whether a pod may be created, to see whether an image can be pulled. */
+  /** Whether it may create a pod, to see whether an image can be pulled. */
   readonly pods: boolean
   /** Ends what takes long. */
   readonly signal: AbortSignal
@@ -36,7 +50,7 @@ export interface Site {
   readonly progress: (what: string) => void
 }
 
-/** What several checks look at, read once. What isn't there is undefined; what can't be read says why. */
+/** What several checks look at, read once. What is missing is undefined; what can't be read says why. */
 export interface Installed {
   readonly configuration: Seen<{ readonly text: string; readonly read: ReadConfiguration } | undefined>
   readonly mutating: Seen<V1MutatingWebhookConfiguration | undefined>
@@ -46,20 +60,9 @@ export interface Installed {
 
 type Seen<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: ClusterError }
 
-const admission = 'admissionregistration.k8s.io/v1'
-const mutatingReference = {
-  apiVersion: admission,
-  kind: 'MutatingWebhookConfiguration',
-  metadata: { name: 'zz-sidecar-first' },
-}
-const validatingReference = {
-  apiVersion: admission,
-  kind: 'ValidatingWebhookConfiguration',
-  metadata: { name: 'sidecar-first' },
-}
-
 /**
- * Reads what is installed. @param namespace where the webhook runs; else as its configuration says
+ * Reads what is installed.
+ * @param namespace where the webhook runs; by default, where its configuration says
  * @param version of this program
  */
 export async function readInstalled(
@@ -73,10 +76,10 @@ export async function readInstalled(
     see(objects.list<V1Namespace>({ apiVersion: 'v1', kind: 'Namespace' })),
   ])
   const service = mutating.ok ? mutating.value?.webhooks?.[0]?.clientConfig.service : undefined
-  const where = namespace ?? service?.namespace ?? 'sidecar-first'
-  const reference = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'sidecar-first', namespace: where } }
+  const where = namespace ?? service?.namespace ?? objectNames.namespace
+  const reference = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: objectNames.configMap, namespace: where } }
   const map = await see(objects.read<V1ConfigMap>(reference))
-  const text = map.ok ? map.value?.data?.['config.yaml'] : undefined
+  const text = map.ok ? map.value?.data?.[configurationFile] : undefined
   const configuration = map.ok
     ? { ok: true as const, value: text === undefined ? undefined : { text, read: readConfiguration(text, version) } }
     : map
@@ -101,13 +104,13 @@ export function needed<T>(seen: Seen<T>): T {
 /** @throws ClusterError, Unseen */
 export function validConfiguration({ configuration }: Installed): { configuration: Configuration; text: string } {
   const { text, read } = needed(configuration) ?? {}
-  if (text === undefined || !read?.ok) throw new Unseen('there is no valid configuration to judge it by')
+  if (text === undefined || !read?.ok) throw new Unseen({ why: 'no-configuration' })
   return { configuration: read.configuration, text }
 }
 
 /** The webhooks that the API server calls. @throws ClusterError, Unseen */
 export function liveMutating({ mutating }: Installed): V1MutatingWebhookConfiguration {
   const live = needed(mutating)
-  if (!live) throw new Unseen('there is no MutatingWebhookConfiguration')
+  if (!live) throw new Unseen({ why: 'no-webhooks' })
   return live
 }

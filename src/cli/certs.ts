@@ -4,47 +4,55 @@ import { parseArgs } from 'node:util'
 import type { Names } from '../../certs/kubernetes.ts'
 import type { Asked, Lifetimes } from '../../certs/next.ts'
 import type { Settings } from '../../certs/run.ts'
-import { quote } from '../admission/quote.ts'
-import { ClusterError } from '../kubernetes/failure.ts'
+import { durationRange } from '../admission/check/duration.ts'
+import { quote } from '../admission/words/quote.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
+import { objectKeys, objectNames } from '../kubernetes/names.ts'
 import { createLog, levels } from '../server/log.ts'
-import { type Command, type ExitCode, type Terminal, UsageError } from './command.ts'
-import { oneOf, port } from './flag.ts'
-import { interrupted } from './interrupted.ts'
-import { longDuration } from './long-duration.ts'
+import { type Command, type ExitCode, ExpectedError, type Terminal, UsageError } from '../terminal/command.ts'
+import { actionOf, duration, oneOf, port } from '../terminal/flag.ts'
+import { interrupted } from '../terminal/interrupted.ts'
+import { lookOf } from '../terminal/look.ts'
 
-const help = `Keeps the webhook's certificate, and what the API server trusts, valid without losing a call.
+const help = `Keeps the webhook's certificate, and what the API server trusts, valid without
+losing a call.
 
 Usage: sidecar-first certs ACTION [flags]
 
-  run                   keep them, for ever; any number of replicas, one leads
-  once                  make what is missing, wait until it is trusted, end
-  status                what is trusted, what each endpoint serves, until when; 1 if something is wrong
-  rotate leaf | ca      have the running certs replace the leaf, or the CA, now
-  issue --dir DIR       write ca.crt, ca.key, tls.crt and tls.key; no cluster needed
+  run                   keep them until stopped; of several replicas, one leads
+  once                  create what is missing, wait until it is trusted, exit
+  status                what is trusted, what each endpoint serves, until when;
+                        exits with 1 if something is wrong
+  rotate leaf | ca      have the running certs replace the leaf or the CA now
+  issue --dir DIR       write ca.crt, ca.key, tls.crt and tls.key, without a
+                        cluster
 
-  -n, --namespace NAME  where the Secret, the Lease and the Service are (sidecar-first)
-  --context NAME        the kubeconfig's context (default: its current one)
-  --service NAME        the webhook's Service (sidecar-first)
-  --dns-name NAME       one more name for the leaf, for a webhook called by URL; may be repeated
+  -n, --namespace NAME  where the Secret, Lease and Service are (${objectNames.namespace})
+  --context NAME        kubeconfig context (default: the current one)
+  --service NAME        the webhook's Service (${objectNames.service})
+  --dns-name NAME       another name for the leaf, for a webhook that is called
+                        by URL; can be repeated
   --ca-life DURATION    how long a CA lives (365d)
   --leaf-life DURATION  how long a leaf lives (30d)
-  --settle DURATION     how long until every API server has a changed caBundle, at most (5m)
+  --settle DURATION     how long API servers may take to see a changed caBundle
+                        (5m)
   --lease DURATION      run, once: how long a leader may be silent (15s)
-  --metrics-port PORT   run: metrics and health over HTTP (8080); 0 picks a free port
+  --metrics-port PORT   run: metrics and health over HTTP (8080); 0 picks a free
+                        port
   --timeout DURATION    once: how long to wait (15m)
-  --via WAY             status: direct or port-forward (direct in a pod, port-forward elsewhere)
+  --via WAY             status: direct or port-forward (default: direct in a
+                        pod, port-forward elsewhere)
   --dir DIR             issue: the folder
-  --force               issue: replace a CA that is there
+  --force               issue: replace an existing CA
   --log-level LEVEL     ${levels.join(', ')} (info)
 
 Example: sidecar-first certs issue --dir pki
 `
 
 const options = {
-  namespace: { type: 'string', short: 'n', default: 'sidecar-first' },
+  namespace: { type: 'string', short: 'n', default: objectNames.namespace },
   context: { type: 'string' },
-  service: { type: 'string', default: 'sidecar-first' },
+  service: { type: 'string', default: objectNames.service },
   'dns-name': { type: 'string', multiple: true, default: [] as string[] },
   'ca-life': { type: 'string', default: '365d' },
   'leaf-life': { type: 'string', default: '30d' },
@@ -61,34 +69,30 @@ const options = {
 const parse = (args: readonly string[]) => parseArgs({ args: [...args], options, allowPositionals: true })
 type Flags = ReturnType<typeof parse>['values']
 
+const actions = ['run', 'once', 'status', 'rotate', 'issue'] as const
+
 export const certs: Command = {
   help,
   async run(args, terminal) {
     const { values, positionals } = parse(args)
-    const [action, ...rest] = positionals
-    if (rest.length > (action === 'rotate' ? 1 : 0))
+    const [word, ...rest] = positionals
+    const action = actionOf(word, actions)
+    if (rest.length > (action === 'rotate' ? 1 : 0)) {
       throw new UsageError(`${action} takes no ${quote(rest.at(-1) ?? '')}`)
-    try {
-      switch (action) {
-        case 'run':
-          return await run(values)
-        case 'once':
-          return await once(values, terminal)
-        case 'status':
-          return await status(values, terminal)
-        case 'rotate':
-          return await rotate(rest[0], values, terminal)
-        case 'issue':
-          return await issue(values, terminal)
-        default:
-          throw new UsageError(
-            `what shall be done: run, once, status, rotate or issue${action ? `, not ${quote(action)}` : ''}?`,
-          )
-      }
-    } catch (error) {
-      if (!(error instanceof ClusterError)) throw error
-      terminal.stderr.write(`sidecar-first: ${error.message}\n`)
-      return 1
+    }
+    switch (action) {
+      case 'run':
+        return await run(values)
+      case 'once':
+        return await once(values)
+      case 'status':
+        return await status(values, terminal)
+      case 'rotate':
+        return await rotate(rest[0], values, terminal)
+      case 'issue':
+        return await issue(values, terminal)
+      default:
+        return action satisfies never
     }
   },
 }
@@ -102,20 +106,20 @@ async function run(flags: Flags): Promise<ExitCode> {
   return 0
 }
 
-async function once(flags: Flags, terminal: Terminal): Promise<ExitCode> {
-  const limit = AbortSignal.timeout(longDuration('--timeout', flags.timeout, { most: '7d', such: '5m or 1h' }))
+async function once(flags: Flags): Promise<ExitCode> {
+  const limit = AbortSignal.timeout(duration('--timeout', flags.timeout))
   const { settings, flush } = await settingsOf(flags, AbortSignal.any([interrupted(), limit]))
   const { bootstrap } = await import('../../certs/run.ts')
   const finished = await bootstrap(settings)
   await flush()
-  if (!finished)
-    terminal.stderr.write('sidecar-first: certificates are not there yet; the log says what is in the way\n')
-  return finished ? 0 : 1
+  if (!finished) throw new ExpectedError('the certificates are not ready yet; the log says why')
+  return 0
 }
 
 async function status(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   const { kubernetes } = await import('../../certs/kubernetes.ts')
   const { servedCertificate } = await import('../../certs/served.ts')
+  const { statusText } = await import('../../certs/show.ts')
   const { statusOf } = await import('../../certs/status.ts')
   const { serviceNames } = await import('../../certs/x509.ts')
   const { kubeconfig, inside } = await loadKubeconfig(flags.context)
@@ -136,26 +140,19 @@ async function status(flags: Flags, terminal: Terminal): Promise<ExitCode> {
       return await servedCertificate({ socket }, servername)
     },
   })
-  terminal.stdout.write(`${found.lines.join('\n')}\n`)
-  if (found.problems.length === 0) return 0
-  terminal.stdout.write(`\nWrong:\n${found.problems.map((problem) => `  ${problem}\n`).join('')}`)
-  return 1
+  terminal.stdout.write(statusText(found, lookOf(terminal, process.env)))
+  return found.problems.length === 0 ? 0 : 1
 }
 
 async function rotate(what: string | undefined, flags: Flags, terminal: Terminal): Promise<ExitCode> {
   if (what !== 'leaf' && what !== 'ca') throw new UsageError('rotate takes leaf or ca')
   const { kubernetes } = await import('../../certs/kubernetes.ts')
-  const { ROTATE } = await import('../../certs/secret.ts')
   const { kubeconfig } = await loadKubeconfig(flags.context)
   const { cluster } = kubernetes({ kubeconfig, names: namesOf(flags) })
   const secret = await cluster.readSecret()
-  if (!secret) {
-    terminal.stderr.write(
-      `sidecar-first: there is no Secret in namespace ${flags.namespace}; sidecar-first check says why\n`,
-    )
-    return 1
-  }
-  await cluster.updateSecret(secret.version, { data: {}, annotations: { [ROTATE]: what satisfies Asked } })
+  if (!secret)
+    throw new ExpectedError(`there is no Secret in namespace ${flags.namespace}; sidecar-first check says why`)
+  await cluster.updateSecret(secret.version, { data: {}, annotations: { [objectKeys.rotate]: what satisfies Asked } })
   const which = what === 'ca' ? `the CA, in steps, which takes ${flags.settle} and more` : 'the leaf'
   terminal.stdout.write(
     `The running sidecar-first certs is asked to replace ${which}; see sidecar-first certs status\n`,
@@ -167,7 +164,7 @@ async function issue(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   const { dir } = flags
   if (dir === undefined) throw new UsageError('issue needs --dir, the folder to write to')
   const { issueAuthority, issueLeaf, serviceNames } = await import('../../certs/x509.ts')
-  const { checkAuthorityPair } = await import('../../certs/check.ts')
+  const { checkAuthorityPair } = await import('../../certs/faults.ts')
   const lifetimes = lifetimesOf(flags)
   const at = new Date()
   const path = (name: string) => join(dir, name)
@@ -186,10 +183,7 @@ async function issue(flags: Flags, terminal: Terminal): Promise<ExitCode> {
     )
     authority = { certificate: certificate ?? '', key: key ?? '' }
     const [problem] = checkAuthorityPair({ ...authority, at })
-    if (problem) {
-      terminal.stderr.write(`sidecar-first: the CA in ${dir} can't sign: ${problem.message}; --force replaces it\n`)
-      return 1
-    }
+    if (problem) throw new ExpectedError(`the CA in ${dir} can't sign: ${problem.message}; --force replaces it`)
   } else {
     authority = await issueAuthority({ commonName: 'sidecar-first CA', life: lifetimes.authority, at })
   }
@@ -206,7 +200,7 @@ async function issue(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   return 0
 }
 
-/** Whole or not at all, and a key readable by its owner alone from the first byte on. */
+/** Writes all or nothing; a key is readable only by its owner from the first byte on. */
 async function write(path: string, text: string, mode: number) {
   const half = `${path}.new`
   await rm(half, { force: true })
@@ -217,7 +211,7 @@ async function write(path: string, text: string, mode: number) {
 async function settingsOf(flags: Flags, signal: AbortSignal) {
   const level = oneOf('--log-level', flags['log-level'], levels)
   const lifetimes = lifetimesOf(flags)
-  const lease = longDuration('--lease', flags.lease, { most: '1d', such: '15s or 1m' })
+  const lease = duration('--lease', flags.lease, durationRange('1s', '1d'))
   const { kubeconfig } = await loadKubeconfig(flags.context)
   const { log, flush } = createLog(level)
   const settings: Settings = {
@@ -232,21 +226,14 @@ async function settingsOf(flags: Flags, signal: AbortSignal) {
   return { settings, flush }
 }
 
-const namesOf = ({ namespace, service }: Flags): Names => ({
-  namespace,
-  service,
-  secret: 'sidecar-first',
-  lease: 'sidecar-first',
-  mutating: 'zz-sidecar-first',
-  validating: 'sidecar-first',
-})
+const namesOf = ({ namespace, service }: Flags): Names => ({ ...objectNames, namespace, service })
 
 function lifetimesOf(flags: Flags): Lifetimes {
-  const life = (flag: string, text: string) => longDuration(flag, text, { most: '3650d', such: '365d, 12h or 5m' })
+  const life = (flag: string, text: string) => duration(flag, text, durationRange('1s', '3650d'))
   const authority = life('--ca-life', flags['ca-life'])
   const leaf = life('--leaf-life', flags['leaf-life'])
   const settle = life('--settle', flags.settle)
-  // Due under two leaf lives, a CA of less than four would be replaced from half of its life on.
+  // A CA is replaced under two leaf lives: one that lives less than four would be replaced halfway.
   if (authority < 4 * leaf) throw new UsageError('--ca-life must be at least four times --leaf-life')
   if (settle > leaf / 3) throw new UsageError('--settle must be at most a third of --leaf-life')
   return { authority, leaf, settle }

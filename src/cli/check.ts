@@ -1,27 +1,29 @@
 import { parseArgs } from 'node:util'
-import { quote } from '../admission/quote.ts'
+import { quote } from '../admission/words/quote.ts'
 import type { Checked } from '../check/checks.ts'
-import { parseSubject } from '../check/subject.ts'
-import { ClusterError } from '../kubernetes/failure.ts'
+import { parseSubject } from '../check/pod/subject.ts'
 import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
+import { type Command, type ExitCode, type Terminal, UsageError } from '../terminal/command.ts'
+import { oneOf } from '../terminal/flag.ts'
+import { interrupted } from '../terminal/interrupted.ts'
+import { lookOf } from '../terminal/look.ts'
 import { version } from '../version.ts'
-import { type Command, type ExitCode, type Terminal, UsageError } from './command.ts'
-import { oneOf } from './flag.ts'
-import { interrupted } from './interrupted.ts'
-import { lookOf } from './look.ts'
 
-const help = `Examines what is installed in a cluster, or says why one pod was patched or wasn't.
+const help = `Examines an installation, or says why one pod was patched or was not.
 
 Usage: sidecar-first check [flags]
-       sidecar-first check pod/NAME | deploy/NAME [flags]      also sts, ds, job, cronjob
+       sidecar-first check pod/NAME | deploy/NAME [flags]
+                           also sts, ds, rs, job, cronjob
 
-  -n, --namespace NAME  where the webhook runs (as its webhook configuration says); with pod/NAME, the pod's namespace
-                        (the kubeconfig's)
-  --context NAME        of the kubeconfig
-  --no-pods             don't create the short-lived pod that tries to pull the waiter's image
+  -n, --namespace NAME  where the webhook runs (default: where its configuration
+                        says); with pod/NAME, the pod's namespace (default: the
+                        kubeconfig's)
+  --context NAME        kubeconfig context (default: the current one)
+  --no-pods             don't create the short-lived pod that tries to pull the
+                        waiter's image
   -o, --output FORMAT   text or json (text)
 
-It ends with 1 where there is a problem; a warning alone is no problem.
+It exits with 1 if there is a problem; warnings alone don't count.
 
 Example: sidecar-first check
 `
@@ -43,24 +45,16 @@ export const check: Command = {
     const output = oneOf('--output', values.output, ['text', 'json'])
     const [subject] = positionals
     if (positionals.length > 1) throw new UsageError('check takes one pod/NAME, or none')
-    try {
-      const stop = interrupted()
-      const checked = subject === undefined ? await everything(values, terminal, stop) : await one(subject, values)
-      const { hasProblem, jsonReport, textReport } = await import('../check/report.ts')
-      terminal.stdout.write(
-        output === 'json' ? jsonReport(checked) : textReport(checked, lookOf(terminal, process.env)),
-      )
-      const code: ExitCode = hasProblem(checked) || stop.aborted ? 1 : 0
-      return code
-    } catch (error) {
-      if (!(error instanceof ClusterError)) throw error
-      terminal.stderr.write(`sidecar-first check: ${error.message}\n`)
-      return 1
-    }
+    const stop = interrupted()
+    const checked = subject === undefined ? await everything(values, terminal, stop) : await one(subject, values)
+    const { hasProblem, jsonReport, textReport } = await import('../check/report.ts')
+    terminal.stdout.write(output === 'json' ? jsonReport(checked) : textReport(checked, lookOf(terminal, process.env)))
+    const code: ExitCode = hasProblem(checked) || stop.aborted ? 1 : 0
+    return code
   },
 }
 
-/** @throws ClusterError where the API server can't be reached: then no check could say anything else */
+/** @throws ClusterError if the API server can't be reached: no check could say anything else */
 async function connect({ context }: Flags, namespace: string | undefined) {
   const { kubeconfig } = await loadKubeconfig(context)
   const { connection } = await import('../kubernetes/connection.ts')
@@ -77,7 +71,7 @@ async function one(subject: string, flags: Flags): Promise<readonly Checked[]> {
   const found = parseSubject(subject)
   if (!found) throw new UsageError(`check takes pod/NAME or deploy/NAME, not ${quote(subject)}`)
   const { kubeconfig, objects, installed } = await connect(flags, undefined)
-  const { examineOne } = await import('../check/one.ts')
+  const { examineOne } = await import('../check/pod/one.ts')
   const namespace = flags.namespace ?? namespaceOf(kubeconfig)
   const findings = await examineOne({ objects, installed, version }, { ...found, namespace })
   return [{ name: `${namespace}/${found.name}`, findings }]
@@ -85,7 +79,7 @@ async function one(subject: string, flags: Flags): Promise<readonly Checked[]> {
 
 async function everything(flags: Flags, terminal: Terminal, signal: AbortSignal): Promise<readonly Checked[]> {
   const site = await connect(flags, flags.namespace)
-  // Somebody else's token, or none: "no problems" would be a lie.
+  // With a wrong token, or none, "no problems" would be a lie.
   const { configuration, ...others } = site.installed
   if (!configuration.ok && Object.values(others).every(({ ok }) => !ok)) throw configuration.error
   const { runChecks } = await import('../check/checks.ts')
@@ -97,7 +91,7 @@ async function everything(flags: Flags, terminal: Terminal, signal: AbortSignal)
   }
 }
 
-/** One line that is written over, on a terminal alone. */
+/** One line that is overwritten, on a terminal only. */
 function createProgress({ stderr }: Terminal): { say: (what: string) => void; end: () => void } {
   const shown = 'isTTY' in stderr && stderr.isTTY === true
   const columns = 'columns' in stderr && typeof stderr.columns === 'number' ? stderr.columns : 80

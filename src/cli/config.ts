@@ -1,22 +1,31 @@
 import { parseArgs } from 'node:util'
-import { type Remark, readConfiguration } from '../configuration/read.ts'
+import { remarkText } from '../configuration/faults.ts'
+import { readConfiguration } from '../configuration/read.ts'
+import { FileError, readInputs } from '../files/files.ts'
+import { checkNamespaceName } from '../install/namespace.ts'
+import { endpoint, objectKeys, objectNames } from '../kubernetes/names.ts'
+import { type Command, UsageError } from '../terminal/command.ts'
+import { oneOf } from '../terminal/flag.ts'
 import { version } from '../version.ts'
 import { installModes, webhookConfigurations, webhookYaml } from '../webhooks/configurations.ts'
-import { type Command, UsageError } from './command.ts'
-import { readInputs } from './files.ts'
-import { oneOf } from './flag.ts'
-import { checkNamespaceName } from './namespace.ts'
 
-const help = `Checks a configuration file: every problem with its line and column, and what rules take from each other.
+const help = `Checks a configuration file: every problem with its line and column, and which
+rules hide others.
 
 Usage: sidecar-first config [flags] FILE        - is standard input
 
-  --webhooks            print the webhook configurations that go with it, for kubectl apply --server-side -f -
-  --mode MODE           namespace-opt-in (default): namespaces labelled sidecar-first.dev/injection: enabled, and no pod
-                        starts unseen there; cluster-wide: all but those labelled disabled, and pods start in an outage
-  --namespace NAME      where the webhook runs, behind the Service sidecar-first (default: sidecar-first)
+  --webhooks            print the webhook configurations that go with it, for
+                        kubectl apply --server-side -f -
+  --mode MODE           namespace-opt-in (default): namespaces labelled
+                        ${objectKeys.injection}: enabled; no pod
+                        starts there during an outage.
+                        cluster-wide: all namespaces but those labelled
+                        disabled; pods start unpatched during an outage
+  --namespace NAME      where the webhook and its Service sidecar-first are
+                        (${objectNames.namespace})
 
-It ends with 1 where there is a problem. The webhook configurations carry no caBundle: sidecar-first certs writes it.
+It exits with 1 if there is a problem. The webhook configurations have no
+caBundle: sidecar-first certs writes it.
 
 Example:
 sidecar-first config --webhooks - <<'EOF'
@@ -30,7 +39,7 @@ EOF
 const options = {
   webhooks: { type: 'boolean', default: false },
   mode: { type: 'string', default: 'namespace-opt-in' },
-  namespace: { type: 'string', default: 'sidecar-first' },
+  namespace: { type: 'string', default: objectNames.namespace },
 } as const
 
 export const config: Command = {
@@ -45,13 +54,9 @@ export const config: Command = {
     if (file === undefined) return 0
 
     const read = readConfiguration(file.text, version)
-    if (!read.ok) {
-      terminal.stderr.write(read.problems.map((problem) => remark(file.name, problem)).join(''))
-      return 1
-    }
+    if (!read.ok) throw new FileError(read.problems.map((problem) => remarkText(file.name, problem)))
     const { configuration, notices } = read
-    for (const notice of notices) terminal.stderr.write(remark(file.name, notice))
-    const endpoint = { service: 'sidecar-first', port: 443 }
+    for (const notice of notices) terminal.stderr.write(`${remarkText(file.name, notice)}\n`)
     const made = webhookConfigurations(configuration, file.text, { mode, namespace, endpoint })
     for (const notice of made.notices) terminal.stderr.write(`${file.name}: ${notice}\n`)
     const count = configuration.rules.rules.length
@@ -60,5 +65,3 @@ export const config: Command = {
     return 0
   },
 }
-
-const remark = (file: string, { line, column, message }: Remark) => `${file}:${line}:${column}: ${message}\n`

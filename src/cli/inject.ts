@@ -1,20 +1,22 @@
 import { parseArgs } from 'node:util'
-import { isCost } from '../admission/warning.ts'
+import { isCost, textOf } from '../admission/words/messages.ts'
+import { fileHelp, fileOptions, placeOf, previewFiles, refuse } from '../preview/show/files.ts'
+import { sampleManifest } from '../preview/show/sample.ts'
 import { writeManifests } from '../preview/write.ts'
-import type { Command } from './command.ts'
-import { FileError } from './files.ts'
-import { fileHelp, fileOptions, placeOf, previewFiles, refuse } from './preview-files.ts'
-import { sampleManifest } from './sample.ts'
+import type { Command } from '../terminal/command.ts'
+import { exact, lookOf } from '../terminal/look.ts'
 
-const help = `Prints manifests as the webhook would make them, for kubectl apply. Comments and formatting stay where nothing changes.
+const help = `Prints manifests as the webhook would patch them, for kubectl apply. Comments
+and formatting stay where nothing changes.
 
 Usage: sidecar-first inject [flags] [PATH...]
 
 ${fileHelp}
 
-It prints nothing, and ends with 1, where an object is refused or a file can't be read. Reasons and warnings go to standard error.
+It prints nothing and exits with 1 if an object is refused or a file can't be
+read. Reasons and warnings go to standard error.
 
-Example, and then | kubectl apply -f -
+Example, to be followed by | kubectl apply -f -
 sidecar-first inject -f - <<'EOF'
 ${sampleManifest}EOF
 `
@@ -23,27 +25,22 @@ export const inject: Command = {
   help,
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options: fileOptions, allowPositionals: true })
-    try {
-      const found = await previewFiles([...values.filename, ...positionals], values.config, terminal)
-      refuse(found)
-      for (const { name, previewed } of found.files) {
-        for (const preview of previewed.previews) {
-          for (const each of preview.decision.warnings) {
-            terminal.stderr.write(`${placeOf(name, preview)}: ${isCost(each) ? 'costs' : 'warning'}: ${each.text}\n`)
-          }
+    const found = await previewFiles([...values.filename, ...positionals], values.config, terminal)
+    refuse(found)
+    for (const { name, previewed } of found.files) {
+      for (const preview of previewed.previews) {
+        for (const each of preview.decision.warnings) {
+          terminal.stderr.write(`${placeOf(name, preview)}: ${isCost(each) ? 'costs' : 'warning'}: ${textOf(each)}\n`)
         }
       }
-      terminal.stdout.write(joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed))))
-      return 0
-    } catch (error) {
-      if (!(error instanceof FileError)) throw error
-      terminal.stderr.write(`${error.message}\n`)
-      return 1
     }
+    const text = joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed)))
+    terminal.stdout.write(exact(text, lookOf(terminal, process.env)))
+    return 0
   },
 }
 
-/** One YAML stream of several: they stay as they are, but for what keeps two from running into one document. */
+/** Joins YAML streams. They stay as they are, with a separator where two would run into one document. */
 export function joinDocuments(texts: readonly string[]): string {
   const full = texts.filter((text, index) => index === 0 || text.trim() !== '')
   return full.reduce((joined, text) => {

@@ -1,13 +1,7 @@
 import { parseArgs } from 'node:util'
-import { isCost } from '../admission/warning.ts'
+import { isCost } from '../admission/words/messages.ts'
 import { formatJson } from '../preview/json.ts'
 import { type Preview, previewResult } from '../preview/preview.ts'
-import { writeManifests } from '../preview/write.ts'
-import { type Command, type ExitCode, UsageError } from './command.ts'
-import { FileError } from './files.ts'
-import { annotations } from './github.ts'
-import { joinDocuments } from './inject.ts'
-import { type Look, lookOf } from './look.ts'
 import {
   complaints,
   fileHelp,
@@ -16,21 +10,29 @@ import {
   previewFiles,
   problemText,
   refuse,
-} from './preview-files.ts'
-import { sampleManifest } from './sample.ts'
-import { describe, fileDiff } from './text.ts'
+} from '../preview/show/files.ts'
+import { annotations } from '../preview/show/github.ts'
+import { sampleManifest } from '../preview/show/sample.ts'
+import { describe, fileDiff } from '../preview/show/text.ts'
+import { writeManifests } from '../preview/write.ts'
+import { type Command, type ExitCode, UsageError } from '../terminal/command.ts'
+import { exact, type Look, lookOf } from '../terminal/look.ts'
+import { joinDocuments } from './inject.ts'
 
-const help = `Shows what the webhook would do to manifests, without a cluster: why, the start order as a chart, and a diff.
+const help = `Shows what the webhook would do to manifests, without a cluster: why, the start
+order as a chart, and a diff.
 
 Usage: sidecar-first preview [flags] [PATH...]
 
 ${fileHelp}
-  -o, --output FORMAT   text; diff; json as POST /preview gives it; yaml, the patched manifests; patch, the JSON patch of
-                        one object; github, annotations for GitHub Actions (text)
-  --fail-on WHAT        end with 1 where an object is refused, or also where there is a warning, other than of mere costs:
-                        refused, warning (refused)
+  -o, --output FORMAT   text; diff; json, as from POST /preview; yaml, the
+                        patched manifests; patch, the JSON patch of one object;
+                        github, annotations for GitHub Actions (text)
+  --fail-on WHAT        exit with 1 if an object is refused, or also if there is
+                        a warning other than a cost: refused, warning (refused)
 
-It ends with 1 also where a file can't be read as manifests, and with 2 where the call is wrong.
+It also exits with 1 if a file can't be read as manifests, and with 2 if the
+call is wrong.
 
 Example:
 sidecar-first preview -f - <<'EOF'
@@ -51,18 +53,12 @@ export const preview: Command = {
     if (format === undefined) throw new UsageError(`--output takes ${Object.keys(formats).join(', ')}`)
     const failOn = (['refused', 'warning'] as const).find((what) => what === values['fail-on'])
     if (failOn === undefined) throw new UsageError('--fail-on takes refused, warning')
-    try {
-      const found = await previewFiles([...values.filename, ...positionals], values.config, terminal)
-      terminal.stdout.write(format(found, lookOf(terminal, process.env)))
-      // A diff has no place for reasons.
-      const said = values.output === 'diff' ? complaints(found) : found.problems.map(problemText)
-      if (values.output !== 'github') terminal.stderr.write(said.map((line) => `${line}\n`).join(''))
-      return verdict(found, failOn)
-    } catch (error) {
-      if (!(error instanceof FileError)) throw error
-      terminal.stderr.write(`${error.message}\n`)
-      return 1
-    }
+    const found = await previewFiles([...values.filename, ...positionals], values.config, terminal)
+    terminal.stdout.write(format(found, lookOf(terminal, process.env)))
+    // There is no place for reasons in a diff.
+    const said = values.output === 'diff' ? complaints(found) : found.problems.map(problemText)
+    if (values.output !== 'github') terminal.stderr.write(said.map((line) => `${line}\n`).join(''))
+    return verdict(found, failOn)
   },
 }
 
@@ -75,16 +71,16 @@ function verdict(found: PreviewedFiles, failOn: 'refused' | 'warning'): ExitCode
 const formats: Partial<Record<string, (found: PreviewedFiles, look: Look) => string>> = {
   text: ({ files }, look) => describe(files, look),
   diff: ({ files }, look) => files.map((file) => fileDiff(file, look)).join(''),
-  json: (found) => `${formatJson({ results: previewsOf(found).map(previewResult) }, 2)}\n`,
-  yaml(found) {
+  json: (found, look) => exact(`${formatJson({ results: previewsOf(found).map(previewResult) }, 2)}\n`, look),
+  yaml(found, look) {
     refuse(found)
-    return joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed)))
+    return exact(joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed))), look)
   },
-  patch(found) {
+  patch(found, look) {
     const [only, ...others] = previewsOf(found)
     if (others.length > 0) throw new UsageError('--output patch is for one object')
     refuse(found)
-    return `${formatJson(only?.patch, 2)}\n`
+    return exact(`${formatJson(only?.patch, 2)}\n`, look)
   },
   github: (found) => annotations(found, process.env.GITHUB_WORKSPACE ?? process.cwd()),
 }

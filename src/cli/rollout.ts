@@ -1,42 +1,60 @@
 import { parseArgs } from 'node:util'
-import { quote } from '../admission/quote.ts'
-import { ClusterError } from '../kubernetes/failure.ts'
-import type { RolloutCluster } from '../rollout/cluster.ts'
-import { RolloutError } from '../rollout/error.ts'
-import { parsePartition, parseSeconds, startRequest } from '../rollout/request.ts'
-import type { Session } from '../rollout/session.ts'
-import { type Command, UsageError } from './command.ts'
+import type { KubeConfig } from '@kubernetes/client-node'
+import type { RolloutCluster } from '../../rollouts/client/calls.ts'
+import { parsePartition, parseSeconds, startRequest } from '../../rollouts/client/request.ts'
+import type { Session } from '../../rollouts/client/session.ts'
+import type { SidecarRollout } from '../../rollouts/types.ts'
+import { quote } from '../admission/words/quote.ts'
+import { type Command, UsageError } from '../terminal/command.ts'
+import { actionOf } from '../terminal/flag.ts'
 
-const help = `Upgrades a sidecar of running pods in place, a few at a time: the apps in them go on. \`sidecar-first rollouts\` does the work.
+const help = `Upgrades a sidecar of running pods in place, a few pods at a time, while their
+apps go on. The controller, sidecar-first rollouts, does the work.
 
 Usage: sidecar-first rollout ACTION [NAME] [flags]
 
-  start                      make a SidecarRollout, or give the one of that name another image
-  status [NAME]              what is old, in progress, new and failed; without a name, all of the namespace. 1 if NAME has failed
-  pause NAME                 touch no further pod
-  resume NAME                go on; one that was stopped by a failure tries again
-  promote NAME               bring all pods to the new image, or all but --partition
-  undo NAME                  give each pod back the image it had
+  start                      create a SidecarRollout, or give an existing one
+                             another image
+  status [NAME]              what is old, in progress, new and failed; without a
+                             name, all rollouts of the namespace. Exits with 1
+                             if NAME has failed
+  pause NAME                 touch no more pods
+  resume NAME                go on; retry after a failure
+  promote NAME               bring all pods to the new image, or all but
+                             --partition
+  undo NAME                  go back to the image and share that were complete
+                             last, or to the image that each pod had
+  finish NAME                delete the rollout, once the templates have its
+                             image; prints what is left to set
 
-  -n, --namespace NAME       of the pods (default: the kubeconfig's, or default)
-  --context NAME             the kubeconfig's context (default: its current one)
-  --wait                     show how it goes until it is done (0) or has failed (1); Ctrl-C ends the view, not the rollout
-  --timeout DURATION         with --wait: how long (default: as long as it takes)
+  -n, --namespace NAME       the pods' namespace (default: the kubeconfig's)
+  --context NAME             kubeconfig context (default: the current one)
+  --wait                     show progress until it is done (0) or has failed
+                             (1); Ctrl-C ends the view, not the rollout
+  --timeout DURATION         with --wait: how long (default: no limit)
   -o json                    status: for programs
 
-  --selector LABELS          start: which pods, as kubectl takes it; whatever made them
-  --container NAME           start: the sidecar, a regular or a native one
-  --image IMAGE              start: what it shall run
-  --name NAME                start: the rollout's (default: made of the labels and the container)
-  --partition SHARE          start, promote: how many pods stay as they are: 90%, or a number (0)
-  --max-unavailable SHARE    start: how many pods may be not ready at a time: a number, or 10% (1)
-  --min-ready-seconds COUNT  start: how long a new sidecar must have been ready (10)
+  --selector LABELS          start: the pods, as in kubectl; whatever made them
+  --container NAME           start: the sidecar, regular or native
+  --image IMAGE              start: its new image
+  --name NAME                start: the rollout's name (default: made of the
+                             labels and the container)
+  --partition SHARE          start, promote: how many pods stay as they are, a
+                             number or 90% (0)
+  --max-unavailable SHARE    start: how many pods may be unready at a time, a
+                             number or 10% (1)
+  --min-ready-seconds COUNT  start: how long a new sidecar has to be ready (10)
   --deadline DURATION        start: how long a pod may take (300s)
-  --on-failure WHAT          start: pause, or rollback to put back what was touched (pause)
+  --max-failures SHARE       start: how many pods may fail, a number or 10% (0)
+  --on-failure WHAT          start: pause, or rollback to restore what was
+                             touched (pause)
+  --to-origin                undo: to the image that each pod had at first
+  --force                    finish: though a template has the old image
 
 Example: a tenth of the pods first, then all
 
-  sidecar-first rollout start --selector app=shop --container envoy --image example/envoy:2.1 --partition 90% --wait
+  sidecar-first rollout start --selector app=shop --container envoy \\
+    --image example/envoy:2.1 --partition 90% --wait
   sidecar-first rollout promote shop-envoy --wait
 `
 
@@ -49,6 +67,7 @@ const startFlags = {
   'min-ready-seconds': { type: 'string' },
   deadline: { type: 'string' },
   'on-failure': { type: 'string' },
+  'max-failures': { type: 'string' },
 } as const
 const options = {
   ...startFlags,
@@ -56,12 +75,14 @@ const options = {
   namespace: { type: 'string', short: 'n' },
   context: { type: 'string' },
   wait: { type: 'boolean', default: false },
+  'to-origin': { type: 'boolean', default: false },
+  force: { type: 'boolean', default: false },
   timeout: { type: 'string' },
   output: { type: 'string', short: 'o' },
 } as const
 type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>['values']
 
-const actions = ['start', 'status', 'pause', 'resume', 'promote', 'undo'] as const
+const actions = ['start', 'status', 'pause', 'resume', 'promote', 'undo', 'finish'] as const
 type Action = (typeof actions)[number]
 
 export const rollout: Command = {
@@ -69,46 +90,49 @@ export const rollout: Command = {
   async run(args, terminal) {
     const { values: flags, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const [word, name, ...rest] = positionals
-    const action = actions.find((each) => each === word)
-    if (action === undefined) {
-      throw new UsageError(
-        `what shall be done: ${actions.join(', ')}${word === undefined ? '' : `, not ${quote(word)}`}?`,
-      )
-    }
+    const action = actionOf(word, actions)
     checkFlags(action, name, flags, rest)
     const seconds = flags.timeout === undefined ? undefined : parseSeconds('--timeout', flags.timeout)
     const partition = parsePartition(flags.partition ?? '0')
-    // Judged before a cluster is asked for.
+    // Checked before any cluster is asked.
     const request = (namespace: string) => startRequest(flags, namespace)
     if (action === 'start') request('default')
-    try {
-      const { cluster, namespace } = await connect(flags)
-      const session: Session = { cluster, namespace, terminal, wait: flags.wait, seconds }
-      const { change, pause, promote, resume, undo } = await import('../rollout/change.ts')
-      switch (action) {
-        case 'start': {
-          const { start } = await import('../rollout/start.ts')
-          return await start(session, request(namespace))
-        }
-        case 'status': {
-          const { status } = await import('../rollout/status.ts')
-          return await status(session, name, flags.output === 'json')
-        }
-        case 'pause':
-          return await change(session, name ?? '', pause)
-        case 'resume':
-          return await change(session, name ?? '', resume)
-        case 'promote':
-          return await change(session, name ?? '', promote(partition))
-        case 'undo':
-          return await change(session, name ?? '', undo)
-        default:
-          return action satisfies never
+    const { cluster, namespace, kubeconfig } = await connect(flags)
+    const session: Session = { cluster, namespace, terminal, wait: flags.wait, seconds }
+    const { change, pause, promote, resume, undo, undoToOrigin } = await import('../../rollouts/client/actions.ts')
+    switch (action) {
+      case 'start': {
+        const { start } = await import('../../rollouts/client/start.ts')
+        return await start(session, request(namespace))
       }
-    } catch (error) {
-      if (!(error instanceof RolloutError || error instanceof ClusterError)) throw error
-      terminal.stderr.write(`sidecar-first: ${error.message}\n`)
-      return 1
+      case 'status': {
+        const { show } = await import('../../rollouts/client/show.ts')
+        return await show(session, name, flags.output === 'json')
+      }
+      case 'pause':
+        return await change(session, name ?? '', pause)
+      case 'resume':
+        return await change(session, name ?? '', resume)
+      case 'promote':
+        return await change(session, name ?? '', promote(partition))
+      case 'undo':
+        return await change(session, name ?? '', flags['to-origin'] ? undoToOrigin : undo)
+      case 'finish': {
+        const { finish } = await import('../../rollouts/client/finish.ts')
+        const { templatesOfRollout } = await import('../check/installation/rollouts.ts')
+        const { connection } = await import('../kubernetes/connection.ts')
+        const { objects } = await import('../kubernetes/objects.ts')
+        const all = objects(connection(kubeconfig))
+        const templates = async (of: SidecarRollout) =>
+          (await templatesOfRollout(all, of)).map(({ holder: { kind, name: owner }, image }) => ({
+            kind,
+            name: owner,
+            image,
+          }))
+        return await finish(session, name ?? '', { templates, force: flags.force })
+      }
+      default:
+        return action satisfies never
     }
   },
 }
@@ -127,6 +151,8 @@ function checkFlags(action: Action, name: string | undefined, flags: Flags, rest
   for (const flag of Object.keys(startFlags)) only(flag as keyof Flags, 'start')
   only('partition', 'start', 'promote')
   only('output', 'status')
+  only('to-origin', 'undo')
+  only('force', 'finish')
   only('wait', 'start', 'status', 'resume', 'promote', 'undo')
   if (given('timeout') && !flags.wait) throw new UsageError('--timeout goes with --wait')
   if (given('output') && flags.output !== 'json')
@@ -134,10 +160,16 @@ function checkFlags(action: Action, name: string | undefined, flags: Flags, rest
   if (given('output') && flags.wait) throw new UsageError('-o json does not go with --wait')
 }
 
-async function connect({ context, namespace }: Flags): Promise<{ cluster: RolloutCluster; namespace: string }> {
+interface Connected {
+  readonly cluster: RolloutCluster
+  readonly namespace: string
+  readonly kubeconfig: KubeConfig
+}
+
+async function connect({ context, namespace }: Flags): Promise<Connected> {
   const { loadKubeconfig, namespaceOf } = await import('../kubernetes/kubeconfig.ts')
   const { kubeconfig } = await loadKubeconfig(context)
   const where = namespace ?? namespaceOf(kubeconfig)
-  const { rolloutCluster } = await import('../rollout/cluster.ts')
-  return { cluster: rolloutCluster(kubeconfig, where), namespace: where }
+  const { rolloutCluster } = await import('../../rollouts/client/calls.ts')
+  return { cluster: rolloutCluster(kubeconfig, where), namespace: where, kubeconfig }
 }

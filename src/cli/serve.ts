@@ -1,33 +1,35 @@
 import { isIP, isIPv6 } from 'node:net'
 import { parseArgs } from 'node:util'
-import { defaultConfiguration } from '../admission/configuration.ts'
-import { parseDuration } from '../admission/duration.ts'
-import { CertificateError, type Sources } from '../server/certificate.ts'
-import { fixedConfiguration, type LiveConfiguration } from '../server/live-configuration.ts'
+import { durationRange } from '../admission/check/duration.ts'
+import { defaultConfiguration } from '../admission/intent/configuration.ts'
+import { FileError, readText } from '../files/files.ts'
+import { fixedConfiguration, type LiveConfiguration } from '../server/configuration.ts'
 import { createLog, type Level, levels } from '../server/log.ts'
 import { type Route, type RunningServer, routes, startServer } from '../server/server.ts'
+import { type Command, type ExitCode, ExpectedError, UsageError } from '../terminal/command.ts'
+import { duration, oneOf, port, wholeNumber } from '../terminal/flag.ts'
 import { version } from '../version.ts'
-import { type Command, type ExitCode, UsageError } from './command.ts'
-import { FileError, readText } from './files.ts'
-import { oneOf, port, wholeNumber } from './flag.ts'
-import { sampleManifest } from './sample.ts'
 
 const help = `Answers admission requests and previews over HTTPS.
 
 Usage: sidecar-first serve [flags]
 
   --host ADDRESS        address to listen on (127.0.0.1)
-  --port PORT           port to listen on (8443); 0 picks a free one and prints it
-  --cert FILE           certificate, PEM; reloaded when it changes. Without it one is made in memory
+  --port PORT           port to listen on (8443); 0 picks a free one
+  --cert FILE           certificate, PEM; reloaded when it changes. Without it,
+                        one is made in memory
   --key FILE            its private key, PEM
-  --client-ca FILE      CAs, PEM: /mutate and /validate then ask for a client certificate that one of them has signed
-  --config FILE         configuration; reloaded when it changes, and a bad version is reported in the log
-  --routes LIST         what to serve: admission, preview (both)
-  --max-in-flight N     requests at one time; more are answered 429 (100)
-  --drain DURATION      how long to go on after SIGTERM, while clients turn away (10s); Ctrl-C in a terminal doesn't wait
+  --client-ca FILE      CAs, PEM: /mutate and /validate then require a client
+                        certificate signed by one of them
+  --config FILE         configuration; reloaded when it changes; a bad version
+                        is reported in the log and not used
+  --routes LIST         what to serve: admission, preview (default: both)
+  --max-in-flight N     requests at a time; more are answered 429 (100)
+  --drain DURATION      how long to go on serving after SIGTERM, while clients
+                        turn away (10s); Ctrl-C in a terminal doesn't wait
   --log-level LEVEL     ${levels.join(', ')} (info)
 
-A second signal ends it at once.
+A second signal stops it at once.
 
 Example: sidecar-first serve --port 8443
 `
@@ -49,26 +51,22 @@ export const serve: Command = {
   help,
   async run(args, terminal) {
     const flags = readFlags(args)
-    const { log, flush } = createLog(flags.logLevel)
-    let server: RunningServer
-    let configuration: LiveConfiguration
-    try {
-      configuration = await configurationOf(flags.config)
-      const sources: Sources = {
-        pair: flags.pair ?? { made: await makeCertificate(flags.host) },
-        clientCa: flags.clientCa,
-      }
-      server = await startServer({ ...flags, sources, configuration, log })
-    } catch (error) {
-      terminal.stderr.write(`sidecar-first: ${whyNot(error, flags)}\n`)
-      return 1
-    }
-    // Before anybody hears that it is ready, and may ask it to end.
+    const { log, inform, flush } = createLog(flags.logLevel)
+    const configuration = await configurationOf(flags.config)
+    const pair = flags.pair ?? { made: await makeCertificate(flags.host) }
+    const server = await startServer({
+      ...flags,
+      sources: { pair, clientCa: flags.clientCa },
+      configuration,
+      log,
+      inform,
+    }).catch(explained(flags))
+    // Set up before anybody can hear that it is ready and send a signal.
     const ended = untilAsked(server, flags.drain, () => log.info('shutting down'))
     const url = `https://${isIPv6(server.address.address) ? `[${server.address.address}]` : server.address.address}:${server.address.port}`
     const line = `sidecar-first ${version} serves on ${url}`
     if (flags.pair) log.info({ address: url }, line)
-    else terminal.stdout.write(`${line}\n${flags.routes.has('preview') ? tryIt(url) : ''}`)
+    else terminal.stdout.write(`${line}\n${flags.routes.has('preview') ? await tryIt(url) : ''}`)
     await flush()
     const code = await ended
     await flush()
@@ -101,16 +99,9 @@ function readFlags(args: readonly string[]): Flags {
     config: values.config,
     routes: new Set(values.routes.split(',').map((name) => oneOf('--routes', name.trim(), routes))),
     maxInFlight: wholeNumber('--max-in-flight', values['max-in-flight'], 1, 10_000),
-    drain: drainTime(values.drain),
+    drain: duration('--drain', values.drain === '0' ? '0s' : values.drain, durationRange('0s', '10m')),
     logLevel: oneOf('--log-level', values['log-level'], levels),
   }
-}
-
-function drainTime(text: string): number {
-  if (text === '0' || text === '0s') return 0
-  const duration = parseDuration(text)
-  if (!duration.ok) throw new UsageError(`--drain: ${duration.problem}`)
-  return duration.value
 }
 
 async function configurationOf(path: string | undefined): Promise<LiveConfiguration> {
@@ -121,7 +112,7 @@ async function configurationOf(path: string | undefined): Promise<LiveConfigurat
   return opened.configuration
 }
 
-/** A certificate for a laptop, from a CA that is thrown away at once. */
+/** A certificate for use on a laptop, signed by a CA that is thrown away at once. */
 async function makeCertificate(host: string) {
   const { issueAuthority, issueLeaf } = await import('../../certs/x509.ts')
   const at = new Date()
@@ -132,26 +123,32 @@ async function makeCertificate(host: string) {
   return issueLeaf({ authority, names: [...names], ips: [...ips], life, at })
 }
 
-/** One line for what kept the server from starting; anything unforeseen is thrown on. */
-function whyNot(error: unknown, { host, port }: Flags): string {
-  if (error instanceof CertificateError || error instanceof FileError) return error.message
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'EADDRINUSE')
-    return `port ${port} of ${host} is in use; choose another with --port, or 0 for any free one`
-  if (code === 'EACCES') return `port ${port} needs more rights; choose one above 1023 with --port`
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `${host} is no address of this machine; see --host`
-  throw error
+/** Explains why the system doesn't let us listen. */
+function explained({ host, port }: Flags): (error: unknown) => never {
+  const reasons: Partial<Record<string, string>> = {
+    EADDRINUSE: `port ${port} of ${host} is in use; choose another with --port, or 0 for any free one`,
+    EACCES: `port ${port} needs privileges; choose one above 1023 with --port`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine; see --host`,
+    ENOTFOUND: `${host} is not an address of this machine; see --host`,
+  }
+  return (error) => {
+    const reason = error instanceof Error && 'code' in error ? reasons[String(error.code)] : undefined
+    throw reason === undefined ? error : new ExpectedError(reason, { cause: error })
+  }
 }
 
-/** A call that works when pasted. The certificate was made in memory, so curl can't know it: -k. */
-const tryIt = (url: string) => `
+/** A call that works when pasted. -k, because the certificate was made in memory and curl can't trust it. */
+async function tryIt(url: string): Promise<string> {
+  const { sampleManifest } = await import('../preview/show/sample.ts')
+  return `
 Open it in a browser, or paste this:
 
 curl -sk ${url}/preview -H 'Content-Type: application/yaml' -H 'Accept: application/yaml' --data-binary @- <<'EOF'
 ${sampleManifest}EOF
 `
+}
 
-/** Serves until a signal, then drains; a second signal cuts it short. */
+/** Serves until a signal comes, then drains; a second signal cuts that short. */
 async function untilAsked(server: RunningServer, wait: number, stopping: () => void): Promise<ExitCode> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   let asked = 0
@@ -160,11 +157,11 @@ async function untilAsked(server: RunningServer, wait: number, stopping: () => v
     if (asked === 0) {
       asked = now
       stopping()
-      // Nobody behind a terminal waits for a load balancer.
+      // In a terminal there is no load balancer to wait for.
       server.drain(signal === 'SIGINT' && process.stdin.isTTY ? 0 : wait).then(resolve)
       return
     }
-    // npm passes on a Ctrl-C that the terminal has already sent to everybody.
+    // The terminal sends Ctrl-C to the whole process group, and npm passes it on once more.
     if (now - asked > 300) server.drain(0)
   }
   process.on('SIGTERM', onSignal).on('SIGINT', onSignal)

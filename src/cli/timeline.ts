@@ -1,22 +1,23 @@
 import { parseArgs } from 'node:util'
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
-import { quote } from '../admission/quote.ts'
-import { ClusterError, failureKind } from '../kubernetes/failure.ts'
+import { quote } from '../admission/words/quote.ts'
+import { failureKind } from '../kubernetes/failure.ts'
 import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
-import { type Command, UsageError } from './command.ts'
-import { oneOf } from './flag.ts'
-import { lookOf } from './look.ts'
+import { type Command, ExpectedError, UsageError } from '../terminal/command.ts'
+import { oneOf } from '../terminal/flag.ts'
+import { lookOf } from '../terminal/look.ts'
 
-const help = `Shows how a pod started, as a chart: which container when, and for whom the app had to wait.
+const help = `Shows a pod's start as a chart: when each container started, and what the app
+waited for.
 
 Usage: sidecar-first timeline pod/NAME [flags]
 
-  -n, --namespace NAME  the pod's namespace (the kubeconfig's)
-  --context NAME        of the kubeconfig
+  -n, --namespace NAME  the pod's namespace (default: the kubeconfig's)
+  --context NAME        kubeconfig context (default: the current one)
   -o, --output FORMAT   text or json (text)
 
-It reads the pod and its events, which a cluster keeps for an hour; afterwards times are to the second. It ends with 1 where
-there is no such pod.
+It reads the pod and its events, which a cluster keeps for an hour; after that,
+times are exact to the second only. It exits with 1 if there is no such pod.
 
 Example: sidecar-first timeline -n shop pod/web-6ddb87c549-9vlmv
 `
@@ -37,42 +38,31 @@ export const timeline: Command = {
     const name = /^(?:po|pod|pods)\/([a-z0-9][a-z0-9.-]*)$/.exec(subject)?.[1]
     if (name === undefined || others.length > 0)
       throw new UsageError(`name one pod/NAME${positionals.length ? `, not ${quote(positionals.join(' '))}` : ''}`)
-    try {
-      const { kubeconfig } = await loadKubeconfig(context)
-      const namespace = values.namespace ?? namespaceOf(kubeconfig)
-      const { connection } = await import('../kubernetes/connection.ts')
-      const { objects: objectsOf } = await import('../kubernetes/objects.ts')
-      const { timelineOf } = await import('../timeline/timeline.ts')
-      const { waitedFor } = await import('../timeline/waits.ts')
-      let now = Date.now()
-      const objects = objectsOf(connection(kubeconfig, { heard: (date) => (now = date) }))
-      const pod = await objects.read<V1Pod>({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace } })
-      if (!pod) {
-        terminal.stderr.write(
-          `sidecar-first timeline: there is no pod ${name} in namespace ${namespace}; name it with -n\n`,
-        )
-        return 1
-      }
-      const fieldSelector = `involvedObject.uid=${pod.metadata?.uid}`
-      const kind = { apiVersion: 'v1', kind: 'Event' }
-      const events = await objects.list<CoreV1Event>(kind, { namespace, fieldSelector }).catch((error: Error) => {
-        if (failureKind(error) !== 'forbidden') throw error
-        return []
-      })
-      const found = timelineOf(pod, events, now)
-      const waited = waitedFor(found, pod)
-      if (output === 'json') {
-        const { jsonTimeline } = await import('../timeline/json.ts')
-        terminal.stdout.write(jsonTimeline(found, waited))
-      } else {
-        const { drawTimeline } = await import('../timeline/draw.ts')
-        terminal.stdout.write(drawTimeline(found, waited, lookOf(terminal, process.env)))
-      }
-      return 0
-    } catch (error) {
-      if (!(error instanceof ClusterError)) throw error
-      terminal.stderr.write(`sidecar-first timeline: ${error.message}\n`)
-      return 1
+    const { kubeconfig } = await loadKubeconfig(context)
+    const namespace = values.namespace ?? namespaceOf(kubeconfig)
+    const { connection } = await import('../kubernetes/connection.ts')
+    const { objects: objectsOf } = await import('../kubernetes/objects.ts')
+    const { timelineOf } = await import('../timeline/timeline.ts')
+    const { waitedFor } = await import('../timeline/waits.ts')
+    let now = Date.now()
+    const objects = objectsOf(connection(kubeconfig, { heard: (date) => (now = date) }))
+    const pod = await objects.read<V1Pod>({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace } })
+    if (!pod) throw new ExpectedError(`there is no pod ${name} in namespace ${namespace}; name it with -n`)
+    const fieldSelector = `involvedObject.uid=${pod.metadata?.uid}`
+    const kind = { apiVersion: 'v1', kind: 'Event' }
+    const events = await objects.list<CoreV1Event>(kind, { namespace, fieldSelector }).catch((error: Error) => {
+      if (failureKind(error) !== 'forbidden') throw error
+      return []
+    })
+    const found = timelineOf(pod, events, now)
+    const waited = waitedFor(found, pod)
+    if (output === 'json') {
+      const { jsonTimeline } = await import('../timeline/json.ts')
+      terminal.stdout.write(jsonTimeline(found, waited))
+    } else {
+      const { drawTimeline } = await import('../timeline/draw.ts')
+      terminal.stdout.write(drawTimeline(found, waited, lookOf(terminal, process.env)))
     }
+    return 0
   },
 }

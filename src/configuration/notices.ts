@@ -1,22 +1,23 @@
-import type { CheckKind } from '../admission/check.ts'
-import { matchesGlob } from '../admission/glob.ts'
-import type { Rule } from '../admission/rules.ts'
-import type { LabelExpression, LabelSelector } from '../admission/selector.ts'
+import type { CheckKind } from '../admission/check/grammar.ts'
+import { matchesGlob } from '../admission/intent/glob.ts'
+import type { Rule } from '../admission/intent/rule.ts'
+import type { LabelExpression, LabelSelector } from '../admission/pod/selector.ts'
 import { setOf } from '../webhooks/set.ts'
+import type { Fault } from './faults.ts'
 
-/** Something to know of a rule that is no mistake by itself. */
+/** Something to know about a rule that isn't wrong by itself. */
 export interface RuleNotice {
   readonly position: number
-  readonly message: string
+  readonly fault: Fault
 }
 
-/** Takes up to half a second. 1,400 rules can all be compared with each other, far more where they name their containers. */
+/** Takes up to half a second. 1,400 rules can all be compared with each other, far more if they name their containers. */
 const mostComparisons = 1_000_000
 
-/** Ones that must run in their own container, which then stands last in its tier. */
+/** Checks that must run in their own container, which then comes last in its tier. */
 const inside: ReadonlySet<CheckKind> = new Set(['exec', 'file', 'unix', 'hook'])
 
-/** Rules that can't do what they seem to say, beside the others. At most one notice for each. */
+/** Rules that, because of other rules, can't do what they seem to say. At most one notice for each. */
 export function noticesOf(rules: readonly Rule[]): readonly RuleNotice[] {
   const notices: RuleNotice[] = []
   const scopes = rules.map(scopeOf)
@@ -32,22 +33,17 @@ export function noticesOf(rules: readonly Rule[]): readonly RuleNotice[] {
       : [scopes.slice(0, Math.min(position, left + 1))]
     left -= lists.reduce((sum, list) => sum + list.length, 0)
     if (left < 0) {
-      notices.push({ position, message: 'there are too many rules to compare this one and later ones with all others' })
+      notices.push({ position, fault: { kind: 'too-many-rules' } })
       break
     }
     const earlier = lists.flat()
     const taker = earlier.find((other) => takesAll(other, scope))
-    const rival = earlier.find((other) => disagrees(other, scope))
     const neighbour = rule.check !== undefined && inside.has(rule.check.kind) ? insiders.get(rule.tier) : undefined
     if (taker !== undefined) {
-      const message = `the rule ${rule.name} never matches: the rule ${taker.rule.name} before it takes all its containers`
-      notices.push({ position, message })
-    } else if (rival !== undefined) {
-      const message = `the rules ${rival.rule.name} and ${rule.name} match the same container under different namespaceSelectors: which one wins depends on the order of the calls; use one selector, or two that exclude each other`
-      notices.push({ position, message })
+      notices.push({ position, fault: { kind: 'never-matches', rule: rule.name, other: taker.rule.name } })
     } else if (neighbour !== undefined && meetInPod(neighbour, scope)) {
-      const message = `the rules ${neighbour.rule.name} and ${rule.name} share tier ${rule.tier}, but both checks must run in their own container, and a tier can have one such: give them two tiers`
-      notices.push({ position, message })
+      const both = { rule: rule.name, other: neighbour.rule.name }
+      notices.push({ position, fault: { kind: 'checks-share-tier', ...both, tier: rule.tier } })
     }
     if (rule.check !== undefined && inside.has(rule.check.kind)) insiders.set(rule.tier, scope)
     if (!named) unnamed.push(scope)
@@ -67,7 +63,7 @@ interface Scope {
   readonly rule: Rule
   readonly containers: readonly string[]
   readonly images: readonly string[]
-  /** Equal where the podSelectors say the same; undefined where all pods are selected. */
+  /** Equal for equivalent podSelectors; undefined if all pods are selected. */
   readonly pods: string | undefined
 }
 
@@ -88,17 +84,6 @@ function takesAll(wide: Scope, narrow: Scope): boolean {
   )
 }
 
-/** With the selector on the later rule alone, the earlier one wins in every call. */
-function disagrees(earlier: Scope, later: Scope): boolean {
-  return (
-    earlier.rule.set !== undefined &&
-    earlier.rule.set !== later.rule.set &&
-    overlap(earlier.containers, later.containers) &&
-    overlap(earlier.images, later.images) &&
-    meetInPod(earlier, later)
-  )
-}
-
 function meetInPod({ rule: one }: Scope, { rule: other }: Scope): boolean {
   return (
     !excludeEachOther(one.match.podSelector, other.match.podSelector) &&
@@ -106,13 +91,9 @@ function meetInPod({ rule: one }: Scope, { rule: other }: Scope): boolean {
   )
 }
 
-/** A glob covers another one if it fits its text: only a `*` can have taken in the other's `*`. */
+/** A glob covers another if it matches the other's text: only a `*` can have matched the other's `*`. */
 function covers(wide: readonly string[], narrow: readonly string[]): boolean {
   return narrow.every((glob) => wide.some((other) => matchesGlob(other, glob)))
-}
-
-function overlap(one: readonly string[], other: readonly string[]): boolean {
-  return one.some((glob) => other.some((another) => matchesGlob(glob, another) || matchesGlob(another, glob)))
 }
 
 function excludeEachOther(one: LabelSelector = {}, other: LabelSelector = {}): boolean {

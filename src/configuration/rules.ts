@@ -1,12 +1,12 @@
-import { parseCheck } from '../admission/check.ts'
-import { parseDuration } from '../admission/duration.ts'
-import { type Parsed, parsed, problem } from '../admission/parsed.ts'
-import { type Preset, presetOf, presets } from '../admission/presets.ts'
-import { quote } from '../admission/quote.ts'
-import type { Rule } from '../admission/rules.ts'
+import { parseDuration } from '../admission/check/duration.ts'
+import { parseCheck } from '../admission/check/grammar.ts'
+import { type Preset, presetOf, presets } from '../admission/intent/presets.ts'
+import type { Rule } from '../admission/intent/rule.ts'
+import { existingHooks, gates, nativePositions, timeoutActions } from '../admission/words/choices.ts'
+import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import { setOf } from '../webhooks/set.ts'
-import { existingHooks, gates, nativePositions, timeoutActions } from './choices.ts'
-import { type Section, suggest } from './section.ts'
+import type { WrongValue } from './faults.ts'
+import type { Section } from './section.ts'
 import { readSelector } from './selector.ts'
 
 const actions = ['tier', 'check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook', 'enforce']
@@ -24,7 +24,7 @@ export function readRules(root: Section): readonly PlacedRule[] {
   return root.sections('rules', ['name', 'match', ...actions]).map((section, index) => {
     const rule = readRule(section)
     const other = taken.get(rule.name)
-    if (other !== undefined) section.fault('name', `${quote(rule.name)} is the name of rules[${other}] already`)
+    if (other !== undefined) section.fault('name', { kind: 'duplicate-rule', rule: rule.name, index: other })
     else if (rule.name !== '') taken.set(rule.name, index)
     return { rule, offset: section.offset }
   })
@@ -32,10 +32,10 @@ export function readRules(root: Section): readonly PlacedRule[] {
 
 function readRule(section: Section): Rule {
   const name = section.text('name', parseName, '')
-  if (!section.has('name')) section.fault(undefined, `${section.pathOf('name')} is missing`)
+  if (!section.has('name')) section.fault(undefined, { kind: 'missing', path: section.pathOf('name') })
   const match = section.section('match', conditions)
   if (!['container', 'image', 'preset'].some((key) => match.has(key))) {
-    section.fault('match', `${section.pathOf('match')} names no container, image or preset; it needs one of them`)
+    section.fault('match', { kind: 'matches-nothing', path: section.pathOf('match') })
   }
   const preset = match.text('preset', parsePreset, undefined)
   const container = match.text('container', parseContainerGlob, undefined)
@@ -45,12 +45,12 @@ function readRule(section: Section): Rule {
   // One that selects everything is none: it needs no webhook of its own.
   const narrows = namespaceSelector !== undefined && Object.keys(namespaceSelector).length > 0
   if (!section.has('tier') && !match.has('preset')) {
-    section.fault(undefined, `${section.pathOf('tier')} is missing; write a number, lower ones start first`)
+    section.fault(undefined, { kind: 'tier-missing', path: section.pathOf('tier') })
   }
   const check = section.text('check', parseCheck, undefined)
   if (check?.kind === 'hook') {
     for (const bound of ['timeout', 'onTimeout']) {
-      if (section.has(bound)) section.fault(bound, `${section.pathOf(bound)}: a hook bounds itself; remove it`)
+      if (section.has(bound)) section.fault(bound, { kind: 'hook-bounds-itself', path: section.pathOf(bound) })
     }
   }
   return {
@@ -76,25 +76,22 @@ function readRule(section: Section): Rule {
 
 const list = (items: readonly string[] | undefined) => (items?.length === 0 ? undefined : items)
 
-/** It stands in warnings and logs. */
-function parseName(text: string): Parsed<string> {
-  return /^[^\p{C}]{1,63}$/u.test(text) ? parsed(text) : problem(`${quote(text)} is no name: up to 63 characters`)
+/** It appears in warnings and logs. */
+function parseName(text: string): Parsed<string, WrongValue> {
+  return /^[^\p{C}]{1,63}$/u.test(text) ? parsed(text) : problem({ kind: 'not-a-rule-name', text })
 }
 
-function parsePreset(text: string): Parsed<Preset> {
+function parsePreset(text: string): Parsed<Preset, WrongValue> {
   const preset = presetOf(text)
-  if (preset !== undefined) return parsed(preset)
-  const names = presets.map(({ name }) => name)
-  return problem(`${quote(text)} is no preset; ${suggest(text, names)}`)
+  const known = presets.map(({ name }) => name)
+  return preset === undefined ? problem({ kind: 'not-a-preset', text, known }) : parsed(preset)
 }
 
-/** What no name or image can fit is a mistake: a regular expression, say, or `?`. */
-function parseContainerGlob(text: string): Parsed<string> {
-  if (/^[a-z0-9*-]{1,256}$/.test(text)) return parsed(text)
-  return problem(`${quote(text)} fits no container's name: those have a–z, 0–9 and "-"; "*" stands for any characters`)
+/** A glob that no name or image can match is a mistake: a regular expression, say, or `?`. */
+function parseContainerGlob(text: string): Parsed<string, WrongValue> {
+  return /^[a-z0-9*-]{1,256}$/.test(text) ? parsed(text) : problem({ kind: 'not-a-container-glob', text })
 }
 
-function parseImageGlob(text: string): Parsed<string> {
-  if (/^[\w./:@+[\]*-]{1,256}$/.test(text)) return parsed(text)
-  return problem(`${quote(text)} fits no image; "*" stands for any characters, nothing else is special`)
+export function parseImageGlob(text: string): Parsed<string, WrongValue> {
+  return /^[\w./:@+[\]*-]{1,256}$/.test(text) ? parsed(text) : problem({ kind: 'not-an-image-glob', text })
 }

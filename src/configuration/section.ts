@@ -1,12 +1,13 @@
 import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml'
-import { type Parsed, parsed, problem } from '../admission/parsed.ts'
-import { quote } from '../admission/quote.ts'
-import { nearest } from '../nearest.ts'
+import type { Problem } from '../admission/words/messages.ts'
+import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
+import { quote } from '../admission/words/quote.ts'
+import type { Fault, WrongValue } from './faults.ts'
 
 /** Takes a problem. `offset`: its place in the text. */
-export type Report = (offset: number, message: string) => void
+export type Report = (offset: number, fault: Fault) => void
 
-/** An object of the file. Each reader gives the fallback where a key isn't there, or is wrong, which it reports. */
+/** An object of the file. Each reader returns the fallback if a key is missing, or wrong, which it reports. */
 export class Section {
   readonly #path: string
   readonly #report: Report
@@ -20,13 +21,13 @@ export class Section {
     this.offset = offsetOf(node)
     if (isNothing(node)) return
     if (!isMap<Node, Node | null>(node)) {
-      report(this.offset, `${path || 'the configuration'} is an object, not ${nameOf(node)}`)
+      report(this.offset, { kind: 'not-an-object', path, is: nameOf(node) })
       return
     }
     for (const { key, value } of node.items) {
       const name = isScalar(key) ? String(key.value) : ''
       if (known?.includes(name) ?? true) this.#values.set(name, { key, value })
-      else report(offsetOf(key), unknownKey(name, path, known ?? []))
+      else report(offsetOf(key), { kind: 'unknown-key', key: name, path, known: known ?? [] })
     }
   }
 
@@ -38,15 +39,15 @@ export class Section {
     return this.#values.has(name)
   }
 
-  /** Reports what is wrong with a key, or with the whole where none is named. */
-  fault(name: string | undefined, message: string): void {
+  /** Reports what is wrong with a key, or with the whole section. */
+  fault(name: string | undefined, fault: Fault): void {
     const found = name === undefined ? undefined : this.#values.get(name)
-    this.#report(found === undefined ? this.offset : offsetOf(found.key), message)
+    this.#report(found === undefined ? this.offset : offsetOf(found.key), fault)
   }
 
   required(name: string, value: string): void {
-    if (this.has(name)) this.choice(name, [value], value)
-    else this.fault(undefined, `${name} is missing; write ${name}: ${value}`)
+    if (this.has(name)) this.text(name, (text) => parseExactly(text, value), value)
+    else this.fault(undefined, { kind: 'key-missing', key: name, value })
   }
 
   section(name: string, known?: readonly string[]): Section {
@@ -65,14 +66,14 @@ export class Section {
     return this.text(name, (text) => parseChoice(text, choices), fallback)
   }
 
-  text<T, F>(name: string, parse: (text: string) => Parsed<T>, fallback: F): T | F {
+  text<T, F>(name: string, parse: (text: string) => Parsed<T, WrongValue | Problem>, fallback: F): T | F {
     const found = this.#values.get(name)
     if (found === undefined) return fallback
     return this.#parse(this.pathOf(name), found.value ?? found.key, found.value, parse) ?? fallback
   }
 
   /** A list of texts. */
-  texts<T, F>(name: string, parse: (text: string) => Parsed<T>, fallback: F): readonly T[] | F {
+  texts<T, F>(name: string, parse: (text: string) => Parsed<T, WrongValue | Problem>, fallback: F): readonly T[] | F {
     const found = this.#values.get(name)
     if (found === undefined) return fallback
     const list = this.#list(name)
@@ -88,26 +89,35 @@ export class Section {
   }
 
   integer<F>(name: string, least: number, most: number, fallback: F): number | F {
-    const wanted = `takes a whole number from ${least} to ${most}`
-    return this.#scalar(name, wanted, fallback, (value): value is number => {
-      return typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
-    })
+    const fits = (value: unknown): value is number =>
+      typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
+    return this.#scalar(name, (at) => ({ kind: 'not-a-number', least, most, ...at }), fallback, fits)
   }
 
   flag(name: string, fallback: boolean): boolean {
-    return this.#scalar(name, 'takes true or false', fallback, (value) => typeof value === 'boolean')
+    return this.#scalar(
+      name,
+      (at) => ({ kind: 'not-a-boolean', ...at }),
+      fallback,
+      (value) => typeof value === 'boolean',
+    )
   }
 
   pathOf(name: string): string {
     return this.#path === '' ? name : `${this.#path}.${name}`
   }
 
-  #scalar<T, F>(name: string, wanted: string, fallback: F, fits: (value: unknown) => value is T): T | F {
+  #scalar<T, F>(
+    name: string,
+    fault: (at: { path: string; is: string }) => Fault,
+    fallback: F,
+    fits: (value: unknown) => value is T,
+  ): T | F {
     const found = this.#values.get(name)
     if (found === undefined) return fallback
     const { key, value } = found
     if (isScalar(value) && fits(value.value)) return value.value
-    this.#report(offsetOf(value ?? key), `${this.pathOf(name)} ${wanted}, not ${nameOf(value)}`)
+    this.#report(offsetOf(value ?? key), fault({ path: this.pathOf(name), is: nameOf(value) }))
     return fallback
   }
 
@@ -116,15 +126,20 @@ export class Section {
     if (found === undefined) return undefined
     const { key, value } = found
     if (isSeq<Node | null>(value)) return value.items
-    this.#report(offsetOf(value ?? key), `${this.pathOf(name)} is a list, not ${nameOf(value)}`)
+    this.#report(offsetOf(value ?? key), { kind: 'not-a-list', path: this.pathOf(name), is: nameOf(value) })
     return undefined
   }
 
-  #parse<T>(path: string, place: Node, node: Node | null, parse: (text: string) => Parsed<T>): T | undefined {
-    const text = textOf(node)
-    const outcome = text === undefined ? problem(`takes text, not ${nameOf(node)}`) : parse(text)
+  #parse<T>(
+    path: string,
+    place: Node,
+    node: Node | null,
+    parse: (text: string) => Parsed<T, WrongValue | Problem>,
+  ): T | undefined {
+    const text = scalarText(node)
+    const outcome = text === undefined ? problem({ kind: 'not-text', is: nameOf(node) } as const) : parse(text)
     if (outcome.ok) return outcome.value
-    this.#report(offsetOf(place), `${path}: ${outcome.problem}`)
+    this.#report(offsetOf(place), { kind: 'wrong-value', path, problem: outcome.problem })
     return undefined
   }
 }
@@ -133,7 +148,7 @@ const isNothing = (node: Node | null) => node === null || (isScalar(node) && nod
 const offsetOf = (node: Node | null): number => node?.range?.[0] ?? 0
 
 /** Text as it was written, so that the version 1.30 isn't 1.3. */
-function textOf(node: Node | null): string | undefined {
+function scalarText(node: Node | null): string | undefined {
   if (!isScalar(node)) return undefined
   if (typeof node.value === 'string') return node.value
   return typeof node.value === 'number' ? node.source : undefined
@@ -147,18 +162,11 @@ function nameOf(node: Node | null): string {
   return 'nothing'
 }
 
-function unknownKey(name: string, path: string, known: readonly string[]): string {
-  const where = path === '' ? '' : ` in ${path}`
-  return `there is no key ${quote(name)}${where}; ${suggest(name, known)}`
-}
-
-/** `did you mean X?`, or all there are. */
-export function suggest(text: string, choices: readonly string[]): string {
-  const near = nearest(text, choices)
-  return near === undefined ? `known are ${choices.join(', ')}` : `did you mean ${near}?`
+function parseExactly(text: string, value: string): Parsed<string, WrongValue> {
+  return text === value ? parsed(text) : problem({ kind: 'not-the-value', text, value })
 }
 
 function parseChoice<T extends string>(text: string, choices: readonly T[]): Parsed<T> {
   const choice = choices.find((name) => name === text)
-  return choice === undefined ? problem(`${quote(text)} is unknown; use ${choices.join(', ')}`) : parsed(choice)
+  return choice === undefined ? problem({ kind: 'unknown-choice', text, choices }) : parsed(choice)
 }

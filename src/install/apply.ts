@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { V1ObjectMeta } from '@kubernetes/client-node'
 import { failureKind, isMissingKind, missingObject } from '../kubernetes/failure.ts'
 import type { ClusterObject, Objects, Reference } from '../kubernetes/objects.ts'
-import { InstallError } from './error.ts'
-import type { Progress } from './progress.ts'
+import { ExpectedError } from '../terminal/command.ts'
+import type { Progress } from '../terminal/progress.ts'
 
-/** An object to apply: it has all that names it. */
+/** An object to apply, with everything that identifies it. */
 export type Manifest = Omit<ClusterObject, 'metadata'> &
   Reference & { readonly metadata: V1ObjectMeta & Reference['metadata'] }
 
@@ -13,14 +13,14 @@ export interface Applying {
   readonly objects: Objects
   readonly progress: Progress
   readonly dryRun: boolean
-  /** Take fields that somebody else owns. */
+  /** Take fields that others own. */
   readonly force: boolean
 }
 
 /** As people name it: `deployment/sidecar-first`. */
 export const label = ({ kind, metadata }: Reference): string => `${kind.toLowerCase()}/${metadata.name}`
 
-/** What there is of the objects now. @throws InstallError before anything is changed, of a kind that the cluster doesn't have */
+/** Which of the objects exist now. @throws ExpectedError for a kind that the cluster doesn't have, before anything is changed */
 export async function present(manifests: readonly Manifest[], objects: Objects): Promise<Map<Manifest, ClusterObject>> {
   const found = new Map<Manifest, ClusterObject>()
   await Promise.all(
@@ -35,8 +35,8 @@ export async function present(manifests: readonly Manifest[], objects: Objects):
 }
 
 /**
- * Applies an object, by server-side apply: fields that nobody here ever wrote, such as the caBundle that certs keeps, stay.
- * @throws InstallError with what to do
+ * Server-side apply of an object: fields that install never wrote, such as the caBundle that certs keeps, stay.
+ * @throws ExpectedError with what to do
  */
 export async function applyObject(
   object: Manifest,
@@ -44,7 +44,7 @@ export async function applyObject(
   { objects, progress, dryRun, force }: Applying,
 ): Promise<void> {
   const after = await objects.apply(object, { dryRun, force }).catch((error) => {
-    // A dry run has made no namespace.
+    // A dry run creates no namespace.
     if (dryRun && before === undefined && missingObject(error)?.kind === 'namespaces') return undefined
     throw explained(error, object)
   })
@@ -53,7 +53,7 @@ export async function applyObject(
   progress.done(label(object), dryRun ? `${state} (dry run)` : state)
 }
 
-/** What a change of shows. */
+/** What counts as a change. */
 function essence({
   metadata: { managedFields, resourceVersion, generation, ...metadata } = {},
   ...rest
@@ -61,12 +61,12 @@ function essence({
   return { ...rest, metadata }
 }
 
-/** A failed call with the object that it was about, and a way on. */
+/** A failed call with its object and what to do. */
 export function explained(error: unknown, object: Reference): Error {
   const message = error instanceof Error ? error.message : String(error)
   const kind = failureKind(error)
   if (isMissingKind(error)) {
-    return new InstallError(
+    return new ExpectedError(
       `the cluster has no kind ${object.kind} (${object.apiVersion}); install what brings it first, or leave its part out`,
     )
   }
@@ -76,5 +76,5 @@ export function explained(error: unknown, object: Reference): Error {
       : kind === 'forbidden'
         ? '\nInstalling takes the rights of a cluster administrator'
         : ''
-  return new InstallError(`${label(object)}: ${message}${advice}`, { cause: error })
+  return new ExpectedError(`${label(object)}: ${message}${advice}`, { cause: error })
 }

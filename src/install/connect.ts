@@ -1,10 +1,11 @@
+import type { V1Node } from '@kubernetes/client-node'
 import { call } from '../kubernetes/call.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
-import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
-import { InstallError } from './error.ts'
+import type { Objects } from '../kubernetes/objects.ts'
+import { ExpectedError } from '../terminal/command.ts'
 import { isOlder, type NodeInfo } from './nodes.ts'
 
-/** The cluster of a kubeconfig, and what people know it by. */
+/** The cluster of a kubeconfig, and its names for people. */
 export interface Connected {
   readonly objects: Objects
   readonly context: string
@@ -13,7 +14,7 @@ export interface Connected {
   version(): Promise<string>
 }
 
-/** @throws ClusterError where there is no kubeconfig to speak of */
+/** @throws ClusterError if there is no usable kubeconfig */
 export async function connect(context: string | undefined): Promise<Connected> {
   const { kubeconfig } = await loadKubeconfig(context)
   const { VersionApi } = await import('@kubernetes/client-node')
@@ -28,17 +29,14 @@ export async function connect(context: string | undefined): Promise<Connected> {
   }
 }
 
-/** @throws InstallError where the cluster is too old */
+/** @throws ExpectedError if the cluster is too old */
 export async function survey(connected: Connected): Promise<{ version: string; nodes: NodeInfo[] }> {
   const version = await connected.version()
   if (isOlder(version, [1, 30])) {
-    throw new InstallError(
+    throw new ExpectedError(
       `the cluster is ${version}; sidecar-first needs Kubernetes 1.30 or newer, whose API servers know matchConditions`,
     )
   }
-  const nodes = await connected.objects.list<ClusterObject & { status: { nodeInfo: NodeInfo } }>({
-    apiVersion: 'v1',
-    kind: 'Node',
-  })
-  return { version, nodes: nodes.map(({ status }) => status.nodeInfo) }
+  const nodes = await connected.objects.list<V1Node>({ apiVersion: 'v1', kind: 'Node' })
+  return { version, nodes: nodes.flatMap(({ status }) => status?.nodeInfo ?? []) }
 }

@@ -1,36 +1,37 @@
 import type { V1MutatingWebhookConfiguration } from '@kubernetes/client-node'
+import { configurationFile, nameLabel, objectNames } from '../kubernetes/names.ts'
 import type { ClusterObject } from '../kubernetes/objects.ts'
 import { type InstallMode, modeOf } from '../webhooks/configurations.ts'
 import type { Manifest } from './apply.ts'
-import { isCustomised, waiterImageOf } from './configuration.ts'
+import { isCustomised, waiterImageOf } from './settings.ts'
 
-/** What an installation is about to do to what is there. */
+/** What an installation is about to change. */
 export interface Intrusion {
-  /** The objects that are there already, by what would be applied. */
+  /** The existing objects, by what would be applied. */
   readonly before: ReadonlyMap<Manifest, ClusterObject>
   /** How many pods run in the namespace. */
   readonly pods: number
   readonly version: string
-  /** Whether the configuration comes from a file of the user's. */
+  /** Whether the user gave a configuration file. */
   readonly configured: boolean
-  /** What would be installed; `said`: by a flag. */
+  /** What would be installed; `said`: a flag says so. */
   readonly mode: { readonly wanted: InstallMode; readonly said: boolean }
 }
 
 /**
- * What hardly anybody wants: to settle among others' pods, to go back to an older version, to drop a configuration or the waiter's image,
- * to change the mode, to settle in what is being deleted. With the way on.
+ * What hardly anybody wants: to install among others' pods, to go back to an older version, to drop a configuration or the waiter's image,
+ * to change the mode, to install into a namespace that is being deleted. With what to do instead.
  */
 export function damageOf({ before, pods, version, configured, mode }: Intrusion): string | undefined {
   const ours = (kind: string) =>
-    [...before].find(([manifest]) => manifest.kind === kind && manifest.metadata.name === 'sidecar-first')
+    [...before].find(([manifest]) => manifest.kind === kind && manifest.metadata.name === objectNames.deployment)
   const there = (kind: string): ClusterObject & { data?: Record<string, string> } => ours(kind)?.[1] ?? {}
   const namespace = [...before].find(([{ kind }]) => kind === 'Namespace')?.[1]
   if (namespace?.metadata?.deletionTimestamp !== undefined) {
     const name = namespace.metadata.name
     return `the namespace ${name} is being deleted; call again when it is gone: kubectl wait --for=delete namespace/${name}`
   }
-  if (namespace && pods > 0 && namespace.metadata?.labels?.['app.kubernetes.io/name'] !== 'sidecar-first') {
+  if (namespace && pods > 0 && namespace.metadata?.labels?.[nameLabel] !== objectNames.namespace) {
     const name = namespace.metadata?.name
     return `the namespace ${name} has pods of others, and would be made sidecar-first's own; name another with --namespace`
   }
@@ -38,13 +39,13 @@ export function damageOf({ before, pods, version, configured, mode }: Intrusion)
   if (installed !== undefined && isNewer(installed, version)) {
     return `sidecar-first ${installed} is installed, and this is ${version}; use the newer one, or go back with --force`
   }
-  const text = there('ConfigMap').data?.['config.yaml'] ?? ''
+  const text = there('ConfigMap').data?.[configurationFile] ?? ''
   if (!configured && isCustomised(text)) {
     return "the cluster's configuration says more than the standard one; name its file with --config, or replace it with --force"
   }
   const wanted = ours('ConfigMap')?.[0] as (Manifest & { data?: Record<string, string> }) | undefined
   const image = waiterImageOf(text)
-  if (image !== undefined && waiterImageOf(wanted?.data?.['config.yaml'] ?? '') === undefined) {
+  if (image !== undefined && waiterImageOf(wanted?.data?.[configurationFile] ?? '') === undefined) {
     return `pods pull the waiter as ${image}; say --waiter-image ${image} again, or drop it with --force`
   }
   const calls: V1MutatingWebhookConfiguration | undefined = [...before].find(

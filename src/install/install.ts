@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { labelsOf, objectKeys, objectNames } from '../kubernetes/names.ts'
+import { ExpectedError } from '../terminal/command.ts'
 import { type Applying, applyObject, explained, label, type Manifest, present } from './apply.ts'
 import { damageOf, type Intrusion } from './damage.ts'
-import { InstallError } from './error.ts'
 import { labelled, leftovers } from './installed.ts'
 import { awaitPatch, awaitRollout } from './ready.ts'
 
@@ -9,19 +10,19 @@ export interface Installation extends Applying {
   readonly manifests: readonly Manifest[]
   readonly namespace: string
   readonly version: string
-  /** Whether the configuration comes from a file of the user's. */
+  /** Whether the user gave a configuration file. */
   readonly configured: boolean
   readonly mode: Intrusion['mode']
   /** `mode: observe`: no pod is patched. */
   readonly observes: boolean
-  /** Where the trial pod is tried out; a namespace made for it where it is left out. */
+  /** Where a pod is tried out; by default, in a temporary namespace. */
   readonly trialNamespace: string | undefined
   readonly signal: AbortSignal
 }
 
 /**
- * Applies everything: first what the pods need, then the pods; when they are ready, what calls them. Ends when a pod has been patched.
- * @throws InstallError
+ * Applies everything: first what the pods need, then the pods, and once they are ready, the webhook configurations. Ends when a pod has been patched.
+ * @throws ExpectedError
  */
 export async function apply(installation: Installation): Promise<void> {
   const { manifests, objects, progress, namespace, version, configured, mode, dryRun, force } = installation
@@ -29,7 +30,7 @@ export async function apply(installation: Installation): Promise<void> {
   if (!force) {
     const pods = await objects.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace })
     const damage = damageOf({ before, pods: pods.length, version, configured, mode })
-    if (damage !== undefined) throw new InstallError(damage)
+    if (damage !== undefined) throw new ExpectedError(damage)
   }
   const webhooks = manifests.filter(({ kind }) => kind.endsWith('WebhookConfiguration'))
   const deployments = manifests.filter(({ kind }) => kind === 'Deployment')
@@ -39,8 +40,8 @@ export async function apply(installation: Installation): Promise<void> {
   for (const each of [...foundations, ...others.filter((other) => !foundations.includes(other)), ...deployments]) {
     await applyObject(each, before.get(each), installation)
   }
-  // What serves can't start before certs has made its certificate: only the latter's pods know what is in the way then.
-  const makers = deployments.filter(({ metadata }) => metadata.name === 'sidecar-first-certs')
+  // The server can't start before certs has made its certificate; until then, only the pods of certs tell what is wrong.
+  const makers = deployments.filter(({ metadata }) => metadata.name === objectNames.certs)
   const awaited = new Set([...makers, ...deployments])
   if (!dryRun) for (const each of awaited) await awaitRollout(each, installation)
   for (const each of webhooks) await applyObject(each, before.get(each), installation)
@@ -55,8 +56,8 @@ export async function apply(installation: Installation): Promise<void> {
 async function tryOut(installation: Installation): Promise<void> {
   const { objects, trialNamespace } = installation
   if (trialNamespace !== undefined) return await awaitPatch(trialNamespace, installation)
-  const labels = { 'app.kubernetes.io/name': 'sidecar-first', 'sidecar-first.dev/injection': 'enabled' }
-  const name = `sidecar-first-trial-${randomBytes(3).toString('hex')}`
+  const labels = { ...labelsOf(), [objectKeys.injection]: 'enabled' }
+  const name = `${objectNames.trialNamespace}${randomBytes(3).toString('hex')}`
   const made = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }
   await objects.apply(made).catch((error) => {
     throw explained(error, made)

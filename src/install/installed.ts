@@ -1,8 +1,9 @@
 import { isMissingKind } from '../kubernetes/failure.ts'
+import { objectNames, selectorOf } from '../kubernetes/names.ts'
 import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
 import type { Manifest } from './apply.ts'
 
-/** All that an installation may consist of, in the order in which it is taken away: what calls the pods, the pods, what they need. */
+/** All kinds of objects of an installation, in the order of removal: the webhook configurations, the pods, what they need. */
 const kinds: readonly (readonly [apiVersion: string, kind: string])[] = [
   ['admissionregistration.k8s.io/v1', 'MutatingWebhookConfiguration'],
   ['admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration'],
@@ -18,6 +19,7 @@ const kinds: readonly (readonly [apiVersion: string, kind: string])[] = [
   ['v1', 'ConfigMap'],
   ['admissionregistration.k8s.io/v1', 'ValidatingAdmissionPolicyBinding'],
   ['admissionregistration.k8s.io/v1', 'ValidatingAdmissionPolicy'],
+  ['flowcontrol.apiserver.k8s.io/v1', 'FlowSchema'],
   ['rbac.authorization.k8s.io/v1', 'RoleBinding'],
   ['rbac.authorization.k8s.io/v1', 'Role'],
   ['rbac.authorization.k8s.io/v1', 'ClusterRoleBinding'],
@@ -28,17 +30,17 @@ const kinds: readonly (readonly [apiVersion: string, kind: string])[] = [
   ['apiextensions.k8s.io/v1', 'CustomResourceDefinition'],
 ]
 
-export const labelSelector = 'app.kubernetes.io/name=sidecar-first'
-
-/** What carries our label, in the order in which to take it away. Kinds that the cluster doesn't have are passed over. */
+/** What has our label, in the order of removal. Kinds that the cluster doesn't have are skipped. */
 export async function labelled(objects: Objects): Promise<Manifest[]> {
   const lists = await Promise.all(
     kinds.map(async ([apiVersion, kind]) => {
-      const found = await objects.list<ClusterObject>({ apiVersion, kind }, { labelSelector }).catch((error: Error) => {
-        if (isMissingKind(error)) return []
-        throw error
-      })
-      // Items of a list don't say what they are.
+      const found = await objects
+        .list<ClusterObject>({ apiVersion, kind }, { labelSelector: selectorOf() })
+        .catch((error: Error) => {
+          if (isMissingKind(error)) return []
+          throw error
+        })
+      // The items of a list have no kind.
       return found.map((each) => ({ ...each, apiVersion, kind }) as Manifest)
     }),
   )
@@ -47,13 +49,15 @@ export async function labelled(objects: Objects): Promise<Manifest[]> {
 
 const identity = ({ kind, metadata: { name, namespace = '' } }: Manifest) => `${kind} ${namespace}/${name}`
 
-/** What an earlier `install --apply` has made and this one doesn't have, of what is labelled. */
+/** Of the labelled objects, those that an earlier `install --apply` created and this one doesn't contain. */
 export function leftovers(found: readonly Manifest[], wanted: readonly Manifest[]): Manifest[] {
   const kept = new Set(wanted.map(identity))
   return found.filter((each) => {
     const { managedFields = [], deletionTimestamp } = each.metadata
-    const ours = managedFields.some(({ manager, operation }) => manager === 'sidecar-first' && operation === 'Apply')
-    // With a definition go all objects of its kind, which are people's own.
+    const ours = managedFields.some(
+      ({ manager, operation }) => manager === objectNames.fieldManager && operation === 'Apply',
+    )
+    // Removing a definition removes all objects of its kind, which belong to users.
     return (
       ours && deletionTimestamp === undefined && each.kind !== 'CustomResourceDefinition' && !kept.has(identity(each))
     )

@@ -2,10 +2,10 @@ import { posix } from 'node:path'
 import { type Document, parse, parseAllDocuments } from 'yaml'
 
 /**
- * The objects of a folder with a `kustomization.yaml`, as YAML documents with their comments, in the order of its `resources`. That is all
- * of kustomize that is read here; what an overlay's patches do, render.ts does.
+ * The objects of a folder with a `kustomization.yaml`, as YAML documents with their comments, in the order of its `resources`. Nothing else
+ * of kustomize is read here; render.ts does what an overlay's patches do.
  * @param files texts by path
- * @throws Error where a file isn't there
+ * @throws Error if a file is missing
  */
 export function resourcesOf(files: Readonly<Record<string, string>>, path: string): Document[] {
   const kustomization = files[posix.join(path, 'kustomization.yaml')]

@@ -1,19 +1,15 @@
-import type { Delivery } from '../admission/configuration.ts'
+import type { V1NodeSystemInfo } from '@kubernetes/client-node'
+import type { Delivery } from '../admission/words/choices.ts'
 
-/** What a node says of itself (`status.nodeInfo`). */
-export interface NodeInfo {
-  readonly kubeletVersion: string
-  /** `containerd://2.3.7`, `cri-o://1.35.0` */
-  readonly containerRuntimeVersion: string
-  readonly operatingSystem: string
-}
+/** What a node reports about itself. */
+export type NodeInfo = Pick<V1NodeSystemInfo, 'kubeletVersion' | 'containerRuntimeVersion' | 'operatingSystem'>
 
-/** What the cluster can do, by the oldest of its Linux nodes. */
+/** What the cluster can do, which depends on its oldest Linux node. */
 export interface Ability {
   /** `1.36` */
   readonly kubernetesVersion: string
   readonly delivery: Delivery
-  /** The node that decides the delivery, in words. */
+  /** Why that delivery, in words. */
   readonly because: string
 }
 
@@ -25,7 +21,7 @@ export const imageVolumes: { readonly kubelet: Version; readonly runtimes: Reado
   runtimes: { containerd: [2, 1], 'cri-o': [1, 31] },
 }
 
-/** @param server the API server's version, which no kubelet is newer than, and which decides where there are no nodes yet */
+/** @param server the API server's version: no kubelet is newer, and it decides if there are no nodes yet */
 export function abilityOf(server: string, nodes: readonly NodeInfo[]): Ability {
   const linux = nodes.filter(({ operatingSystem }) => operatingSystem !== 'windows')
   const versions = [server, ...linux.map(({ kubeletVersion }) => kubeletVersion)].map(parseVersion)
@@ -43,14 +39,14 @@ export function abilityOf(server: string, nodes: readonly NodeInfo[]): Ability {
   return { kubernetesVersion, delivery: 'image-volume', because: 'every node can mount an image' }
 }
 
-/** Whether a version, such as `v1.29.3-eks-1`, is before another. */
+/** Whether a version, such as `v1.29.3-eks-1`, is older than another. */
 export const isOlder = (version: string, than: Version): boolean => isBefore(parseVersion(version), than)
 
 function isBefore([major, minor]: Version, [otherMajor, otherMinor]: Version): boolean {
   return major < otherMajor || (major === otherMajor && minor < otherMinor)
 }
 
-/** What can't be read is older than all. */
+/** A version that can't be read counts as older than all others. */
 function parseVersion(text: string): Version {
   const [, major = 0, minor = 0] = /^v?(\d+)\.(\d+)/.exec(text) ?? []
   return [Number(major), Number(minor)]

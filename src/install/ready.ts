@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keys } from '../admission/keys.ts'
+import type { CoreV1Event, V1Deployment, V1Pod } from '@kubernetes/client-node'
+import { keys } from '../admission/words/keys.ts'
 import type { Objects } from '../kubernetes/objects.ts'
+import { ExpectedError } from '../terminal/command.ts'
+import type { Progress } from '../terminal/progress.ts'
 import { label, type Manifest } from './apply.ts'
-import { type Deployment, type Event, type Pod, rollout } from './deployment.ts'
-import { InstallError } from './error.ts'
-import type { Progress } from './progress.ts'
+import { rollout } from './deployment.ts'
 import { trialPod } from './trial-pod.ts'
 
 export interface Waiting {
@@ -14,28 +15,28 @@ export interface Waiting {
   readonly signal: AbortSignal
 }
 
-/** Waits until all of a Deployment's replicas are of its newest template and ready. @throws InstallError with what is in the way */
+/** Waits until all replicas of a Deployment have its newest template and are ready. @throws ExpectedError with what is in the way */
 export async function awaitRollout(reference: Manifest, { objects, progress, signal }: Waiting): Promise<void> {
   const namespace = reference.metadata.namespace ?? ''
   await until(label(reference), { progress, signal }, async () => {
-    const deployment = await objects.read<Deployment>(reference)
+    const deployment = await objects.read<V1Deployment>(reference)
     if (deployment === undefined) return { done: false, state: 'not there' }
     const first = rollout(deployment, [], [])
     if (first.done) return { done: true, state: 'ready' }
-    const labelSelector = Object.entries(deployment.spec.selector.matchLabels ?? {})
+    const labelSelector = Object.entries(deployment.spec?.selector.matchLabels ?? {})
       .map(([key, value]) => `${key}=${value}`)
       .join(',')
     const [pods, events] = await Promise.all([
-      objects.list<Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector }),
-      objects.list<Event>({ apiVersion: 'v1', kind: 'Event' }, { namespace, fieldSelector: 'type=Warning' }),
+      objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector }),
+      objects.list<CoreV1Event>({ apiVersion: 'v1', kind: 'Event' }, { namespace, fieldSelector: 'type=Warning' }),
     ])
     return rollout(deployment, pods, events)
   })
 }
 
 /**
- * Waits until the API server has a pod patched, by dry runs in a namespace that is there.
- * @throws InstallError with the last answer
+ * Waits until the API server has a pod patched, by dry runs in an existing namespace.
+ * @throws ExpectedError with the last answer
  */
 export async function awaitPatch(namespace: string, { objects, progress, signal }: Waiting): Promise<void> {
   await until(`a pod tried out in ${namespace}`, { progress, signal }, async () => {
@@ -51,9 +52,9 @@ export async function awaitPatch(namespace: string, { objects, progress, signal 
 const often = 500
 
 /**
- * Asks until it is done, and says so. A failed call is a state as well: what is being waited for may be its cause. One that is gone at the
- * next look isn't told.
- * @throws InstallError with the last state and the way on
+ * Asks until it is done, and reports it. A failed call is a state, too: what is being waited for may be its cause. A state that is gone at
+ * the next look isn't reported.
+ * @throws ExpectedError with the last state and what to do
  */
 export async function until(
   thing: string,
@@ -68,7 +69,7 @@ export async function until(
     if (done) return progress.done(thing, state)
     if (signal.aborted) {
       const why = signal.reason?.name === 'TimeoutError' ? 'It takes longer than --timeout' : 'Interrupted'
-      throw new InstallError(`${thing}: ${state}\n${why}; the same call again goes on from here`)
+      throw new ExpectedError(`${thing}: ${state}\n${why}; the same call again goes on from here`)
     }
     if (state === last) progress.waiting(thing, state)
     last = state

@@ -1,8 +1,8 @@
 import type { V1Pod } from '@kubernetes/client-node'
-import { keys } from '../admission/keys.ts'
+import { keys } from '../admission/words/keys.ts'
 
 /**
- * A pod that asks for its sidecar first, for dry runs: it is never stored. It passes PodSecurity "restricted", and a LimitRange or quota
+ * A pod that asks for its sidecar first, for dry runs; it is never stored. It passes PodSecurity "restricted", and any LimitRange or quota
  * that isn't narrow.
  */
 export function trialPod(namespace: string): V1Pod {

@@ -1,9 +1,10 @@
+import type { V1MutatingWebhookConfiguration } from '@kubernetes/client-node'
+import { objectNames, selectorOf } from '../kubernetes/names.ts'
 import type { Objects, Reference } from '../kubernetes/objects.ts'
+import type { Progress } from '../terminal/progress.ts'
 import { explained, label, type Manifest } from './apply.ts'
-import { labelled, labelSelector } from './installed.ts'
-import type { Progress } from './progress.ts'
+import { labelled } from './installed.ts'
 import { until } from './ready.ts'
-import { standardNamespace } from './render.ts'
 
 export interface Removal {
   readonly objects: Objects
@@ -14,37 +15,33 @@ export interface Removal {
   readonly signal: AbortSignal
 }
 
-/** What of an installation there is. */
+/** What is installed. */
 export interface Installed {
-  /** Where it runs, by what its webhook configurations call. */
+  /** Where it runs, according to its webhook configurations. */
   readonly namespace: string
   readonly found: readonly Manifest[]
-}
-
-interface WebhookConfiguration extends Manifest {
-  readonly webhooks?: readonly { readonly clientConfig: { readonly service?: { readonly namespace: string } } }[]
 }
 
 const isWebhook = ({ kind }: Manifest) => kind.endsWith('WebhookConfiguration')
 const isDefinition = ({ kind }: Manifest) => kind === 'CustomResourceDefinition'
 
-/** @param namespace where it runs, if that is known */
+/** @param namespace where it runs, if known */
 export async function findInstalled(objects: Objects, namespace: string | undefined): Promise<Installed> {
   const all = await labelled(objects)
-  const called = (all.filter(isWebhook) as WebhookConfiguration[])
+  const called = (all.filter(isWebhook) as V1MutatingWebhookConfiguration[])
     .flatMap(({ webhooks = [] }) => webhooks)
     .map(({ clientConfig }) => clientConfig.service?.namespace)
-  const where = namespace ?? called.find((each) => each !== undefined) ?? standardNamespace
+  const where = namespace ?? called.find((each) => each !== undefined) ?? objectNames.namespace
   const found = all.filter(({ kind, metadata }) => {
-    if (kind === 'Namespace') return metadata.name === where || metadata.name.startsWith('sidecar-first-trial-')
+    if (kind === 'Namespace') return metadata.name === where || metadata.name.startsWith(objectNames.trialNamespace)
     return metadata.namespace === undefined || metadata.namespace === where
   })
   return { namespace: where, found }
 }
 
 /**
- * Removes an installation: first what calls the pods, then the pods, the namespace last. What isn't there is no failure.
- * @throws InstallError
+ * Removes an installation: first the webhook configurations, then the pods, the namespace last. Missing objects are no failure.
+ * @throws ExpectedError
  */
 export async function uninstall({ namespace, found }: Installed, removal: Removal): Promise<void> {
   const { objects, progress, keepNamespace, definitions } = removal
@@ -66,14 +63,14 @@ export async function uninstall({ namespace, found }: Installed, removal: Remova
   }
   if (!goes) {
     await until('pods', removal, async () => {
-      const left = await objects.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector })
+      const left = await objects.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector: selectorOf() })
       return { done: left.length === 0, state: left.length === 0 ? 'ended' : `${left.length} ending` }
     })
-    // Made by certs and rollouts, which are gone now.
+    // Created by certs and rollouts, which are gone now.
     for (const [apiVersion, kind, name] of [
-      ['v1', 'Secret', 'sidecar-first'],
-      ['coordination.k8s.io/v1', 'Lease', 'sidecar-first'],
-      ['coordination.k8s.io/v1', 'Lease', 'sidecar-first-rollouts'],
+      ['v1', 'Secret', objectNames.secret],
+      ['coordination.k8s.io/v1', 'Lease', objectNames.lease],
+      ['coordination.k8s.io/v1', 'Lease', objectNames.rollouts],
     ] as const) {
       await remove({ apiVersion, kind, metadata: { name, namespace } })
     }

@@ -2,8 +2,8 @@ import { ApiException } from '@kubernetes/client-node'
 import { ClusterError, type FailureKind, missingObject } from './failure.ts'
 
 /**
- * Makes a call of the client's.
- * @param how `optional`: a missing object is undefined and no error; `secret`: what was sent or would come back may be a key, so only the
+ * Makes a client call.
+ * @param how `optional`: a missing object is undefined, not an error; `secret`: the request or the answer may hold a key, so only the
  *   API server's reason is quoted, not its message
  * @throws ClusterError
  */
@@ -20,7 +20,7 @@ export async function call<T>(
     return await request()
   } catch (error) {
     const failure = clusterError(error, secret)
-    // A missing kind or a proxy's 404 says nothing of the object.
+    // A missing kind, or a proxy's 404, says nothing about the object.
     if (optional && missingObject(failure)) return undefined
     throw failure
   }
@@ -32,7 +32,7 @@ interface Status {
   readonly details?: { readonly kind?: string; readonly name?: string }
 }
 
-/** The API server's own words; undefined for an answer that isn't one of its, such as a proxy's. */
+/** The API server's own words; undefined for an answer from something else, such as a proxy. */
 function statusOf(body: unknown): Status | undefined {
   try {
     const status = typeof body === 'string' ? JSON.parse(body) : body
@@ -42,11 +42,11 @@ function statusOf(body: unknown): Status | undefined {
   }
 }
 
-/** The client's own error repeats the whole answer, which may hold a key: it's neither quoted nor kept as a cause. */
+/** The client's own error repeats the whole answer, which may hold a key: it is neither quoted nor kept as a cause. */
 function clusterError(error: unknown, secret: boolean): ClusterError {
   if (error instanceof ApiException) {
     const status = statusOf(error.body)
-    // Of a secret only a refusal's own words are safe to quote: an "invalid" repeats the value.
+    // For a secret, only a refusal's words are safe to quote: an "invalid" repeats the value.
     const words = secret && error.code !== 403 ? status?.reason : status?.message
     const { kind = '', name } = status?.details ?? {}
     const message = `the API server answered ${error.code} ${words ?? ''}`.trimEnd()

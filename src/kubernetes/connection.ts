@@ -1,16 +1,16 @@
 import { createConfiguration, type KubeConfig, ServerConfiguration } from '@kubernetes/client-node'
 
-const CALL_TIMEOUT = 10_000
+const callTimeout = 10_000
 
 /**
- * What the client's APIs are made with. One connection pool for all calls: KubeConfig by itself makes a new one, and a TLS handshake,
+ * The client configuration. One connection pool for all calls: by itself, KubeConfig makes a new one, with a TLS handshake,
  * for each.
  * @param timeout of one call, in ms
  * @param heard is told the API server's clock (ms) with each answer
  */
 export function connection(
   kubeconfig: KubeConfig,
-  { timeout = CALL_TIMEOUT, heard }: { timeout?: number | undefined; heard?: (date: number) => void } = {},
+  { timeout = callTimeout, heard }: { timeout?: number | undefined; heard?: (date: number) => void } = {},
 ) {
   const server = kubeconfig.getCurrentCluster()?.server
   if (server === undefined) throw new Error('the kubeconfig names no cluster')

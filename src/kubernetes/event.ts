@@ -29,7 +29,7 @@ export async function writeEvent(
     metadata: { generateName: `${about.name.slice(0, 200)}-`, namespace: about.namespace },
     involvedObject: about,
     ...report,
-    // What the API server takes of an event's message.
+    // The longest message that the API server takes in an event.
     message: report.message.slice(0, 1024),
     source: { component },
     firstTimestamp: time,

@@ -1,4 +1,6 @@
-/** `conflict`: somebody else wrote first; `invalid`: what was sent makes no sense, or a patch's `test` failed. */
+import { ExpectedError } from '../terminal/command.ts'
+
+/** `conflict`: somebody else wrote first; `invalid`: the request makes no sense, or a patch's `test` failed. */
 export const failureKinds = [
   'conflict',
   'forbidden',
@@ -12,14 +14,14 @@ export const failureKinds = [
 ] as const
 export type FailureKind = (typeof failureKinds)[number]
 
-/** Which object a failure is about, in the API server's words: of a 404, `kind` is its resource (`namespaces`). */
+/** Which object a failure is about, in the API server's words: in a 404, `kind` is its resource (`namespaces`). */
 export interface NamedObject {
   readonly kind: string
   readonly name: string
 }
 
 /** A call to the API server that failed. */
-export class ClusterError extends Error {
+export class ClusterError extends ExpectedError {
   readonly kind: FailureKind
   /** undefined where the answer names none. */
   readonly object: NamedObject | undefined

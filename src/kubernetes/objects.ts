@@ -1,5 +1,6 @@
 import { type createConfiguration, type KubernetesObject, PatchStrategy } from '@kubernetes/client-node'
 import { ClusterError } from './failure.ts'
+import { objectNames } from './names.ts'
 import { rawCalls } from './raw.ts'
 
 /** An object of any kind; what else it has is up to its kind. */
@@ -12,22 +13,20 @@ export interface Reference {
   readonly metadata: { readonly name: string; readonly namespace?: string }
 }
 
-/** Objects of any kind, found by the API server's own discovery. Each call throws ClusterError. */
+/** Objects of any kind, found through the API server's discovery. Each call throws ClusterError. */
 export interface Objects {
   read<T extends ClusterObject>(reference: Reference): Promise<T | undefined>
-  /** All of a kind, in pages. Selectors as kubectl takes them; `namespace` undefined: of all namespaces. */
+  /** All objects of a kind, in pages. Selectors are as in kubectl; without `namespace`, all namespaces. */
   list<T extends ClusterObject>(
     kind: { apiVersion: string; kind: string },
     selection?: { namespace?: string; labelSelector?: string; fieldSelector?: string },
   ): Promise<T[]>
   create<T extends ClusterObject>(object: T, options?: { dryRun?: boolean }): Promise<T>
-  /** Server-side apply as `sidecar-first`; `force` takes fields that somebody else owns. */
+  /** Server-side apply as `sidecar-first`; `force` takes fields that others own. */
   apply<T extends ClusterObject>(object: T, options?: { dryRun?: boolean; force?: boolean }): Promise<T>
-  /** False when it wasn't there. Dependents go in the background. */
+  /** false if it didn't exist. Dependents are removed in the background. */
   remove(reference: Reference): Promise<boolean>
 }
-
-const MANAGER = 'sidecar-first'
 
 interface Resource {
   readonly name: string
@@ -36,14 +35,14 @@ interface Resource {
 }
 
 /**
- * Objects as they go over the wire, so that what is sent is what was written: the client's classes drop fields that they don't know, or
- * know by another name (a definition's `x-kubernetes-…`, a NetworkPolicy's `from`). Times are therefore texts, whatever the type says.
+ * Objects exactly as they go over the wire: the client's classes drop fields that they don't know, or
+ * know under another name (a definition's `x-kubernetes-…`, a NetworkPolicy's `from`). So times are texts, whatever the type says.
  */
 export function objects(configuration: ReturnType<typeof createConfiguration>): Objects {
   const calls = rawCalls(configuration)
   const discovered = new Map<string, { resources: readonly Resource[] }>()
 
-  /** Where a kind's objects are; `/name` goes behind. @throws ClusterError `missing` where the cluster doesn't know the kind */
+  /** The path of a kind's objects; `/name` follows. @throws ClusterError `missing` if the cluster doesn't know the kind */
   async function collection(apiVersion: string, kind: string, namespace: string | undefined): Promise<string> {
     const root = `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}`
     const found = discovered.get(root) ?? (await calls.get<{ resources: readonly Resource[] }>(root))
@@ -72,13 +71,13 @@ export function objects(configuration: ReturnType<typeof createConfiguration>): 
     },
     async create<T extends ClusterObject>(object: T, { dryRun }: { dryRun?: boolean } = {}) {
       const path = await collection(object.apiVersion ?? '', object.kind ?? '', object.metadata?.namespace)
-      return await calls.create<T>(path + queryOf({ fieldManager: MANAGER, ...dry(dryRun) }), object)
+      return await calls.create<T>(path + queryOf({ fieldManager: objectNames.fieldManager, ...dry(dryRun) }), object)
     },
     async apply<T extends ClusterObject>(
       object: T,
       { dryRun, force = false }: { dryRun?: boolean; force?: boolean } = {},
     ) {
-      const query = queryOf({ fieldManager: MANAGER, force: String(force), ...dry(dryRun) })
+      const query = queryOf({ fieldManager: objectNames.fieldManager, force: String(force), ...dry(dryRun) })
       return await calls.patch<T>((await pathOf(object as Reference)) + query, object, PatchStrategy.ServerSideApply)
     },
     remove: async (reference) => calls.remove(await pathOf(reference), { propagationPolicy: 'Background' }),

@@ -2,8 +2,8 @@ import { Duplex, PassThrough } from 'node:stream'
 import { type KubeConfig, PortForward } from '@kubernetes/client-node'
 import { ClusterError } from './failure.ts'
 
-/** In ms. The client itself waits for ever. */
-const TIMEOUT = 10_000
+/** In ms. The client itself never gives up. */
+const patience = 10_000
 
 /**
  * A connection to a pod's port through the API server, as `kubectl port-forward` makes one.
@@ -13,7 +13,7 @@ const TIMEOUT = 10_000
 export async function forward(
   kubeconfig: KubeConfig,
   { namespace, pod, port }: { namespace: string; pod: string; port: number },
-  timeout = TIMEOUT,
+  timeout = patience,
 ): Promise<Duplex> {
   const towards = new PassThrough()
   const back = new PassThrough()
@@ -39,7 +39,7 @@ export async function forward(
   return Duplex.from({ writable: towards, readable: back }).once('close', () => void close())
 }
 
-/** The WebSocket's error has the status in its message alone. */
+/** The WebSocket's error has the status only in its message. */
 function refusal(error: unknown, namespace: string): ClusterError {
   const message =
     typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error)

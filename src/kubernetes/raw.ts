@@ -2,18 +2,18 @@ import { ApiException, type createConfiguration, HttpMethod, type PatchStrategy 
 import { call } from './call.ts'
 
 /**
- * Calls that hand over JSON as it comes over the wire: no class is made of it, which for thousands of pods is most of the work.
+ * Calls that return JSON as it comes over the wire: turning it into classes is most of the work for thousands of pods.
  * Each throws ClusterError.
  */
 export interface RawCalls {
   get<T>(path: string, query?: Query): Promise<T>
-  /** A list as far as it goes, in pages. */
+  /** A whole list, in pages. */
   pages<T>(path: string, query?: Query): AsyncIterable<Page<T>>
-  /** undefined when the API server says that there is none. */
+  /** undefined if the API server says that there is none. */
   find<T>(path: string): Promise<T | undefined>
   create<T>(path: string, body: object): Promise<T>
   patch<T>(path: string, body: object, strategy: PatchStrategy): Promise<T>
-  /** False when it wasn't there. */
+  /** false if it didn't exist. */
   remove(path: string, body?: object): Promise<boolean>
 }
 
@@ -23,8 +23,8 @@ export interface Page<T> {
   readonly metadata: { readonly resourceVersion?: string }
 }
 
-/** Items of a page, as many as kubectl asks for. */
-const PAGE = '500'
+/** Items in a page, as many as kubectl asks for. */
+const pageSize = '500'
 
 type Query = Readonly<Record<string, string | undefined>>
 
@@ -59,7 +59,7 @@ export function rawCalls(configuration: ReturnType<typeof createConfiguration>):
       do {
         const page = await get<Page<T> & { metadata: { continue?: string } }>(path, {
           ...query,
-          limit: PAGE,
+          limit: pageSize,
           continue: next,
         })
         yield page

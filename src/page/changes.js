@@ -3,13 +3,13 @@ import { button, copyButton, element } from './elements.js'
 
 /** @import { Line } from './diff.js' */
 
-/** Lines around a change that are shown too. */
+/** How many unchanged lines are shown around a change. */
 const context = 3
-/** Rows shown at first: a browser takes seconds for ten thousand. */
+/** The most rows that are shown: a browser takes seconds for ten thousand. */
 const most = 2000
 
 /**
- * The manifest before and after, its changes marked.
+ * The manifest before and after, with the changes marked.
  * @param {string} before
  * @param {string} after
  */
@@ -84,7 +84,7 @@ function rowsOf(lines, whole) {
 }
 
 /** @param {number} hidden */
-const gap = (hidden) => element('div', { class: 'gap' }, `${hidden} ${hidden === 1 ? 'line' : 'lines'} as before`)
+const gap = (hidden) => element('div', { class: 'gap' }, `${hidden} ${hidden === 1 ? 'line' : 'lines'} unchanged`)
 
 const spoken = { '+': 'added: ', '-': 'removed: ', ' ': '' }
 

@@ -2,11 +2,11 @@ import { element, listed, shape } from './elements.js'
 
 /** @import { Bar, Start } from '../preview/start.ts' */
 
-/** In pixels. Below `roomy` a name stands above its bar, not beside it. */
+/** In pixels. On charts narrower than `roomy` a name stands above its bar instead of beside it. */
 const size = { roomy: 520, names: 172, bar: 22, row: 34, rowBelow: 50, letter: 7.3, tail: 3 }
 
 /**
- * Both predicted starts: a bar a container, on one scale.
+ * Both predicted starts, with a bar per container, on the same scale.
  * @param {Start} start
  */
 export function startCharts(start) {
@@ -47,7 +47,7 @@ function chart(title, bars, steps) {
 }
 
 /**
- * What it comes to, for each app container.
+ * For each app container, a sentence that sums up its start.
  * @param {readonly Bar[]} bars
  */
 function sentences(bars) {
@@ -73,16 +73,16 @@ function inWords({ name, role, start, ready, hook, notReady }) {
   }
   if (role === 'init') parts.push(`it ends at step ${ready}`)
   if (role === 'sidecar') parts.push(`it is ready at step ${ready}`)
-  if (notReady.length > 0) parts.push(`${listed(notReady)} not ready by then`)
+  if (notReady.length > 0) parts.push(`${listed(notReady)} ${notReady.length === 1 ? 'is' : 'are'} not ready by then`)
   return parts.join('; ')
 }
 
 const kinds = {
-  starts: 'starts',
-  ready: 'ready, or runs',
-  waits: 'its hook waits',
-  early: "runs while a sidecar isn't ready",
-  ends: 'runs to its end',
+  starts: 'starting',
+  ready: 'ready or running',
+  waits: 'waiting in its hook',
+  early: 'running before a sidecar is ready',
+  ends: 'runs to completion',
 }
 
 function legend() {
@@ -130,7 +130,7 @@ function draw(bars, steps, width) {
 }
 
 /**
- * What a bar is made of, from left to right, with what may stand in it, the longest first.
+ * The segments of a bar from left to right, each with its possible labels, longest first.
  * @param {Bar} bar
  * @param {number} steps
  * @param {ReadonlyMap<string, number>} readyAt

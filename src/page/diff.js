@@ -2,16 +2,16 @@
  * @typedef {object} Line
  * @property {' ' | '+' | '-'} mark
  * @property {string} text
- * @property {number} [before] number of the line there
- * @property {number} [after]
- * @property {boolean} [moved] it stands elsewhere on the other side
+ * @property {number} [before] the line's number in the old text
+ * @property {number} [after] the line's number in the new text
+ * @property {boolean} [moved] the other text has it in another place
  */
 
-/** Changed lines of a document beyond which it is shown as replaced: the search takes the square of it. */
+/** A document with more changed lines than this is shown as replaced, because the search takes quadratic time. */
 const most = 1000
 
 /**
- * The lines of two texts, those that differ marked. Documents are compared one by one.
+ * The lines of two texts, with the differences marked. YAML documents are compared one by one.
  * @param {string} before
  * @param {string} after
  * @returns {Line[]}
@@ -23,7 +23,7 @@ export function diffLines(before, after) {
   let [a, b] = [0, 0]
   return pairs.flatMap(([own = [], other = []]) => {
     const [startA, startB] = [a, b]
-    const lines = compare(own, other).map((mark) => {
+    const lines = marksOf(own, other).map((mark) => {
       /** @type {Line} */
       const line = { mark, text: (mark === '+' ? other[b - startB] : own[a - startA]) ?? '' }
       if (mark !== '+') line.before = ++a
@@ -50,11 +50,12 @@ function documentsOf(text) {
 }
 
 /**
+ * What becomes of the lines: kept, removed or added. The command line shows its diffs with it, too.
  * @param {readonly string[]} old
  * @param {readonly string[]} fresh
  * @returns {Line['mark'][]}
  */
-function compare(old, fresh) {
+export function marksOf(old, fresh) {
   let head = 0
   while (head < old.length && head < fresh.length && old[head] === fresh[head]) head++
   let tail = 0
@@ -70,16 +71,20 @@ function compare(old, fresh) {
  * @returns {Line['mark'][]}
  */
 function search(old, fresh) {
-  /** @type {Map<number, number>[]} the furthest that each diagonal was reached, before each further edit */
+  const limit = Math.min(old.length + fresh.length, most)
+  const middle = limit + 1
+  // How far each diagonal was reached, by its number from the middle on.
+  const reached = new Int32Array(2 * limit + 3).fill(-1)
+  reached[middle + 1] = 0
+  /** @type {Int32Array[]} what was reached before each further edit: as many diagonals on each side as edits, and one more */
   const trail = []
-  const reached = new Map([[1, 0]])
-  for (let edits = 0; edits <= Math.min(old.length + fresh.length, most); edits++) {
-    trail.push(new Map(reached))
+  for (let edits = 0; edits <= limit; edits++) {
+    trail.push(reached.slice(middle - edits - 1, middle + edits + 2))
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
-      const [down, right] = [reached.get(diagonal + 1) ?? -1, reached.get(diagonal - 1) ?? -1]
+      const [down, right] = [reached[middle + diagonal + 1] ?? -1, reached[middle + diagonal - 1] ?? -1]
       let at = diagonal === -edits || (diagonal !== edits && right < down) ? down : right + 1
       while (at < old.length && at - diagonal < fresh.length && old[at] === fresh[at - diagonal]) at++
-      reached.set(diagonal, at)
+      reached[middle + diagonal] = at
       if (at >= old.length && at - diagonal >= fresh.length) return retrace(trail, old.length, fresh.length)
     }
   }
@@ -87,7 +92,7 @@ function search(old, fresh) {
 }
 
 /**
- * @param {readonly Map<number, number>[]} trail
+ * @param {readonly Int32Array[]} trail
  * @param {number} a
  * @param {number} b
  * @returns {Line['mark'][]}
@@ -96,9 +101,9 @@ function retrace(trail, a, b) {
   /** @type {Line['mark'][]} */
   const marks = []
   for (let edits = trail.length - 1; edits >= 0; edits--) {
-    const reached = trail[edits] ?? new Map()
     const diagonal = a - b
-    const [down, right] = [reached.get(diagonal + 1) ?? -1, reached.get(diagonal - 1) ?? -1]
+    const at = diagonal + edits + 1
+    const [down, right] = [trail[edits]?.[at + 1] ?? -1, trail[edits]?.[at - 1] ?? -1]
     const added = diagonal === -edits || (diagonal !== edits && right < down)
     const from = added ? down : right
     const fromB = from - (added ? diagonal + 1 : diagonal - 1)
@@ -116,7 +121,7 @@ function retrace(trail, a, b) {
 }
 
 /**
- * Lines that leave one place and come in another, whatever their indentation: what only moves is told from what is new.
+ * Marks lines that only moved: removed in one place and added in another, whatever their indentation.
  * @param {readonly Line[]} lines
  */
 function markMoved(lines) {

@@ -1,12 +1,12 @@
 import { element } from './elements.js'
 
-/** @typedef {{ line: number, message: string }} Mark `line` counts from 1; 0: none is known */
+/** @typedef {{ line: number, message: string }} Mark `line` counts from 1; 0 if it isn't known */
 
-/** In characters: beyond it the text is shown without colours, which take a node for each word. */
+/** Longer texts, in characters, are shown without colours, because colours take a node for each word. */
 const mostPainted = 100_000
 
 /**
- * A textarea with line numbers, colours below it, and marked lines.
+ * A textarea with line numbers, a coloured copy of the text below it, and marked lines.
  * @param {HTMLElement} root
  */
 export function createEditor(root) {
@@ -15,7 +15,7 @@ export function createEditor(root) {
   const paint = /** @type {HTMLElement} */ (root.querySelector('.paint'))
   /** @type {readonly Mark[]} */
   let marks = []
-  /** What is drawn: lines, a row each, and how many numbers with which marks. */
+  /** What is drawn: the lines, a row for each, and the line numbers with their marks. */
   let drawn = /** @type {string[]} */ ([])
   let rows = /** @type {HTMLElement[]} */ ([])
   let numbered = ''
@@ -37,7 +37,7 @@ export function createEditor(root) {
   }
 
   /**
-   * Changes the rows of those lines that differ: a key must not cost a whole manifest.
+   * Redraws only the lines that differ: a keystroke must not redraw a whole manifest.
    * @param {string[]} lines
    */
   function repaint(lines) {
@@ -64,7 +64,7 @@ export function createEditor(root) {
 
   area.addEventListener('scroll', follow)
   area.addEventListener('input', () => {
-    // A mark is about the text as it was.
+    // The marks belong to the old text.
     marks = []
     cancelAnimationFrame(frame)
     frame = requestAnimationFrame(draw)
@@ -90,7 +90,7 @@ export function createEditor(root) {
       draw()
     },
     /**
-     * Puts the cursor there, and the line into view.
+     * Moves the cursor to a place and scrolls to its line.
      * @param {number} line
      * @param {number} column
      */

@@ -1,7 +1,7 @@
 /** @typedef {Node | string | false | undefined} Child */
 
 /**
- * An element with attributes and children; nothing that came from somebody ever goes through HTML.
+ * An element with attributes and children. User input never goes through HTML.
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
  * @param {Readonly<Record<string, string>>} attributes
@@ -16,7 +16,7 @@ export function element(tag, attributes, ...children) {
 }
 
 /**
- * The same in SVG.
+ * The same for SVG.
  * @param {string} tag
  * @param {Readonly<Record<string, string | number>>} attributes
  * @param {...(Node | string)} children
@@ -49,7 +49,7 @@ export function copyButton(label, text) {
 }
 
 /**
- * Copies, and has the button say so for a while.
+ * Copies a text to the clipboard and shows that on the button for a moment.
  * @param {HTMLButtonElement} pressed
  * @param {() => string | Promise<string>} text
  */
@@ -60,7 +60,7 @@ export async function copy(pressed, text) {
     await navigator.clipboard.writeText(await text())
     pressed.textContent = 'Copied'
   } catch {
-    pressed.textContent = 'Not allowed to copy'
+    pressed.textContent = 'Copying is not allowed'
   }
   setTimeout(() => {
     pressed.textContent = label
@@ -68,7 +68,7 @@ export async function copy(pressed, text) {
 }
 
 /**
- * A list of names as people write it: `a, b and c`.
+ * A list of names in a sentence: `a, b and c`.
  * @param {readonly string[]} names
  */
 export const listed = (names) =>

@@ -1,6 +1,6 @@
-// A manifest in a link's fragment, which browsers keep to themselves: `#m=`, then deflated and in base64url.
+// A manifest in a link's fragment, which browsers don't send to any server: `#m=`, then the manifest, deflated and in base64url.
 
-/** In characters: what the server takes, so that a small link can't unpack to gigabytes. */
+/** The server's limit, in characters, so that a small link can't unpack to gigabytes. */
 const most = 7 * 1024 * 1024
 
 /** @param {string} text */
@@ -13,7 +13,7 @@ export async function toFragment(text) {
 }
 
 /**
- * The manifest of a fragment; undefined where it holds none. Throws where it is broken.
+ * The manifest in a fragment; undefined if it has none. Throws if it is damaged.
  * @param {string} fragment
  */
 export async function fromFragment(fragment) {

@@ -13,12 +13,12 @@ import { graveOf, resultCards, titleOf } from './results.js'
 const unreachable = {
   error: 'the server does not answer',
   problems: [
-    'if it was started anew, its certificate is another: copy a link, which keeps the manifest, and open it in a new tab',
+    'if it was restarted, it has a new certificate: copy a link, which keeps the manifest, and open the link in a new tab',
   ],
 }
-/** Milliseconds after the last key before it is asked. */
+/** How long to wait after the last key before asking the server, in milliseconds. */
 const pause = 200
-/** Bytes: the server's own limit. */
+/** The server's own limit, in bytes. */
 const most = 7 * 1024 * 1024
 
 /**
@@ -37,7 +37,7 @@ const results = byId('results', HTMLElement)
 const status = byId('status', HTMLElement)
 const file = byId('file', HTMLInputElement)
 
-/** @type {AbortController | undefined} the request under way: what it would answer is stale once another is made */
+/** @type {AbortController | undefined} the request in flight; aborted when a newer one is made, as its answer would be stale */
 let asking
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer
@@ -55,7 +55,7 @@ byId('link', HTMLButtonElement).addEventListener('click', ({ currentTarget }) =>
 byId('open', HTMLButtonElement).addEventListener('click', () => file.click())
 file.addEventListener('change', async () => {
   await readFiles([...(file.files ?? [])])
-  // The same file may be chosen again.
+  // Lets people choose the same file again.
   file.value = ''
 })
 document.addEventListener('dragover', (event) => {
@@ -76,8 +76,8 @@ document.addEventListener('drop', (event) => {
 window.addEventListener('hashchange', showLink)
 
 if (!(await showLink())) {
-  // After a reload the browser has put back what was typed.
-  if (editor.text === '') await showExample('istio')
+  // After a reload the browser restores what was typed.
+  if (editor.text === '') await showExample('database-proxy')
   else show(editor.text)
 }
 
@@ -93,7 +93,7 @@ async function showExample(name) {
   try {
     const response = await fetch(`page/examples/${name}.yaml`)
     const text = await response.text()
-    // Who has typed meanwhile keeps it.
+    // Keep what was typed in the meantime.
     if (response.ok && editor.text === before) show(text)
   } catch {
     showFailure(unreachable)
@@ -107,7 +107,7 @@ async function showLink() {
     if (text !== undefined) show(text)
     return text !== undefined
   } catch {
-    showFailure({ error: 'the link is damaged: no manifest can be read from it', problems: [] })
+    showFailure({ error: 'the link is damaged: it contains no readable manifest', problems: [] })
     return true
   }
 }

@@ -1,9 +1,9 @@
 import { element } from './elements.js'
 
-/** @typedef {{ line: number, column: number, message: string }} Place `line` is 0 where none is known */
+/** @typedef {{ line: number, column: number, message: string }} Place `line` is 0 if it isn't known */
 
 /**
- * The places that the server's problems name.
+ * The line and column that each of the server's problems names.
  * @param {readonly string[]} problems
  * @returns {Place[]}
  */
@@ -17,7 +17,7 @@ export function placesOf(problems) {
 /**
  * @param {string} title
  * @param {readonly Place[]} places
- * @param {(line: number, column: number) => Node} goTo a button
+ * @param {(line: number, column: number) => Node} goTo makes the button that goes to a place
  */
 export function problemCard(title, places, goTo) {
   const items = places.map(({ line, column, message }) =>
@@ -28,7 +28,7 @@ export function problemCard(title, places, goTo) {
 }
 
 /**
- * Finds the line of the annotation that a reason is about, where the text has it once.
+ * Finds the line of the annotation that a reason is about, if the text has it exactly once.
  * @param {string} text
  * @returns {(reason: string) => number | undefined}
  */
@@ -36,7 +36,7 @@ export function annotationLines(text) {
   /** @type {Map<string, number | undefined>} */
   const lines = new Map()
   for (const [index, line] of text.split('\n').entries()) {
-    // Nobody writes annotations into a line that long, and searching it may take seconds.
+    // Nobody writes annotations in lines that long, and searching them may take seconds.
     if (line.length > 2000) continue
     for (const [, key = ''] of line.matchAll(/([\w./-]*sidecar-first\.dev\/[\w.-]+)["']?:/g)) {
       lines.set(key, lines.has(key) ? undefined : index + 1)

@@ -3,11 +3,11 @@ import { copyButton, counted, element, listed } from './elements.js'
 
 /** @import { PreviewResult } from '../preview/preview.ts' */
 
-/** More objects than this are shown closed. */
+/** If there are more objects than this, their cards start closed. */
 const mostOpen = 3
 
 /**
- * A card an object. `locate`: a button to the line that a reason is about, where there is one.
+ * One card per object. `locate` makes a button that goes to the line a reason is about, if the line is known.
  * @param {readonly PreviewResult[]} results
  * @param {(reason: string) => Node | undefined} locate
  */
@@ -15,7 +15,7 @@ export function resultCards(results, locate) {
   return results.map((result) => {
     const filled = () => contents(result, locate)
     const card = element('details', { class: `card ${result.verdict}` }, heading(result))
-    // What is closed costs nothing.
+    // A closed card is filled only when it is opened.
     card.addEventListener('toggle', () => card.childElementCount === 1 && card.append(...filled()), { once: true })
     card.open = results.length <= mostOpen
     if (card.open) card.append(...filled())
@@ -27,7 +27,7 @@ export function resultCards(results, locate) {
 export const titleOf = ({ kind, name }) => (name === '' ? kind : `${kind} ${name}`)
 
 /**
- * The warnings that somebody should act on.
+ * The warnings that need action.
  * @param {PreviewResult} result
  */
 export const graveOf = ({ warnings, costs }) => warnings.filter((text) => !costs.includes(text))
@@ -73,7 +73,7 @@ function contents(result, locate) {
     tiers.length > 0 && element('h4', {}, 'Order'),
     tiers.length > 0 && element('ol', { class: 'tiers' }, ...tiers.map(tierOf), restOf(start)),
     start &&
-      element('h4', {}, 'Predicted start', element('small', {}, 'in steps: an order of events, no measured time')),
+      element('h4', {}, 'Predicted start', element('small', {}, 'in steps: the order of events, not measured time')),
     start && startCharts(start),
     operations.length > 0 &&
       element(
@@ -91,7 +91,7 @@ function contents(result, locate) {
 }
 
 /**
- * What starts after all of them.
+ * The apps, which start after all tiers.
  * @param {PreviewResult['start']} start
  */
 function restOf(start) {
@@ -103,7 +103,7 @@ function restOf(start) {
 function tierOf(tier) {
   const members = tier.map(({ name, check, timeout, onTimeout }) => {
     const patience =
-      timeout === undefined ? '' : ` for up to ${timeout}, then ${onTimeout === 'continue' ? 'goes on' : 'fails'}`
+      timeout === undefined ? '' : ` for up to ${timeout}, then ${onTimeout === 'continue' ? 'continues' : 'fails'}`
     const text = check === 'none' ? 'not waited for' : `${check}${patience}`
     return element('li', {}, element('strong', {}, name), element('span', {}, text))
   })

@@ -1,14 +1,16 @@
-import type { Configuration } from '../admission/configuration.ts'
+import type { Configuration } from '../admission/intent/configuration.ts'
+import { textOf } from '../admission/words/messages.ts'
 import { type Answer, failure } from './failure.ts'
 import { formatJson } from './json.ts'
-import { type Preview, preview, previewResult, problemLine } from './preview.ts'
+import { type Preview, preview, previewResult } from './preview.ts'
+import { problemLine } from './problems.ts'
 import { readQuery } from './query.ts'
 import { warningHeader } from './warning-header.ts'
 import { writeManifests } from './write.ts'
 
 /** A `POST /preview`, as far as it matters; the headers are as they were sent. */
 export interface PreviewRequest {
-  /** JSON or YAML, whatever its content type says of the two. */
+  /** JSON or YAML, whichever its content type says. */
   readonly body: string
   readonly contentType: string | undefined
   readonly accept: string | undefined
@@ -21,7 +23,7 @@ const jsonPatch = 'application/json-patch+json'
 const yaml = 'application/yaml'
 /** What can be answered; the first is preferred. YAML has names older than its registered one. */
 const offered = [json, jsonPatch, yaml, 'text/yaml', 'application/x-yaml', 'text/x-yaml'] as const
-/** What a body may be called; the form is what curl says when nobody tells it otherwise. */
+/** The content types of a body; the form is curl's default. */
 const taken: ReadonlySet<string> = new Set([
   json,
   ...offered.slice(2),
@@ -29,7 +31,7 @@ const taken: ReadonlySet<string> = new Set([
   'application/x-www-form-urlencoded',
 ])
 
-/** In characters: many times what was sent can come of it, and all who wait for an answer have theirs in memory. */
+/** In characters: an answer can be many times as long as the input, and all waiting answers are in memory. */
 const mostAnswer = 28 * 1024 * 1024
 
 /** Answers `POST /preview`. Never throws. Hostile input keeps it busy and takes memory: `previewer.ts` bounds both. */
@@ -73,7 +75,7 @@ export function answerPreview(
 
 /** Each reason of a refusal, with the object it is about. */
 export function refusal({ object: { kind, name }, decision: { reasons } }: Preview): string[] {
-  return reasons.map((reason) => `${kind}${name && ` ${name}`}: ${reason}`)
+  return reasons.map((reason) => `${kind}${name && ` ${name}`}: ${textOf(reason)}`)
 }
 
 function success(contentType: string, body: string, previews: readonly Preview[]): Answer {

@@ -25,7 +25,7 @@ export const kubectlDialect: SchemaOptions & DocumentOptions = {
   ],
 }
 
-/** A value as YAML in which all that any reader might take for something else than text is quoted. */
+/** A value as YAML, with quotes around text that any reader might take for something else. */
 export function writeYaml(value: unknown, options: ToStringOptions & CreateNodeOptions = {}): string {
   const document = new Document(value, {
     version: '1.1',

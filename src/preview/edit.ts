@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap, type YAMLSeq } from 'yaml'
-import type { Json } from '../admission/operation.ts'
+import type { Json } from '../admission/words/json.ts'
 import { writeYaml } from './dialect.ts'
 import { formatJson, isObject, type JsonObject } from './json.ts'
 
@@ -80,7 +80,7 @@ function rangeOf(node: unknown): readonly [number, number, number] {
   return range
 }
 
-/** One item of a list, as lines: comments of its own above it, itself, comments of its own below it. */
+/** One item of a list, as lines: its comments above it, the item, its comments below it. */
 interface Chunk {
   readonly value: Json
   readonly node: unknown
@@ -315,7 +315,7 @@ function blankLines(text: string): string {
 }
 
 /**
- * For each wanted item the one that becomes it: an equal one, or else one of its name, or else the nameless in its place. Looked up,
+ * For each wanted item, the one that becomes it: an equal one, else one with its name, else the nameless one in its place. Looked up,
  * not compared: lists can be long.
  */
 function match(chunks: readonly Chunk[], target: readonly Json[]): (Chunk | undefined)[] {

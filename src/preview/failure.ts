@@ -1,6 +1,6 @@
-/** What the server sends of a preview. */
+/** What the server sends for a preview. */
 export interface Answer {
-  readonly status: 200 | 400 | 406 | 413 | 415 | 422 | 429 | 500
+  readonly status: 200 | 400 | 406 | 413 | 415 | 422 | 429 | 500 | 503
   readonly contentType: string
   readonly body: string
   readonly headers?: Readonly<Record<string, string | string[]>>

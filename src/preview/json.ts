@@ -1,11 +1,11 @@
-import type { Json } from '../admission/operation.ts'
+import type { Json } from '../admission/words/json.ts'
 
 export type JsonObject = { readonly [key: string]: Json }
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Nobody's manifest is this deep; the parsers and walkers here overflow the stack at three times as much. */
+/** No real manifest is this deep; the parsers and walkers here overflow the stack at three times as much. */
 export const deepest = 256
 
 // Source text access (ES2026) is in Node 22, but not yet in TypeScript's library.
@@ -36,14 +36,14 @@ export function formatJson(value: unknown, indent?: string | number): string {
   )
 }
 
-/** A key, as it is written, where an object has it once more; line and column count from 1. */
+/** A key, as written, that an object already has; line and column count from 1. */
 export interface Duplicate {
   readonly key: string
   readonly line: number
   readonly column: number
 }
 
-/** What `JSON.parse` hides: nesting too deep to be worked with, and the first keys, so many at `most`, that an object has twice. */
+/** What `JSON.parse` hides: nesting too deep to work with, and the first duplicate keys, at most `most`. */
 export function scanJson(text: string, most: number): { deep: boolean; duplicates: Duplicate[] } {
   const open: Set<string>[] = []
   const duplicates: Duplicate[] = []

@@ -1,16 +1,8 @@
 import { Composer, type CST, type Document, isMap, isNode, isScalar, isSeq, LineCounter, Parser, visit } from 'yaml'
-import type { Json } from '../admission/operation.ts'
-import { quote } from '../admission/quote.ts'
+import type { Json } from '../admission/words/json.ts'
 import { kubectlDialect } from './dialect.ts'
 import { deepest, isObject, type JsonObject, parseJson, scanJson } from './json.ts'
-
-/** What is wrong with an input, and where. All three count from 1. */
-export interface Problem {
-  readonly document: number
-  readonly line: number
-  readonly column: number
-  readonly message: string
-}
+import type { Fault, Problem } from './problems.ts'
 
 /** One document of an input, with what it takes to write it back as it was. */
 export interface ManifestDocument {
@@ -24,21 +16,21 @@ export type Manifests =
   | { readonly ok: true; readonly text: string; readonly documents: readonly ManifestDocument[] }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/** What aliases may add to an input, in characters: ten thousand containers, but no billion laughs. */
+/** What aliases may add to an input, in characters: enough for ten thousand containers, not for a billion laughs. */
 const aliasRoom = 1_000_000
 
-/** Anchors and aliases in a document: the library looks each alias up among all of them. */
+/** Anchors and aliases in a document: the library looks up each alias among all of them. */
 const mostAnchors = 10_000
 
-/** What a person reads; hostile text has one in every few bytes. */
+/** More than a person reads; hostile text has one in every few bytes. */
 export const mostProblems = 100
 
-/** Text with manifests, JSON or YAML, to its documents that aren't empty; or what is wrong with it. Never throws. */
+/** Reads manifests, JSON or YAML, into the documents that aren't empty, or says what is wrong. Never throws. */
 export function readManifests(text: string): Manifests {
   return readJson(text) ?? readYaml(text)
 }
 
-/** Nothing where the text isn't JSON, or too deep: the YAML parser then says what is wrong and where. */
+/** undefined if the text isn't JSON or is too deep: the YAML parser then says what is wrong and where. */
 export function readJson(text: string): Manifests | undefined {
   const json = text.startsWith('\uFEFF') ? text.slice(1) : text
   if (!/^\s*\{/.test(json)) return undefined
@@ -52,23 +44,27 @@ export function readJson(text: string): Manifests | undefined {
   }
   if (!isObject(value)) return undefined
   if (duplicates.length > 0) {
-    const problems = duplicates.map(({ key, ...place }) => ({ document: 1, ...place, message: twice(JSON.parse(key)) }))
+    const problems = duplicates.map(({ key, ...place }) => ({
+      document: 1,
+      ...place,
+      fault: { kind: 'duplicate-key', key: JSON.parse(key) } as const,
+    }))
     return { ok: false, problems }
   }
   return { ok: true, text, documents: [{ number: 1, value, yaml: undefined }] }
 }
 
-/** As `readManifests`, of text that is no JSON. Takes up to 3 s for a megabyte. */
+/** Like `readManifests`, for text that isn't JSON. Takes up to 3 s for a megabyte. */
 export function readYaml(text: string): Manifests {
   const lines = new LineCounter()
   const tokens = [...new Parser(lines.addNewLine).parse(text)]
-  const at = (document: number, offset: number, message: string): Problem => {
+  const at = (document: number, offset: number, fault: Fault): Problem => {
     const { line, col } = lines.linePos(offset)
-    return { document, line: Math.max(line, 1), column: Math.max(col, 1), message }
+    return { document, line: Math.max(line, 1), column: Math.max(col, 1), fault }
   }
   const deep = tooDeep(tokens)
   if (deep !== undefined) {
-    return { ok: false, problems: [at(deep.document, deep.offset, `nested more than ${deepest} levels deep`)] }
+    return { ok: false, problems: [at(deep.document, deep.offset, { kind: 'too-deep', most: deepest })] }
   }
   const composer = new Composer({
     ...kubectlDialect,
@@ -86,25 +82,27 @@ export function readYaml(text: string): Manifests {
   for (const tree of composer.compose(tokens)) {
     number++
     const faults = faultsOf(tree, text)
-    for (const { offset, message } of faults) problems.push(at(number, offset, message))
+    for (const { offset, fault } of faults) problems.push(at(number, offset, fault))
     const { contents } = tree
     if (faults.length > 0 || contents === null || (isScalar(contents) && contents.value === null)) continue
     const start = contents.range[0]
     try {
       const value = plain(tree.toJS({ maxAliasCount: mostAnchors }), room, 0)
       if (isObject(value)) documents.push({ number, value, yaml: { tree, lines } })
-      else problems.push(at(number, start, 'a manifest is an object with apiVersion and kind'))
+      else problems.push(at(number, start, { kind: 'not-a-manifest' }))
     } catch (error) {
-      if (!(error instanceof Error)) throw error
-      // the library counts aliases too, and reports them so
-      const message = error instanceof ReferenceError ? expanding : error.message
-      problems.push(at(number, start, message))
+      // The library counts aliases, too, and throws a ReferenceError.
+      if (error instanceof ReferenceError) problems.push(at(number, start, { kind: 'aliases-expand' }))
+      else if (error instanceof Unreadable) problems.push(at(number, start, error.fault))
+      else if (error instanceof Error)
+        problems.push(at(number, start, { kind: 'invalid-yaml', message: error.message }))
+      else throw error
     }
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, text, documents }
 }
 
-/** Where nesting exceeds what can be worked with. The token tree is built without recursion, so it is walked without. */
+/** Where nesting gets too deep to work with. The token tree is built without recursion, so it is walked without. */
 function tooDeep(tokens: readonly CST.Token[]): { document: number; offset: number } | undefined {
   let document = 0
   for (const top of tokens) {
@@ -125,30 +123,35 @@ function tooDeep(tokens: readonly CST.Token[]): { document: number; offset: numb
   return undefined
 }
 
-interface Fault {
+interface Found {
   readonly offset: number
-  readonly message: string
+  readonly fault: Fault
 }
 
-/** What is said of a key that an object has twice. */
-const twice = (key: string): string => `the key ${quote(key)} is there twice`
-const expanding = 'its aliases expand to too much'
-/** At the beginning of a line or a value; in a text they may be somebody else's. */
-const unquotedBraces = /\{\{(?<=(?:^|[:-][ \t])[ \t]*\{\{)/m
-/** What is said of `{{ .Values.x }}`. */
-export const unrendered = 'this is a Helm template; render it first: helm template RELEASE CHART'
+/** A value that can't be worked with. */
+class Unreadable extends Error {
+  readonly fault: Fault
+  constructor(fault: Fault) {
+    super(fault.kind)
+    this.fault = fault
+  }
+}
 
-/** One syntax error a document, since the others follow from it, and all keys that can't be. */
-function faultsOf(tree: Document.Parsed, text: string): Fault[] {
+/** At the beginning of a line or a value; inside a text they may mean something else. */
+const unquotedBraces = /\{\{(?<=(?:^|[:-][ \t])[ \t]*\{\{)/m
+const unrendered = { kind: 'helm-template' } as const
+
+/** One syntax error for each document, since the others follow from it, and all impossible keys. */
+function faultsOf(tree: Document.Parsed, text: string): Found[] {
   const [syntax] = tree.errors
   if (syntax !== undefined) {
     // its range may end in mid-line, where the error is
     const end = text.indexOf('\n', tree.range[2])
     const template = unquotedBraces.exec(text.slice(tree.range[0], end < 0 ? text.length : end))
-    if (template !== null) return [{ offset: tree.range[0] + template.index, message: unrendered }]
-    return [{ offset: syntax.pos[0], message: `no valid YAML: ${lowerFirst(syntax.message)}` }]
+    if (template !== null) return [{ offset: tree.range[0] + template.index, fault: unrendered }]
+    return [{ offset: syntax.pos[0], fault: { kind: 'invalid-yaml', message: syntax.message } }]
   }
-  const faults: Fault[] = []
+  const faults: Found[] = []
   const anchors = new Set<string>()
   let count = 0
   const keysOf = new Map<unknown, Set<string>>()
@@ -161,39 +164,38 @@ function faultsOf(tree: Document.Parsed, text: string): Fault[] {
     Alias(_key, { source, range }) {
       count++
       if (anchors.has(source)) return
-      faults.push({ offset: range?.[0] ?? 0, message: `there is no anchor ${quote(source)} before this alias` })
+      faults.push({ offset: range?.[0] ?? 0, fault: { kind: 'anchor-missing', name: source } })
     },
     Pair(_key, { key }, path) {
       if (!isNode(key) || !key.range) return
       const [offset] = key.range
       if (isMap(key) || isSeq(key)) {
-        if (text.startsWith('{{', offset - 1)) faults.push({ offset: offset - 1, message: unrendered })
-        else faults.push({ offset, message: 'a key is text, not a list or an object' })
+        if (text.startsWith('{{', offset - 1)) faults.push({ offset: offset - 1, fault: unrendered })
+        else faults.push({ offset, fault: { kind: 'key-not-text' } })
       } else if (isScalar(key) && typeof key.value !== 'symbol') {
         const keys = keysOf.get(path.at(-1)) ?? new Set()
         keysOf.set(path.at(-1), keys)
         const name = String(key.value)
-        if (keys.has(name)) faults.push({ offset, message: twice(name) })
+        if (keys.has(name)) faults.push({ offset, fault: { kind: 'duplicate-key', key: name } })
         keys.add(name)
       }
     },
   })
   if (count > mostAnchors)
-    faults.push({ offset: tree.range[0], message: `more than ${mostAnchors} anchors and aliases` })
+    faults.push({ offset: tree.range[0], fault: { kind: 'too-many-anchors', most: mostAnchors } })
   return faults
 }
-
-const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)
 
 /** A copy without shared parts (aliases), with bigints only where a number can't hold the integer. */
 function plain(value: unknown, room: { left: number }, depth: number): Json {
   room.left -= 1 + (typeof value === 'string' ? value.length : 0)
-  if (room.left < 0 || depth > deepest) throw new Error(expanding)
+  if (room.left < 0 || depth > deepest) throw new Unreadable({ kind: 'aliases-expand' })
   if (typeof value === 'bigint') {
     const number = Number(value)
     return Number.isSafeInteger(number) ? number : value
   }
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new Error(`${value} can't be written as JSON`)
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new Unreadable({ kind: 'not-in-json', value: String(value) })
   if (Array.isArray(value)) return value.map((item) => plain(item, room, depth + 1))
   if (typeof value !== 'object' || value === null) return value as Json
   // fromEntries defines properties, so that a key `__proto__` is just a key

@@ -1,10 +1,11 @@
 import { isNode } from 'yaml'
-import type { Surroundings } from '../admission/decision.ts'
-import { type Json, pointer } from '../admission/operation.ts'
+import type { Surroundings } from '../admission/pod/surroundings.ts'
+import { type Json, pointer } from '../admission/words/json.ts'
 import { isObject, type JsonObject } from './json.ts'
-import { type ManifestDocument, type Manifests, type Problem, unrendered } from './manifests.ts'
+import type { ManifestDocument, Manifests } from './manifests.ts'
+import type { Fault, Problem } from './problems.ts'
 
-/** One object of an input. An empty text stands for what it doesn't say. */
+/** One object of an input. What it doesn't say is an empty text. */
 export interface ManifestObject {
   readonly apiVersion: string
   readonly kind: string
@@ -30,14 +31,14 @@ export function objectsOf({ documents }: Extract<Manifests, { ok: true }>): Obje
   for (const document of documents) {
     const place: Place = { document, path: [], apiVersion: '', kind: '', namespace: '' }
     for (const found of openUp(document.value, place)) {
-      if ('message' in found) problems.push(found)
+      if ('fault' in found) problems.push(found)
       else objects.push(found)
     }
   }
   return problems.length > 0 ? { ok: false, problems } : { ok: true, objects }
 }
 
-/** Where a value stands, and what its surroundings say of it where it doesn't itself. */
+/** Where a value is, and what its surroundings say about it if it doesn't. */
 interface Place {
   readonly document: ManifestDocument
   readonly path: readonly (string | number)[]
@@ -49,18 +50,19 @@ interface Place {
 function* openUp(value: Json | undefined, place: Place): Generator<ManifestObject | Problem> {
   const { document, path } = place
   const { line, column } = positionOf(place)
-  const wrong = (message: string): Problem => ({ document: document.number, line, column, message })
+  const at = path.join('.')
+  const wrong = (fault: Fault): Problem => ({ document: document.number, line, column, fault })
   if (!isObject(value)) {
-    yield wrong(`${path.join('.')} is no object`)
+    yield wrong({ kind: 'not-an-object', path: at })
     return
   }
   const kind = text(value.kind) || place.kind
   const apiVersion = text(value.apiVersion) || place.apiVersion
   if (kind === '') {
-    yield wrong(`${path.length === 0 ? 'the document' : path.join('.')} has no kind`)
+    yield wrong({ kind: 'kind-missing', path: at })
   } else if (kind === 'AdmissionReview') {
     const request = isObject(value.request) ? value.request : {}
-    if (!isObject(request.object)) yield wrong('the AdmissionReview has no request.object')
+    if (!isObject(request.object)) yield wrong({ kind: 'request-object-missing' })
     else {
       const inner = { ...place, path: [...path, 'request', 'object'], namespace: text(request.namespace) }
       yield* openUp(request.object, { ...inner, ...kindOf(request.kind) })
@@ -75,8 +77,8 @@ function* openUp(value: Json | undefined, place: Place): Generator<ManifestObjec
     const metadata = isObject(value.metadata) ? value.metadata : {}
     const name = text(metadata.name) || (text(metadata.generateName) && `${text(metadata.generateName)}*`)
     const namespace = text(metadata.namespace) || place.namespace
-    // a template with quotes around is YAML, but no name has braces
-    if (`${kind}${namespace}${name}`.includes('{{')) yield wrong(unrendered)
+    // a quoted template is YAML, but no name has braces
+    if (`${kind}${namespace}${name}`.includes('{{')) yield wrong({ kind: 'helm-template' })
     else yield { apiVersion, kind, namespace, name, value, document, path: pointer(...path), line }
   }
 }
@@ -97,7 +99,7 @@ function positionOf({ document: { yaml }, path }: Place): { line: number; column
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
 /**
- * Where an object's pod template is, by its form and not by a list of kinds, so that a Rollout is as good as a Deployment.
+ * Where an object's pod template is, by its form and not by a list of kinds, so that a Rollout works like a Deployment.
  * The path is from the object's root; it is empty for a Pod.
  */
 export function podTemplate(
@@ -120,7 +122,7 @@ function follow(value: Json, way: readonly string[]): Json | undefined {
   return way.reduce<Json | undefined>((at, key) => (isObject(at) ? at[key] : undefined), value)
 }
 
-/** What the spec around a pod template says of how long its pods may take. */
+/** How long its pods may take, from the spec around a pod template. */
 function surroundingsOf(kind: string, spec: Json | undefined): Surroundings {
   const { progressDeadlineSeconds, activeDeadlineSeconds } = isObject(spec) ? spec : {}
   if (kind === 'Deployment') {

@@ -103,7 +103,7 @@ const problem = (description: string, headers?: object) => ({
   content: json(ref('Problem')),
 })
 
-/** What `GET /openapi.json` says of `POST /preview`. */
+/** What `GET /openapi.json` says about `POST /preview`. */
 export const openapi = {
   openapi: '3.1.0',
   info: {
@@ -165,13 +165,15 @@ export const openapi = {
           ),
           406: problem('None of the types that `Accept` names can be answered.'),
           408: problem('The body came too slowly.'),
+          411: problem('The body came in chunks, without a Content-Length.'),
           413: problem('The body, or what would come of it, is too large.'),
           415: problem('The body is of another type than JSON or YAML, or compressed.'),
           422: problem(
-            'An object is refused, and a patch or manifests were asked for; or the manifests take more time or memory than they may.',
+            'An object is refused, and a patch or manifests were asked for; or the manifests take more CPU or memory than they may.',
           ),
           429: problem('Too many requests.', { 'Retry-After': { schema: { type: 'integer' } } }),
           500: problem('A fault of the server; its log has more.'),
+          503: problem('The machine is too busy.', { 'Retry-After': { schema: { type: 'integer' } } }),
         },
       },
     },

@@ -1,5 +1,5 @@
 import fastJsonPatch from 'fast-json-patch'
-import type { Json, Operation } from '../admission/operation.ts'
+import type { Json, Operation } from '../admission/words/json.ts'
 
 /** Operations with paths from an object's root, of ones with paths from a part of it. */
 export function atPath(path: string, patch: readonly Operation[]): Operation[] {
@@ -10,7 +10,7 @@ export function atPath(path: string, patch: readonly Operation[]): Operation[] {
   )
 }
 
-/** A copy of a value with a patch applied. Throws where an operation doesn't fit. */
+/** A copy of a value with a patch applied. Throws if an operation doesn't fit. */
 export function applyPatch<T extends Json>(value: T, patch: readonly Operation[]): T {
   const copy = structuredClone(value)
   for (const operation of patch) {

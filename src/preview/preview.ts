@@ -1,14 +1,18 @@
-import type { Configuration } from '../admission/configuration.ts'
-import type { Decision, Tiers } from '../admission/decision.ts'
-import { formatDuration } from '../admission/duration.ts'
-import { misplacedKeys } from '../admission/misplaced.ts'
-import type { Operation } from '../admission/operation.ts'
-import { isCost, shownWarnings } from '../admission/warning.ts'
+import { formatDuration } from '../admission/check/duration.ts'
+import { decide } from '../admission/decide.ts'
+import { type Decision, skipped } from '../admission/decision.ts'
+import type { Configuration } from '../admission/intent/configuration.ts'
+import { misplacedKeys } from '../admission/intent/misplaced.ts'
+import type { Tiers } from '../admission/plan/tiers.ts'
+import type { Operation } from '../admission/words/json.ts'
+import { isCost, textOf } from '../admission/words/messages.ts'
+import { shownWarnings } from '../admission/words/shown.ts'
 import type { JsonObject } from './json.ts'
-import { type Manifests, mostProblems, type Problem, readManifests } from './manifests.ts'
-import { decideIn } from './namespace.ts'
+import { type Manifests, mostProblems, readManifests } from './manifests.ts'
+import { setsOf } from './namespace.ts'
 import { type ManifestObject, objectsOf, podTemplate } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
+import type { Problem } from './problems.ts'
 import { predictStart, type Start } from './start.ts'
 
 /** What would happen to one object. */
@@ -17,7 +21,7 @@ export interface Preview {
   readonly decision: Decision
   /** From the object's root. */
   readonly patch: readonly Operation[]
-  /** The object as it would be; absent where it is refused. */
+  /** The patched object; absent if it is refused. */
   readonly patched: JsonObject | undefined
 }
 
@@ -26,14 +30,14 @@ export type Previewed =
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
 /**
- * What would happen to the objects of a text (JSON or YAML), in order. Nothing is said of any where one can't be read. `namespace`: of objects
- * that name none, if it is known.
+ * What would happen to the objects of a text (JSON or YAML), in order. If one can't be read, only that is reported.
+ * @param namespace of objects that name none, if it is known
  */
 export function preview(text: string, configuration: Configuration, namespace = ''): Previewed {
   return previewManifests(readManifests(text), configuration, namespace)
 }
 
-/** The same of manifests that have been read. */
+/** The same for manifests that have been read. */
 export function previewManifests(manifests: Manifests, configuration: Configuration, namespace = ''): Previewed {
   if (!manifests.ok) return failed(manifests.problems)
   const found = objectsOf(manifests)
@@ -49,12 +53,15 @@ function failed(problems: readonly Problem[]): Previewed {
 function previewObject(found: ManifestObject, configuration: Configuration, assumed: string): Preview {
   const template = podTemplate(found)
   if (template === undefined) {
-    const decision: Decision = { verdict: 'skipped', reasons: [`a ${found.kind} has no pod template`], warnings: [] }
+    const decision = skipped([{ kind: 'no-pod-template', object: found.kind }], [])
     return { object: found, decision, patch: [], patched: found.value }
   }
   const namespace = found.namespace || assumed
   const object = { ...found, namespace }
-  const decided = decideIn(namespace, template.pod, configuration, template.surroundings)
+  const decided = decide(template.pod, configuration, {
+    ...template.surroundings,
+    sets: setsOf(namespace, configuration),
+  })
   const misplaced = misplacedKeys(found.kind, found.value, template.pod, template.path.split('/').slice(1))
   const decision = { ...decided, warnings: shownWarnings([...decided.warnings, ...misplaced]) }
   switch (decision.verdict) {
@@ -81,23 +88,24 @@ export interface PreviewResult {
   readonly verdict: Decision['verdict']
   readonly reasons: readonly string[]
   readonly warnings: readonly string[]
-  /** Those of the warnings that only name a price. */
+  /** Those of the warnings that only name a cost. */
   readonly costs: readonly string[]
   readonly tiers: readonly (readonly { name: string; check: string; timeout?: string; onTimeout?: string }[])[]
   readonly patch: readonly Operation[]
   readonly patched?: JsonObject
-  /** Where there is a plan. */
+  /** If there is a plan. */
   readonly start?: Start
 }
 
 export function previewResult(preview: Preview): PreviewResult {
   const { object, decision, patch, patched } = preview
   const { apiVersion, kind, namespace, name } = object
-  const { verdict, reasons } = decision
-  const warnings = decision.warnings.map(({ text }) => text)
-  const costs = decision.warnings.filter(isCost).map(({ text }) => text)
+  const { verdict } = decision
+  const reasons = decision.reasons.map(textOf)
+  const warnings = decision.warnings.map(textOf)
+  const costs = decision.warnings.filter(isCost).map(textOf)
   const tiers = tiersOf(decision).map((tier) =>
-    tier.map(({ timeout, ...sidecar }) =>
+    tier.map(({ timeout, kind: _, ...sidecar }) =>
       timeout === undefined ? sidecar : { ...sidecar, timeout: formatDuration(timeout) },
     ),
   )
@@ -106,7 +114,7 @@ export function previewResult(preview: Preview): PreviewResult {
   return { ...result, ...(patched && { patched }), ...(start && { start }) }
 }
 
-/** How its pods would start; undefined where there is no plan. */
+/** How its pods would start; undefined without a plan. */
 export function startOf({ object, decision, patched }: Preview): Start | undefined {
   const tiers = tiersOf(decision)
   if (patched === undefined || tiers.length === 0) return undefined
@@ -115,12 +123,7 @@ export function startOf({ object, decision, patched }: Preview): Start | undefin
   return given && wanted && predictStart(given.pod, wanted.pod, tiers)
 }
 
-/** The tiers of a decision; none where it has no plan. */
+/** The tiers of a decision; none without a plan. */
 export function tiersOf(decision: Decision): Tiers {
   return 'tiers' in decision ? decision.tiers : []
-}
-
-/** A problem as one line. */
-export function problemLine({ document, line, column, message }: Problem): string {
-  return `document ${document}, line ${line}, column ${column}: ${message}`
 }

@@ -1,30 +1,33 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import type { Configuration } from '../admission/configuration.ts'
+import type { Configuration } from '../admission/intent/configuration.ts'
 import type { PreviewRequest } from './answer.ts'
 import { type Answer, failure } from './failure.ts'
+import { overTime } from './over-time.ts'
 import type { Task } from './process.ts'
 
-/** Answers previews in a process of its own, one after the other, within limits. */
+/** Answers previews in a separate process, one at a time, within limits. */
 export interface Previewer {
-  /** Never rejects. Once `signal` says that nobody waits any more, a request that waits for its turn is dropped. */
+  /** Never rejects. If `signal` aborts because nobody waits any more, a request that waits for its turn is dropped. */
   answer(request: PreviewRequest, configuration: Configuration, signal?: AbortSignal): Promise<Answer>
-  /** Starts the process, if it doesn't run, for a request that is about to come. */
+  /** Starts the process for a request that is about to come. */
   warm(): void
   stop(): void
 }
 
 export interface PreviewLimits {
-  /** Milliseconds that a request may take. */
+  /** Milliseconds of CPU that a request may take. */
   readonly time: number
+  /** Milliseconds after which a request is given up, even if it got no CPU. */
+  readonly patience: number
   /** MiB of JavaScript values; the process takes up to 200 more. */
   readonly heap: number
   /** Requests that may wait for their turn. */
   readonly waiting: number
-  /** Milliseconds without a request after which the process ends, and gives its memory back. */
+  /** Milliseconds without a request after which the process ends and frees its memory. */
   readonly idle: number
 }
-/** A megabyte of a Helm chart's YAML takes about a second and 100 MiB. */
-export const previewLimits: PreviewLimits = { time: 10_000, heap: 256, waiting: 8, idle: 60_000 }
+/** A megabyte of a Helm chart's YAML takes about a second and 100 MiB; with busy neighbours it may take several times as long, but no more CPU. */
+export const previewLimits: PreviewLimits = { time: 10_000, patience: 60_000, heap: 256, waiting: 8, idle: 60_000 }
 
 interface Job {
   readonly request: PreviewRequest
@@ -34,113 +37,137 @@ interface Job {
 }
 
 /**
- * `failed` hears of what is our fault. A process, not a thread: V8 ends the whole process of a thread whose heap overflows in native code, as
+ * Starts no process yet. A process, not a thread: V8 ends the whole process of a thread whose heap overflows in native code, as
  * `JSON.parse` of seven megabytes of `{}` does.
+ * @param failed is told what is our own fault
  */
 export function createPreviewer(failed: (what: string) => void, limits: PreviewLimits = previewLimits): Previewer {
-  const waiting: Job[] = []
-  let running: Job | undefined
-  let child: ChildProcess | undefined
-  let known: Configuration | undefined
-  let timer: NodeJS.Timeout | undefined
+  const queue = new PreviewQueue(failed, limits)
+  return {
+    answer: (request, configuration, signal) => queue.answer(request, configuration, signal),
+    warm: () => queue.warm(),
+    stop: () => queue.stop(),
+  }
+}
 
-  function start(): ChildProcess {
-    const started = fork(script(), {
-      execArgv: [`--max-old-space-size=${limits.heap}`, '--max-semi-space-size=8'],
+/** One process, and the requests that wait for it. */
+class PreviewQueue {
+  readonly #failed: (what: string) => void
+  readonly #limits: PreviewLimits
+  readonly #waiting: Job[] = []
+  #running: Job | undefined
+  #child: ChildProcess | undefined
+  /** The configuration that the process has. */
+  #known: Configuration | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(failed: (what: string) => void, limits: PreviewLimits) {
+    this.#failed = failed
+    this.#limits = limits
+  }
+
+  answer(request: PreviewRequest, configuration: Configuration, signal?: AbortSignal): Promise<Answer> {
+    if (this.#waiting.length >= this.#limits.waiting) {
+      return Promise.resolve(later(429, `${this.#waiting.length} previews are waiting already; try again`))
+    }
+    const { promise, resolve } = Promise.withResolvers<Answer>()
+    const job = { request, configuration, signal, resolve }
+    this.#waiting.push(job)
+    signal?.addEventListener('abort', () => {
+      const at = this.#waiting.indexOf(job)
+      if (at >= 0) this.#waiting.splice(at, 1)
+    })
+    if (this.#running === undefined) this.#next()
+    return promise
+  }
+
+  warm(): void {
+    if (this.#running !== undefined) return
+    try {
+      this.#child ??= this.#start()
+    } catch {
+      // The request that comes reports it.
+    }
+    this.#next()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#child?.kill('SIGKILL')
+    this.#child = undefined
+  }
+
+  #start(): ChildProcess {
+    const { time, heap } = this.#limits
+    const started = fork(script(), [String(time)], {
+      execArgv: [`--max-old-space-size=${heap}`, '--max-semi-space-size=8'],
       env: compileCache(),
       // Sets and maps of the configuration pass.
       serialization: 'advanced',
-      // What V8 says of an exhausted heap helps nobody.
+      // What V8 prints about an exhausted heap helps nobody.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
     started.unref()
     started.channel?.unref()
-    started.on('message', (answer: Answer) => finish(started, answer))
-    started.on('error', (error) => lost(started, error.message))
-    started.on('exit', (code, signal) => lost(started, `ended with ${signal ?? code}`, signal))
-    known = undefined
+    started.on('message', (answer: Answer) => this.#finish(started, answer))
+    started.on('error', (error) => this.#lost(started, error.message))
+    started.on('exit', (code, signal) => this.#lost(started, `ended with ${signal ?? code}`, signal))
+    this.#known = undefined
     return started
   }
 
-  function next(): void {
-    clearTimeout(timer)
-    running = waiting.shift()
-    if (running === undefined) {
-      timer = setTimeout(stop, limits.idle).unref()
+  #next(): void {
+    clearTimeout(this.#timer)
+    const { idle, patience } = this.#limits
+    this.#running = this.#waiting.shift()
+    if (this.#running === undefined) {
+      this.#timer = setTimeout(() => this.stop(), idle).unref()
       return
     }
     try {
-      child ??= start()
-      const { request, configuration } = running
-      const task: Task = configuration === known ? { request } : { request, configuration }
-      known = configuration
-      child.send(task)
+      this.#child ??= this.#start()
+      const { request, configuration } = this.#running
+      const task: Task = configuration === this.#known ? { request } : { request, configuration }
+      this.#known = configuration
+      this.#child.send(task)
     } catch (error) {
       // No memory for another process.
-      ours(String(error))
+      this.#ours(String(error))
       return
     }
-    timer = setTimeout(() => {
-      finish(undefined, tooMuch(`take longer than ${limits.time / 1000} s`))
-    }, limits.time)
+    this.#timer = setTimeout(() => this.#finish(undefined, tooBusy(patience)), patience)
   }
 
-  /** `from`: the process that goes on; undefined: it has to go. */
-  function finish(from: ChildProcess | undefined, answer: Answer): void {
-    if (from !== undefined && from !== child) return
-    if (from === undefined) stop()
-    running?.resolve(answer)
-    next()
+  /** @param from the process that goes on; without it, the process has to go */
+  #finish(from: ChildProcess | undefined, answer: Answer): void {
+    if (from !== undefined && from !== this.#child) return
+    if (from === undefined) this.stop()
+    this.#running?.resolve(answer)
+    this.#next()
   }
 
-  function lost(from: ChildProcess, what: string, signal?: NodeJS.Signals | null): void {
-    if (from !== child) return
-    child = undefined
-    if (running === undefined) return
-    // V8 aborts where the heap is full; the kernel kills where the container's memory is.
-    if (signal === 'SIGABRT' || signal === 'SIGKILL') finish(undefined, tooMuch(`take more than ${limits.heap} MiB`))
-    else ours(what)
+  #lost(from: ChildProcess, what: string, signal?: NodeJS.Signals | null): void {
+    if (from !== this.#child) return
+    this.#child = undefined
+    if (this.#running === undefined) return
+    const { time, heap } = this.#limits
+    if (signal === overTime) this.#finish(undefined, tooMuch(`take more than ${time / 1000} s of CPU`))
+    // V8 aborts if the heap is full; the kernel kills if the container's memory is.
+    else if (signal === 'SIGABRT' || signal === 'SIGKILL') {
+      this.#finish(undefined, tooMuch(`take more than ${heap} MiB`))
+    } else this.#ours(what)
   }
 
-  function ours(what: string): void {
-    failed(what)
-    finish(undefined, failure(500, 'internal error; the log of sidecar-first has more'))
-  }
-
-  function stop(): void {
-    clearTimeout(timer)
-    child?.kill('SIGKILL')
-    child = undefined
-  }
-
-  return {
-    answer(request, configuration, signal) {
-      if (waiting.length >= limits.waiting) {
-        const busy = failure(429, `${waiting.length} previews are waiting already; try again`)
-        return Promise.resolve({ ...busy, headers: { 'retry-after': '1' } })
-      }
-      const { promise, resolve } = Promise.withResolvers<Answer>()
-      const job = { request, configuration, signal, resolve }
-      waiting.push(job)
-      signal?.addEventListener('abort', () => {
-        const at = waiting.indexOf(job)
-        if (at >= 0) waiting.splice(at, 1)
-      })
-      if (running === undefined) next()
-      return promise
-    },
-    warm() {
-      if (running !== undefined) return
-      try {
-        child ??= start()
-      } catch {
-        // The request that comes hears of it.
-      }
-      next()
-    },
-    stop,
+  #ours(what: string): void {
+    this.#failed(what)
+    this.#finish(undefined, failure(500, 'internal error; the log of sidecar-first has more'))
   }
 }
+
+const tooBusy = (patience: number): Answer =>
+  later(503, `this machine is too busy to preview that within ${patience / 1000} s; try again`)
+
+const later = (status: 429 | 503, why: string): Answer => ({ ...failure(status, why), headers: { 'retry-after': '1' } })
 
 const tooMuch = (what: string): Answer => failure(422, `the manifests ${what} to preview; send fewer at a time`)
 
@@ -148,7 +175,7 @@ const tooMuch = (what: string): Answer => failure(422, `the manifests ${what} to
 const script = (): URL =>
   new URL(import.meta.url.endsWith('.ts') ? './process.ts' : './preview-process.mjs', import.meta.url)
 
-/** Of the environment only what starting takes. */
+/** Only what starting needs of the environment. */
 function compileCache(): Record<string, string> {
   const { NODE_COMPILE_CACHE: cache } = process.env
   return cache === undefined ? {} : { NODE_COMPILE_CACHE: cache }

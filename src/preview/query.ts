@@ -1,7 +1,7 @@
-import { type Parsed, parsed, problem } from '../admission/parsed.ts'
-import { quote } from '../admission/quote.ts'
+import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
+import { quote } from '../admission/words/quote.ts'
 
-/** What a `POST /preview` may say in its URL. */
+/** The query of a `POST /preview`. */
 export interface PreviewQuery {
   /** Assumed for objects that name none; may be empty. */
   readonly namespace: string
@@ -12,18 +12,18 @@ export interface PreviewQuery {
 /** A DNS label, as namespaces are named. */
 const label = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/
 
-/** Reads a URL's query. What isn't known is a mistake: a misspelt key would else be an answer to another question. */
-export function readQuery(query: string): Parsed<PreviewQuery> {
+/** Reads a URL's query. An unknown key is a mistake: ignoring a misspelt one would answer another question. */
+export function readQuery(query: string): Parsed<PreviewQuery, string> {
   let namespace = ''
   let manifests = false
   for (const [key, value] of new URLSearchParams(query)) {
     if (key === 'namespace') {
-      if (!label.test(value)) return problem(`namespace: ${quote(value)} is no name of a namespace`)
+      if (!label.test(value)) return problem(`namespace: ${quote(value)} is not a namespace name`)
       namespace = value
     } else if (key === 'include') {
-      if (value !== 'manifests') return problem(`include: there is only manifests, not ${quote(value)}`)
+      if (value !== 'manifests') return problem(`include: ${quote(value)} is unknown; use manifests`)
       manifests = true
-    } else return problem(`there is no ${quote(key)}; use namespace or include`)
+    } else return problem(`${quote(key)} is unknown; use namespace or include`)
   }
   return parsed({ namespace, manifests })
 }

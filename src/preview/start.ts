@@ -1,12 +1,13 @@
-import type { Tiers } from '../admission/decision.ts'
-import { unwrap } from '../admission/hook.ts'
-import type { Json } from '../admission/operation.ts'
-import { meshProxies } from '../admission/order.ts'
-import { type Container, readSpec, type Spec } from '../admission/pod.ts'
+import { unwrap } from '../admission/hook/unwrap.ts'
+import { meshProxies } from '../admission/plan/order.ts'
+import type { PlannedSidecar, Tiers } from '../admission/plan/tiers.ts'
+import type { Container, Spec } from '../admission/pod/pod.ts'
+import { readSpec } from '../admission/pod/read.ts'
+import type { Json } from '../admission/words/json.ts'
 
 /**
- * How a pod's containers would start, as given and as patched, if all goes well. Times are steps, an order of events that the kubelet keeps to
- * (pkg/kubelet/kuberuntime, SyncPod): nothing was measured, and nothing follows from how long a step is.
+ * How a pod's containers would start, as given and as patched, if all goes well. Times are steps, in the order that the kubelet keeps
+ * (pkg/kubelet/kuberuntime, SyncPod): nothing was measured, and the length of a step means nothing.
  */
 export interface Start {
   readonly without: readonly Bar[]
@@ -25,19 +26,19 @@ export interface Bar {
   readonly ready: number
   /** Its PostStart hook: until it returns, nothing else is started. */
   readonly hook?: { readonly from: number; readonly until: number; readonly waitsFor: readonly string[] }
-  /** Whom it waited for: init containers that ended, sidecars that got ready. */
+  /** What it waited for: init containers that ended, sidecars that became ready. */
   readonly after: readonly string[]
-  /** The sidecars that are to be there before it and aren't ready when it starts. */
+  /** The sidecars that should be ready before it but aren't when it starts. */
   readonly notReady: readonly string[]
 }
 
-/** Steps. That a sidecar takes longest is what all of this is about. */
+/** In steps. That a sidecar takes longest is the point of it all. */
 const takes = { creation: 1, initRun: 2, ownHook: 2, appStart: 2, sidecarStart: 4, givingUp: 8 } as const
 
-/** Containers. Nobody reads a longer chart, and who waits for whom takes the square of it. */
+/** Containers. Nobody reads a longer chart, and the work grows with the square. */
 const most = 100
 
-/** Predicts both starts of a pod (or pod template) with a plan; undefined where it has more than a hundred containers. */
+/** Predicts both starts of a pod (or pod template) with a plan; undefined if it has more than a hundred containers. */
 export function predictStart(given: Json, patched: Json, tiers: Tiers): Start | undefined {
   const before = readSpec(given)
   const after = readSpec(patched)
@@ -48,7 +49,7 @@ export function predictStart(given: Json, patched: Json, tiers: Tiers): Start | 
   return { without: simulate(before.value, tiers, owed), with: simulate(after.value, tiers, owed) }
 }
 
-/** For each container the listed sidecars that are to be ready before it: an init container's are those that the plan puts before it. */
+/** For each container, the listed sidecars that should be ready before it; for an init container, those that the plan puts before it. */
 function owedTo({ initContainers, containers }: Spec, tiers: Tiers): ReadonlyMap<string, readonly string[]> {
   const owed = new Map<string, readonly string[]>()
   const listed = tiers.map((tier) => tier.map(({ name }) => name))
@@ -69,9 +70,9 @@ function owedTo({ initContainers, containers }: Spec, tiers: Tiers): ReadonlyMap
 interface Started {
   readonly container: Container
   readonly role: Bar['role']
-  readonly check: string | undefined
+  readonly listed: PlannedSidecar | undefined
   readonly start: number
-  /** Known once somebody waits for it. */
+  /** Known once something waits for it. */
   ready: number | undefined
   hook: Bar['hook']
   readonly after: readonly string[]
@@ -79,28 +80,28 @@ interface Started {
 
 /** Creates the containers one by one, as the kubelet does. */
 function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly string[]>): readonly Bar[] {
-  const checks = new Map(tiers.flat().map(({ name, check }) => [name, check]))
+  const sidecars = new Map(tiers.flat().map((sidecar) => [sidecar.name, sidecar]))
   const all: Started[] = []
   const after: string[] = []
   let now = 0
   for (const container of [...spec.initContainers, ...spec.containers]) {
-    const check = checks.get(container.name)
-    const role = roleOf(container, check)
+    const listed = sidecars.get(container.name)
+    const role = roleOf(container, listed)
     const started: Started = {
       container,
       role,
-      check,
+      listed,
       start: now,
       ready: undefined,
       hook: undefined,
       after: [...after],
     }
     all.push(started)
-    const hook = hookOf(container, check)
+    const hook = hookOf(container, listed)
     if (hook !== undefined) {
       const there = all.filter((other) => hook.waitsFor.includes(other.container.name))
       const own = now + (hook.own ? takes.ownHook : 1)
-      // one that starts behind the hook never gets ready: the hook gives up
+      // a container that starts after the hook never becomes ready: the hook gives up
       const late = there.length < hook.waitsFor.length ? now + takes.givingUp : own
       const until = Math.max(own, late, ...there.map((other) => waitFor(other, now, after)))
       started.hook = { from: now, until, waitsFor: hook.waitsFor }
@@ -119,7 +120,7 @@ function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly s
   return all.map((started) => barOf(started, now, owed.get(started.container.name) ?? []))
 }
 
-/** A sidecar gets ready after a while, but not before somebody waits for it: what starts meanwhile can't count on it. */
+/** A sidecar becomes ready after a while, but not before something waits for it: what starts meanwhile can't count on it. */
 function waitFor(started: Started, now: number, after: string[]): number {
   started.ready ??= Math.max(started.start + takes.sidecarStart, now + 1)
   if (!after.includes(started.container.name)) after.push(started.container.name)
@@ -127,7 +128,7 @@ function waitFor(started: Started, now: number, after: string[]): number {
 }
 
 function barOf(
-  { container, role, check, start, ready, hook, after }: Started,
+  { container, role, listed, start, ready, hook, after }: Started,
   end: number,
   owed: readonly string[],
 ): Bar {
@@ -135,7 +136,7 @@ function barOf(
   return {
     name: container.name,
     role,
-    ...(check === undefined ? {} : { check }),
+    ...(listed && { check: listed.check }),
     start,
     ready: ready ?? unwaited,
     ...(hook === undefined ? {} : { hook }),
@@ -144,21 +145,20 @@ function barOf(
   }
 }
 
-function roleOf({ list, name, restartPolicy, postStart }: Container, check: string | undefined): Bar['role'] {
-  if (check !== undefined) return 'sidecar'
+function roleOf({ list, name, restartPolicy, postStart }: Container, listed: PlannedSidecar | undefined): Bar['role'] {
+  if (listed !== undefined) return 'sidecar'
   if (list === 'initContainers') return restartPolicy === 'Always' ? 'sidecar' : 'init'
   return meshProxies.has(name) && postStart !== undefined ? 'sidecar' : 'app'
 }
 
-/** What a container's PostStart hook waits for; `own`: it runs one of the container's own, which nobody knows more of. */
+/** What a container's PostStart hook waits for; `own`: it runs one of the container's own, about which nothing is known. */
 function hookOf(
   { name, postStart }: Container,
-  check: string | undefined,
+  listed: PlannedSidecar | undefined,
 ): { own: boolean; waitsFor: readonly string[] } | undefined {
   const unwrapped = unwrap(postStart)
-  if (postStart === undefined || !unwrapped.ok) return undefined
-  const { original, waitsFor } = unwrapped.value
-  const waitsItself =
-    original !== undefined && (check === undefined ? meshProxies.has(name) : check.startsWith('hook:'))
+  if (postStart === undefined || unwrapped === undefined) return undefined
+  const { original, waitsFor } = unwrapped
+  const waitsItself = original !== undefined && (listed === undefined ? meshProxies.has(name) : listed.kind === 'hook')
   return { own: original !== undefined, waitsFor: waitsItself ? [name, ...waitsFor] : waitsFor }
 }

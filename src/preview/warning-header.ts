@@ -1,9 +1,10 @@
-import { printable } from '../admission/warning.ts'
+import { textOf } from '../admission/words/messages.ts'
+import { printable } from '../admission/words/printable.ts'
 import type { Preview } from './preview.ts'
 
 /** In characters. Node's client takes a head of 16 KiB; the API server stops at this for the same reason. */
 const most = 4096
-/** A warning has 256 at most, the name before it is what somebody sent. */
+/** A warning has at most 256; the name before it is user input. */
 const longest = 640
 
 /**
@@ -12,7 +13,7 @@ const longest = 640
  */
 export function warningHeader(previews: readonly Preview[]): string[] {
   const texts = previews.flatMap(({ object: { kind, name }, decision: { warnings } }) =>
-    warnings.map(({ text }) => (previews.length > 1 ? `${kind}${name && ` ${name}`}: ${text}` : text)),
+    warnings.map(textOf).map((text) => (previews.length > 1 ? `${kind}${name && ` ${name}`}: ${text}` : text)),
   )
   const values: string[] = []
   let length = 0

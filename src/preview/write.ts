@@ -9,7 +9,7 @@ import type { Preview, Previewed } from './preview.ts'
 
 type Source = Extract<Previewed, { ok: true }>
 
-/** A document that doesn't come back as it was. All offsets are in the whole input. */
+/** A document that changes. All offsets are in the whole input. */
 export interface Rewritten {
   readonly document: ManifestDocument
   readonly start: number
@@ -19,8 +19,8 @@ export interface Rewritten {
 }
 
 /**
- * The text of an input with its patches made. What isn't patched comes back byte for byte, and in a YAML document that is, only
- * the lines that must change do. An AdmissionReview gives way to its object. A refused object comes back as it was.
+ * The text of an input with its patches applied. What isn't patched comes back byte for byte, and in a patched YAML document only
+ * the necessary lines change. An AdmissionReview is replaced by its object. A refused object comes back as it was.
  */
 export function writeManifests(source: Source): string {
   return applyEdits(
@@ -29,7 +29,7 @@ export function writeManifests(source: Source): string {
   )
 }
 
-/** The documents of an input that don't come back as they were. */
+/** The documents of an input that change. */
 export function rewrite({ manifests: { text, documents }, previews }: Source): Rewritten[] {
   const byDocument = Map.groupBy(previews, ({ object }) => object.document)
   return documents.flatMap((document) => {
@@ -91,7 +91,7 @@ function lineEdits(tree: Document.Parsed, text: string, now: JsonObject, target:
   }
 }
 
-/** Whether a document's text means a value: line edits are believed only when they were read again. */
+/** Whether a document's text means a value: line edits are only used once they were read back. */
 function means(text: string, target: JsonObject): boolean {
   const again = readManifests(text)
   return again.ok && again.documents.length === 1 && isDeepStrictEqual(again.documents[0]?.value, target)

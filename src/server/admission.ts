@@ -1,94 +1,75 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
-import type { Configuration } from '../admission/configuration.ts'
-import { type Reviewed, type ReviewFacts, type ReviewResponse, review, reviewFinal } from '../admission/review.ts'
-import { checkHead, dropBody, readBody } from './body.ts'
-import type { InFlight } from './in-flight.ts'
-import type { LiveConfiguration } from './live-configuration.ts'
-import { sendJson, sendProblem } from './send.ts'
+import type { Configuration } from '../admission/intent/configuration.ts'
+import { type Reviewed, type ReviewResponse, review, reviewFinal, reviewMark } from '../admission/review.ts'
+import { type Answered, asksIn, giveUp, readBeginning } from '../admission/unread.ts'
+import type { Body } from './body.ts'
+import type { LiveConfiguration } from './configuration.ts'
+import { excess, mostAnswer, mostBytes } from './limits.ts'
+import type { Inform } from './log.ts'
+import { type Receiver, receive } from './receive.ts'
+import { sendProblem, sendText } from './send.ts'
 import { count, type Outcome, type Tallies, type Webhook } from './tally.ts'
 
-/** What answering admissions needs beside the request. */
-export interface AdmissionContext {
+/** What answering an admission needs besides the request. */
+export interface AdmissionContext extends Receiver {
   readonly configuration: LiveConfiguration
-  readonly inFlight: InFlight
   readonly tallies: Tallies
   readonly log: Logger
+  readonly inform: Inform
 }
 
-const types = ['application/json']
+const accepted = { types: ['application/json'], limit: mostBytes }
 
-/** `/mutate` or `/validate`, and the set of a webhook with a namespaceSelector of its own. */
+/** What is asked for, and the set in the path, if any. `mark` without a set takes off the marks that others made. */
 export interface AdmissionPath {
   readonly webhook: Webhook
   readonly set: string | undefined
 }
 
-/** Which admission a URL is for, if any. The API server appends a query, and nothing in it concerns us. */
+/** Which admission a URL is for, if any. The API server appends a query, which is ignored. */
 export function admissionPath(url: string): AdmissionPath | undefined {
-  const found = /^\/(?:mutate|(validate))(?:\/([^/?]+))?(?:\?|$)/.exec(url)
-  // The name is a constant, not a part of the URL: V8 drops compiled code that looks things up by a text made anew for each request.
-  return found ? { webhook: found[1] === undefined ? 'mutate' : 'validate', set: found[2] } : undefined
+  const found = /^\/(?:mutate|(validate))(?:\/(?:(reset)|(mark-)?(?:set-)?([^/?]+)))?(?:\?|$)/.exec(url)
+  if (found === null) return undefined
+  const [, validate, reset, mark, set] = found
+  // Constants, not slices of the URL: V8 drops compiled code that looks things up by a string created for each request.
+  const mutating = reset === undefined && mark === undefined ? 'mutate' : 'mark'
+  return { webhook: validate === undefined ? mutating : 'validate', set }
 }
 
-/** Answers an admission. The hot path: it does no I/O but the answer and one log line. */
+/** Answers an admission. This is the hot path: its only I/O is the answer and one log line. */
 export function answerAdmission(
   request: IncomingMessage,
   response: ServerResponse,
   path: AdmissionPath,
   context: AdmissionContext,
 ): void {
-  receive(request, response, types, context.inFlight, (text) => answer(text, response, path, context))
-}
-
-/** Hands on the body of a POST that is what it should be; answers every other one. `types`: the media types taken, if not any. */
-export function receive(
-  request: IncomingMessage,
-  response: ServerResponse,
-  types: readonly string[] | undefined,
-  inFlight: InFlight,
-  take: (text: string) => void,
-): void {
-  const bad = checkHead(request, types)
-  const place = bad ? undefined : inFlight.enter(response, () => evict(request, response))
-  if (bad) dropBody(request, () => sendProblem(response, bad.status, bad.error, bad))
-  else if (!place) dropBody(request, () => sendOverload(response))
-  else {
-    response.once('close', place.leave)
-    readBody(request, (body) => {
-      if (body.ok) take(body.text)
-      else sendProblem(response, body.bad.status, body.bad.error, body.bad)
-    })
-  }
-}
-
-/** The API server retries a 429 within the webhook's timeout. */
-function sendOverload(response: ServerResponse): void {
-  sendProblem(response, 429, 'too many requests in flight; try again', { headers: { 'retry-after': '1' } })
-}
-
-/** Takes the place of a sender that is too slow while others wait. */
-function evict(request: IncomingMessage, response: ServerResponse): void {
-  response.shouldKeepAlive = false
-  sendProblem(response, 408, 'the body came too slowly while others waited')
-  response.once('finish', () => request.destroy())
+  receive(request, response, accepted, context, (body) => answer(body, response, path, context))
 }
 
 function answer(
-  text: string,
+  body: Body,
   response: ServerResponse,
   path: AdmissionPath,
-  { configuration, tallies, log }: AdmissionContext,
+  { configuration, tallies, log, inform }: AdmissionContext,
 ): void {
   const start = performance.now()
   let outcome: Outcome = 'error'
-  let line: object | undefined
+  let line: ReturnType<typeof describe> | undefined
   try {
-    const reviewed = reviewAt(path, JSON.parse(text), configuration.current)
-    if (reviewed.ok) {
-      outcome = reviewed.verdict
-      line = describe(reviewed, path)
-      sendReview(response, reviewed.response)
+    const why = excess(body)
+    const reviewed =
+      why === undefined
+        ? reviewAt(path, JSON.parse(body.bytes.toString('utf8')), configuration.current)
+        : unreadAt(path, body, why, configuration.current)
+    if (reviewed === undefined) {
+      outcome = 'invalid'
+      sendProblem(response, body.whole ? 422 : 413, why ?? '')
+    } else if (reviewed.ok) {
+      const { answered, text } = within(reviewed, path, body, configuration.current)
+      outcome = answered.verdict
+      line = describe(answered, path)
+      sendText(response, 200, 'application/json', text)
     } else {
       outcome = 'invalid'
       sendProblem(response, 400, reviewed.error, reviewed)
@@ -96,7 +77,7 @@ function answer(
   } catch (error) {
     if (error instanceof SyntaxError) {
       outcome = 'invalid'
-      // What V8 says of broken JSON quotes the body, and that may hold secrets: only the place is passed on.
+      // V8's message about broken JSON quotes the body, which may hold secrets: only the position is passed on.
       const place = /at position \d+(?: \(line \d+ column \d+\))?/.exec(error.message)?.[0]
       sendProblem(response, 400, 'the body is not JSON', { problems: place ? [place] : [] })
     } else {
@@ -106,45 +87,37 @@ function answer(
   }
   const milliseconds = performance.now() - start
   count(tallies[path.webhook], outcome, milliseconds / 1000)
-  if (line) log.info({ ...line, microseconds: Math.round(milliseconds * 1000) }, messages[path.webhook])
+  if (line) inform({ ...line, microseconds: Math.round(milliseconds * 1000) }, messages[path.webhook])
 }
 
-const messages = { mutate: 'admission', validate: 'validation' } as const
+const messages = { mutate: 'admission', validate: 'validation', mark: 'mark' } as const
 
-/** What came of a review, at either path. */
-type Answered =
-  | {
-      readonly ok: true
-      readonly response: ReviewResponse
-      readonly facts: ReviewFacts
-      readonly verdict: Outcome
-      readonly reasons: readonly string[]
-    }
-  | Extract<Reviewed, { ok: false }>
-
-function reviewAt({ webhook, set }: AdmissionPath, body: unknown, configuration: Configuration): Answered {
+function reviewAt({ webhook, set }: AdmissionPath, body: unknown, configuration: Configuration): Reviewed {
   switch (webhook) {
-    case 'mutate': {
-      const reviewed = review(body, configuration, set)
-      if (!reviewed.ok) return reviewed
-      const { verdict, reasons } = reviewed.decision
-      return { ...reviewed, verdict, reasons }
-    }
-    case 'validate': {
-      const reviewed = reviewFinal(body, configuration, set)
-      if (!reviewed.ok) return reviewed
-      const { validity } = reviewed
-      return validity.valid
-        ? { ...reviewed, verdict: 'allowed', reasons: [] }
-        : { ...reviewed, verdict: 'refused', reasons: validity.reasons }
-    }
+    case 'mutate':
+      return review(body, configuration, set)
+    case 'mark':
+      return reviewMark(body, configuration, set)
+    case 'validate':
+      return reviewFinal(body, configuration, set)
     default:
       return webhook satisfies never
   }
 }
 
-/** What the log says of an admission; nothing of the pod but its name. */
-function describe({ response, verdict, reasons, facts }: Extract<Answered, { ok: true }>, { set }: AdmissionPath) {
+/** The answer about a review that isn't read, since `why`; undefined if it doesn't say whom to answer. */
+function unreadAt(
+  path: AdmissionPath,
+  { bytes }: Body,
+  why: string,
+  configuration: Configuration,
+): Answered | undefined {
+  const beginning = readBeginning(bytes.toString('utf8', 0, 4096))
+  return beginning && giveUp(path.webhook, beginning, why, asksIn(bytes), configuration)
+}
+
+/** What the log says about an admission: of the pod, only its name. */
+function describe({ response, verdict, reasons, facts }: Answered, { set }: AdmissionPath) {
   return {
     ...(set !== undefined && { set: short(set) }),
     uid: short(response.uid),
@@ -157,15 +130,30 @@ function describe({ response, verdict, reasons, facts }: Extract<Answered, { ok:
   }
 }
 
-/** Answers with an AdmissionReview v1. `patch` and `patchType` come together or not at all. */
-function sendReview(response: ServerResponse, { patch, ...rest }: ReviewResponse): void {
-  const patched = patch === undefined ? {} : { patchType: 'JSONPatch', patch: Buffer.from(patch).toString('base64') }
-  sendJson(response, 200, {
-    apiVersion: 'admission.k8s.io/v1',
-    kind: 'AdmissionReview',
-    response: { ...rest, ...patched },
-  })
+/** The answer as text; one that would be too long is replaced by what is said about a pod that can't be helped. */
+function within(
+  answered: Answered,
+  { webhook }: AdmissionPath,
+  { bytes }: Body,
+  configuration: Configuration,
+): { readonly answered: Answered; readonly text: string } {
+  const text = reviewText(answered.response)
+  if (text.length <= mostAnswer) return { answered, text }
+  const why = `the answer about this pod would have ${text.length.toLocaleString('en')} bytes; sidecar-first sends at most ${mostAnswer.toLocaleString('en')}`
+  const { response, facts } = answered
+  const instead = giveUp(webhook, { uid: response.uid, facts }, why, asksIn(bytes), configuration)
+  return { answered: instead, text: reviewText(instead.response) }
 }
 
-// No Kubernetes name is longer; anything longer is nobody's and must not fill the log.
+/** An AdmissionReview v1 in one piece. `patch` and `patchType` come together or not at all; base64 needs no escapes. */
+function reviewText({ patch, ...rest }: ReviewResponse): string {
+  const response = JSON.stringify(rest)
+  const patched =
+    patch === undefined
+      ? response
+      : `${response.slice(0, -1)},"patchType":"JSONPatch","patch":"${Buffer.from(patch).toString('base64')}"}`
+  return `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":${patched}}\n`
+}
+
+// No Kubernetes name is longer; anything longer isn't a name and must not fill the log.
 const short = (text: string): string => (text.length > 253 ? `${text.slice(0, 252)}…` : text)

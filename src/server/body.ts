@@ -1,23 +1,20 @@
-import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-
-/** A review holds an object and its old version, 3 MB each at most (etcd's limit is half of that), and 1 MB of envelope. */
-export const bodyLimit = 7 * 1024 * 1024
 
 /** A request that can't be taken as it is: the status and the text to answer with. */
 export interface BadRequest {
-  readonly status: 400 | 405 | 413 | 415
+  readonly status: 400 | 405 | 413 | 415 | 422
   readonly error: string
   readonly headers?: Readonly<Record<string, string>>
 }
-export type Body = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly bad: BadRequest }
+export type Body =
+  | { readonly whole: true; readonly bytes: Buffer }
+  /** Larger than the limit: its beginning, and how much has come, or was announced. */
+  | { readonly whole: false; readonly bytes: Buffer; readonly size: number }
 
 const bad = (status: BadRequest['status'], error: string, headers?: BadRequest['headers']): BadRequest =>
   headers ? { status, error, headers } : { status, error }
 
-const tooLarge = bad(413, `the body is larger than ${bodyLimit} bytes`)
-
-/** What the head of a POST already says against it. `types`: the media types taken, if not any. */
+/** What the head of a POST already says against it. `types`: the accepted media types, if not all. */
 export function checkHead(request: IncomingMessage, types: readonly string[] | undefined): BadRequest | undefined {
   const { method, headers } = request
   if (method !== 'POST') return bad(405, `use POST, not ${method}`, { allow: 'POST' })
@@ -29,47 +26,71 @@ export function checkHead(request: IncomingMessage, types: readonly string[] | u
   // A few compressed kilobytes can unpack to gigabytes, and the API server compresses nothing.
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') return bad(415, 'send the body as it is: no Content-Encoding')
-  if (Number(headers['content-length'] ?? 0) > bodyLimit) return tooLarge
   return undefined
 }
 
+/** Of a body over the limit, what is kept: metadata comes first in a review, so this says whose it is. */
+const beginning = 64 * 1024
+const empty: Buffer = Buffer.alloc(0)
+
 /**
- * The whole body as text. Never rejects; of a request that ends early nothing comes, since nobody is left to answer.
+ * Reads a body of at most `limit` bytes. `progress` hears with each piece how many bytes are held; of a body that comes in one piece it hears
+ * nothing. A request that ends early is never `done`, since nobody is left to answer. Returns a way to stop reading.
  */
-export function readBody(request: IncomingMessage, done: (body: Body) => void): void {
-  const chunks: Buffer[] = []
+export function readBody(
+  request: IncomingMessage,
+  limit: number,
+  { progress, done }: { readonly progress: (held: number) => void; readonly done: (body: Body) => void },
+): () => void {
+  const announced = Number(request.headers['content-length'] ?? 0)
+  let large = announced > limit
+  // Pieces are copied into one buffer that doubles as it fills: a thousand tiny ones would each take far more memory than they hold.
+  let held: Buffer = empty
   let size = 0
-  const take = (chunk: Buffer) => {
+
+  function take(chunk: Buffer): void {
+    const before = size
     size += chunk.length
-    chunks.push(chunk)
-    if (size <= bodyLimit) return
-    chunks.length = 0
-    request.off('data', take).off('end', finish)
-    dropBody(request, () => done({ ok: false, bad: tooLarge }))
+    if (!large && size > limit) {
+      large = true
+      held = Buffer.from(held.subarray(0, beginning))
+      progress(held.length)
+    }
+    if (large) {
+      if (before >= beginning) return
+      held = Buffer.concat([held.subarray(0, before), chunk.subarray(0, beginning - before)])
+    } else if (before === 0) held = chunk
+    else {
+      if (size > held.length) held = grown(held, before)
+      chunk.copy(held, before)
+      progress(held.length)
+    }
   }
-  const finish = () => {
-    // Joined before it is decoded: a character may lie across two chunks.
-    const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
-    if (size === 0) done({ ok: false, bad: bad(400, 'the body is empty') })
-    else if (!isUtf8(whole)) done({ ok: false, bad: bad(400, 'the body is not UTF-8') })
-    else done({ ok: true, text: whole.toString('utf8') })
+  function grown(full: Buffer, used: number): Buffer {
+    const wanted = Math.max(2 * size, beginning)
+    const larger = Buffer.allocUnsafeSlow(Math.max(size, Math.min(wanted, announced || limit)))
+    full.copy(larger, 0, 0, used)
+    return larger
+  }
+  function finish(): void {
+    const bytes = large ? held : held.subarray(0, size)
+    stop()
+    done(large ? { whole: false, bytes, size } : { whole: true, bytes })
+  }
+  function stop(): void {
+    request.off('data', take).off('end', finish)
+    held = empty
   }
   request.on('data', take).on('end', finish)
+  return stop
 }
 
 /**
- * Calls `then` when the rest of a body has come and gone, or when too much of it has: most clients look for an answer only once all is sent,
- * and a connection closed before that would take the answer with it.
+ * Reads the rest of a body away, then calls `then`: most clients look for an answer only when they have sent everything, and closing the
+ * connection before that would lose it.
  */
 export function dropBody(request: IncomingMessage, then: () => void): void {
-  let size = 0
-  const drop = (chunk: Buffer) => {
-    size += chunk.length
-    if (size > bodyLimit) finish()
-  }
-  const finish = () => {
-    request.off('data', drop).off('end', finish)
-    then()
-  }
-  request.on('data', drop).on('end', finish)
+  request.resume()
+  if (request.readableEnded) then()
+  else request.once('end', then)
 }

@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
-import { checkServerPair, type Fault, readCertificate, splitBundle } from '../../certs/check.ts'
+import { checkServerPair, type Fault, readCertificate, splitBundle } from '../../certs/faults.ts'
+import { ExpectedError } from '../terminal/command.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 
 /** Where TLS material comes from: a pair of files or one made in memory, and a file with the CAs of clients. */
@@ -24,27 +25,27 @@ interface Loaded {
   readonly problems: readonly { readonly fault: Fault | 'refused'; readonly message: string }[]
 }
 
-/** A certificate, key or CA that can't be served; the message is for the user. */
-export class CertificateError extends Error {}
+/** The certificate, key or CA can't be served; the message is for the user. */
+export class CertificateError extends ExpectedError {}
 
-/** What is served now, and a way to look at the files again. */
+/** What is served now, and a way to read the files again. */
 export interface Certificate {
   readonly material: Material
   readonly leaf: X509Certificate
-  /** Looks at the files. A sound new pair is taken; a bad one is reported, and the one that is served stays. */
+  /** Reads the files again. A good new pair is taken; a bad one is reported, and the current one stays. */
   refresh(): Promise<readonly string[]>
 }
 
 export interface CertificateEvents {
   readonly now: () => Date
   readonly swapped: (material: Material) => void
-  /** Once for each bad version of the files. */
+  /** Called once for each bad version of the files. */
   readonly rejected: (problems: readonly string[]) => void
 }
 
 /**
- * Reads the material to serve. One that isn't valid at this time is taken all the same, at the start alone: who mends it then finds
- * a server that picks it up at once, rather than one in a crash loop. Readiness fails until then.
+ * Reads the material to serve. At the start only, a certificate that isn't valid at this time is accepted as well: once it is replaced,
+ * the server picks up the new one at once instead of sitting in a crash loop. Until then it isn't ready.
  * @throws CertificateError
  */
 export async function openCertificate(sources: Sources, events: CertificateEvents): Promise<Certificate> {
@@ -57,7 +58,7 @@ export async function openCertificate(sources: Sources, events: CertificateEvent
 
   async function look(): Promise<readonly string[]> {
     let loaded = await attempt()
-    // The files may be in the middle of being written, or swapped between two reads.
+    // The files may be half-written, or may have been swapped between two reads.
     if (loaded.problems.length > 0) {
       await sleep(100)
       loaded = await attempt()
@@ -102,7 +103,7 @@ export async function openCertificate(sources: Sources, events: CertificateEvent
 
 async function load({ pair, clientCa: clientCaFile }: Sources, at: Date): Promise<Loaded> {
   const files = 'made' in pair ? undefined : pair
-  // One after the other: of several files that can't be read, always the same one is told.
+  // One after the other, so that the same file is always reported first.
   const certificate = 'made' in pair ? pair.made.certificate : await read('--cert', pair.cert)
   const key = 'made' in pair ? pair.made.key : await read('--key', pair.key)
   const clientCa = clientCaFile === undefined ? undefined : await read('--client-ca', clientCaFile)

@@ -1,51 +1,117 @@
 import type { ServerResponse } from 'node:http'
 
-/** Requests being received or answered: at most `limit`, so that bodies can't fill the memory. */
+/** What requests may hold at one time, so that bodies and answers can't fill the memory. */
+export interface InFlightLimits {
+  readonly requests: number
+  /** Of bodies and answers. A body that came in one piece, so with 64 KiB at most, isn't counted. */
+  readonly bytes: number
+}
+
+/**
+ * The requests being received or answered. Nobody is refused while there is room. When there is none, the client that holds most gives way,
+ * with the request on which nothing has happened for longest: so stalled bodies never keep out a request that comes at once, and one
+ * client can't keep out another, while a single one (all API servers behind one proxy, say) may use everything.
+ */
 export interface InFlight {
-  /** A place, or undefined where there is none. `evict` is called when a slow sender's place goes to somebody else. */
-  enter(response: ServerResponse, evict: () => void): Place | undefined
-  /** Has the answer of each that is in flight close its connection. */
+  /** A place, or undefined if nobody can give way. `giveWay` is called when another request takes it over. */
+  enter(client: string, response: ServerResponse, giveWay: () => void): Place | undefined
+  /** Makes the answer of each request in flight close its connection. */
   closeAfter(): void
   readonly count: number
-  /** How many were turned away so far. */
+  readonly bytes: number
+  /** How many requests have had a place so far. */
+  readonly entered: number
+  /** How many have been refused so far on arrival, since nobody could give way. */
+  readonly turnedAway: number
+  /** How many have been refused so far, on arrival or to make room. */
   readonly refused: number
 }
+
 export interface Place {
+  /**
+   * Something has happened: the request now holds `bytes`, and gives way by `giveWay`, or not at all if that is left out. To make room for the
+   * bytes a request gives way at once, maybe this one.
+   */
+  hold(bytes: number, giveWay?: () => void): void
   leave(): void
 }
 
-/** `patience` in ms: who still sends after that long gives way once all places are taken. */
-export function createInFlight(limit: number, patience: number, now: () => number): InFlight {
-  // In the order of arrival, as a Set keeps it.
-  const places = new Set<
-    Place & { readonly since: number; readonly response: ServerResponse; readonly evict: () => void }
-  >()
-  let refused = 0
+interface Holder {
+  readonly client: string
+  readonly response: ServerResponse
+  bytes: number
+  giveWay: (() => void) | undefined
+}
+
+export function createInFlight(limits: InFlightLimits): InFlight {
+  // In the order in which something happened on them last, as a Set keeps it.
+  const holders = new Set<Holder>()
+  let bytes = 0
+  let entered = 0
+  let turnedAway = 0
+  let gaveWay = 0
+
+  function leave(holder: Holder): void {
+    if (holders.delete(holder)) bytes -= holder.bytes
+  }
+
+  /** Whether a request has given way. `share`: how much of what is short a request holds. */
+  function makeRoom(share: (holder: Holder) => number): boolean {
+    const shares = new Map<string, number>()
+    for (const holder of holders) shares.set(holder.client, (shares.get(holder.client) ?? 0) + share(holder))
+    let chosen: Holder | undefined
+    let most = 0
+    for (const holder of holders) {
+      const held = shares.get(holder.client) ?? 0
+      if (holder.giveWay === undefined || share(holder) === 0 || held <= most) continue
+      chosen = holder
+      most = held
+    }
+    if (chosen === undefined) return false
+    leave(chosen)
+    gaveWay++
+    chosen.giveWay?.()
+    return true
+  }
+
   return {
-    enter(response, evict) {
-      if (places.size >= limit) {
-        const [oldest] = places
-        if (oldest && now() - oldest.since > patience) {
-          oldest.leave()
-          oldest.evict()
-        }
-      }
-      if (places.size >= limit) {
-        refused++
+    enter(client, response, giveWay) {
+      if (holders.size >= limits.requests && !makeRoom(() => 1)) {
+        turnedAway++
         return undefined
       }
-      const place = { since: now(), response, evict, leave: () => void places.delete(place) }
-      places.add(place)
-      return place
+      entered++
+      const holder: Holder = { client, response, bytes: 0, giveWay }
+      holders.add(holder)
+      return {
+        hold(now, giveWay) {
+          if (!holders.delete(holder)) return
+          holders.add(holder)
+          bytes += now - holder.bytes
+          holder.bytes = now
+          holder.giveWay = giveWay
+          while (bytes > limits.bytes && makeRoom((each) => each.bytes));
+        },
+        leave: () => leave(holder),
+      }
     },
     closeAfter() {
-      for (const { response } of places) response.shouldKeepAlive = false
+      for (const { response } of holders) response.shouldKeepAlive = false
     },
     get count() {
-      return places.size
+      return holders.size
+    },
+    get bytes() {
+      return bytes
+    },
+    get entered() {
+      return entered
+    },
+    get turnedAway() {
+      return turnedAway
     },
     get refused() {
-      return refused
+      return turnedAway + gaveWay
     },
   }
 }

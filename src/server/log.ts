@@ -5,10 +5,10 @@ export const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'sile
 export type Level = (typeof levels)[number]
 
 /**
- * JSON lines on standard output. They are written in batches, at most a quarter second late: one system call for each
- * admission would cost as much as deciding it. `flush` waits, for a second at most, until all is written.
+ * JSON lines on standard output. They are written in batches, at most a quarter of a second late: one system call for each
+ * admission would cost as much as deciding it. `flush` waits up to a second until everything is written.
  */
-export function createLog(level: Level): { log: Logger; flush(): Promise<void> } {
+export function createLog(level: Level): { log: Logger; inform: Inform; flush(): Promise<void> } {
   const lines = createLines(1)
   const log = pino(
     {
@@ -19,16 +19,23 @@ export function createLog(level: Level): { log: Logger; flush(): Promise<void> }
     },
     lines,
   )
-  return { log, flush: lines.flush }
+  const informs = log.isLevelEnabled('info')
+  const inform: Inform = (fields, msg) => {
+    if (informs) lines.write(`${JSON.stringify({ level: 'info', time: new Date().toISOString(), ...fields, msg })}\n`)
+  }
+  return { log, inform, flush: lines.flush }
 }
+
+/** Writes the line that `log.info` would, in a fraction of the time: each admission has one. */
+export type Inform = (fields: Readonly<Record<string, unknown>>, message: string) => void
 
 const batch = 65_536
 const delay = 250
-/** What may wait for a reader that has stopped reading. */
+/** How many characters may wait for a reader that has stopped reading. */
 const room = 4 * 1024 * 1024
 
-// process.stdout blocks on a full pipe, and pino's own destination tries for ever once the reader is gone. Here a reader that is slow or gone costs
-// log lines and no admission.
+// process.stdout blocks on a full pipe, and pino's own destination retries for ever once the reader is gone. Here a slow or missing reader
+// costs log lines, never an admission.
 function createLines(fd: number) {
   let waiting = ''
   let writing = false

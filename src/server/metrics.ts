@@ -1,19 +1,21 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Certificate } from './certificate.ts'
+import type { LiveConfiguration } from './configuration.ts'
+import type { Connections } from './connections.ts'
 import type { InFlight } from './in-flight.ts'
-import type { LiveConfiguration } from './live-configuration.ts'
 import { buckets, type Tallies, type Webhook } from './tally.ts'
 
-/** What the metrics tell of, read when they are asked for. */
+/** The sources of the metrics, read when somebody asks for them. */
 export interface Measured {
   readonly tallies: Tallies
   readonly inFlight: InFlight
+  readonly connections: Connections
   readonly certificate: Certificate
   readonly configuration: LiveConfiguration
 }
 
 /** The text that Prometheus scrapes. */
-export function createMetrics({ tallies, inFlight, certificate, configuration }: Measured): {
+export function createMetrics({ tallies, inFlight, connections, certificate, configuration }: Measured): {
   readonly contentType: string
   text(): Promise<string>
 } {
@@ -22,7 +24,7 @@ export function createMetrics({ tallies, inFlight, certificate, configuration }:
   collectDefaultMetrics({ register: registry })
   new Counter({
     name: 'sidecar_first_admissions_total',
-    help: 'Admission requests by webhook and what they came to.',
+    help: 'Admission requests by webhook and verdict.',
     labelNames: ['webhook', 'verdict'],
     registers,
     collect() {
@@ -34,7 +36,7 @@ export function createMetrics({ tallies, inFlight, certificate, configuration }:
   })
   new Counter({
     name: 'sidecar_first_overload_refusals_total',
-    help: 'Requests answered 429 since too many were in flight.',
+    help: 'Requests answered 429 because too much was in flight.',
     registers,
     collect() {
       this.reset()
@@ -43,7 +45,7 @@ export function createMetrics({ tallies, inFlight, certificate, configuration }:
   })
   for (const [file, help] of [
     ['certificate', 'Versions of the certificate files that could not be served.'],
-    ['configuration', 'Versions of the configuration file that could not be taken.'],
+    ['configuration', 'Versions of the configuration file that were rejected.'],
   ] as const) {
     new Counter({
       name: `sidecar_first_${file}_reload_failures_total`,
@@ -64,6 +66,22 @@ export function createMetrics({ tallies, inFlight, certificate, configuration }:
     },
   })
   new Gauge({
+    name: 'sidecar_first_in_flight_bytes',
+    help: 'Bytes of their bodies and answers that are held.',
+    registers,
+    collect() {
+      this.set(inFlight.bytes)
+    },
+  })
+  new Gauge({
+    name: 'sidecar_first_connections',
+    help: 'Open connections.',
+    registers,
+    collect() {
+      this.set(connections.count)
+    },
+  })
+  new Gauge({
     name: 'sidecar_first_certificate_not_after_seconds',
     help: 'When the served certificate expires, in seconds since 1970.',
     registers,
@@ -73,7 +91,7 @@ export function createMetrics({ tallies, inFlight, certificate, configuration }:
   })
   new Gauge({
     name: 'sidecar_first_configuration_info',
-    help: "What is configured; always 1. The hash is the one that the file's webhook configurations carry.",
+    help: 'The configuration in force; always 1. The webhook configurations made from the same file carry the same hash.',
     labelNames: ['version', 'mode', 'invalid', 'delivery', 'hash'],
     registers,
     collect() {
@@ -89,12 +107,12 @@ export function createMetrics({ tallies, inFlight, certificate, configuration }:
   }
 }
 
-const webhooks: readonly Webhook[] = ['mutate', 'validate']
+const webhooks: readonly Webhook[] = ['mutate', 'validate', 'mark']
 
-// prom-client's histogram can't be fed counts, and counting in it would cost the hot path more than this.
+// prom-client's histogram can't be given counts, and counting in it would slow down the hot path.
 function durations(tallies: Tallies): string {
   const name = 'sidecar_first_admission_duration_seconds'
-  const lines = [`# HELP ${name} From the whole request to its answer.`, `# TYPE ${name} histogram`]
+  const lines = [`# HELP ${name} From the complete request to its answer.`, `# TYPE ${name} histogram`]
   for (const webhook of webhooks) {
     const { durations, durationSum } = tallies[webhook]
     const label = `webhook="${webhook}"`

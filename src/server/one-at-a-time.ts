@@ -1,4 +1,4 @@
-/** Runs one at a time: who asks meanwhile gets what the one under way gives. */
+/** Never runs `work` twice at the same time: a call during a run gets that run's result. */
 export function oneAtATime<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined
   return () => {

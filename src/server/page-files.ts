@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 const folder = new URL('../page/', import.meta.url)
 
-/** What the browser gets, by name. scripts/bundle.ts puts the texts themselves in the place of this file. */
+/** The files for the browser, by name. scripts/bundle.ts replaces this module with one that contains the texts. */
 export const pageFiles: ReadonlyMap<string, string> = new Map(
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(?:html|css|js|svg|yaml)$/.test(name))

@@ -6,7 +6,7 @@ import { sendText } from './send.ts'
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** The page is what it brings along, and talks to this server alone. */
+/** The page uses only its own files, and talks only to this server. */
 const policy = [
   "default-src 'none'",
   ...['script-src', 'style-src', 'connect-src', 'img-src'].map((source) => `${source} 'self'`),
@@ -19,7 +19,7 @@ const headers = {
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
-  // Asked for again each time, and answered with 304 while it is the same.
+  // The browser asks each time, and is answered 304 while nothing has changed.
   'cache-control': 'no-cache',
 }
 
@@ -31,7 +31,7 @@ const types: Readonly<Record<string, string>> = {
   yaml: 'text/plain; charset=utf-8',
 }
 
-/** By path, what answers a GET for the page, its parts and the description of `/preview`. `opened`: somebody looks at the page. */
+/** The handlers, by path, for GET of the page, its files and the description of `/preview`. `opened` is called when somebody opens the page. */
 export function createPage(opened: () => void): ReadonlyMap<string, Handler> {
   const handlers = new Map<string, Handler>()
   handlers.set('/openapi.json', sender('application/json', JSON.stringify(openapi)))

@@ -1,28 +1,32 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { createPreviewer } from '../preview/previewer.ts'
-import { receive } from './admission.ts'
-import type { InFlight } from './in-flight.ts'
-import type { LiveConfiguration } from './live-configuration.ts'
+import type { LiveConfiguration } from './configuration.ts'
 import { createPage, type Handler } from './page.ts'
-import { sendText } from './send.ts'
+import { type Receiver, receive } from './receive.ts'
+import { sendProblem, sendText } from './send.ts'
 
-export interface PreviewContext {
+export interface PreviewContext extends Receiver {
   readonly configuration: LiveConfiguration
-  readonly inFlight: InFlight
   readonly log: Logger
 }
 
-/** `POST /preview`, and what is to be had by GET for it, by path: the page, its parts, the description of the endpoint. */
-export function createPreviewRoutes({ configuration, inFlight, log }: PreviewContext): {
+/** In bytes. Three megabytes of manifests are what the process that previews has the time for; the page has the same limit. */
+const limit = 7 * 1024 * 1024
+
+/** `POST /preview`, and by path what GET serves: the page, its files and the description of the endpoint. */
+export function createPreviewRoutes(context: PreviewContext): {
   readonly answer: Handler
   readonly files: ReadonlyMap<string, Handler>
   stop(): void
 } {
+  const { configuration, log } = context
   const previewer = createPreviewer((what) => log.error({ what }, 'preview failed'))
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
-    receive(request, response, undefined, inFlight, async (body) => {
+    receive(request, response, { limit }, context, async (received) => {
+      if (!received.whole) return sendProblem(response, 413, `the body is larger than ${limit} bytes`)
+      const body = received.bytes.toString('utf8')
       const { 'content-type': contentType, accept } = request.headers
       const query = request.url?.split('?')[1] ?? ''
       const gone = new AbortController()

@@ -2,28 +2,31 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import type { Certificate } from './certificate.ts'
+import type { Strain } from './strain.ts'
 
-/** Whether requests should be sent here, and everything that speaks against it or deserves a look. */
+/** Whether requests should be sent here, with everything that speaks against it or deserves attention. */
 export interface Readiness {
   readonly ready: boolean
   readonly problems: readonly string[]
 }
 
-/** How long an answer is reused, in ms: probes of many come together, handshakes cost. */
+/** In ms, how long an answer is reused: many clients may probe, and each handshake costs CPU. */
 const fresh = 1000
 
 /**
- * Ready means: the certificate that a client gets is the last sound one on disk, it is valid now, and nobody asked for the end. A bad pair
- * on disk is told but doesn't make it unready: while the good one is served, taking every replica away would turn a mistake into an outage.
+ * Ready means that a client gets the last good certificate on disk, that it is valid now, and that the server is neither overloaded nor shutting down. A bad pair
+ * on disk is reported but leaves it ready: while the good one is served, making every replica unready would turn a mistake into an outage.
  */
 export function createReadiness({
   certificate,
   address,
+  strain,
   isDraining,
   now,
 }: {
   certificate: Certificate
   address: () => AddressInfo
+  strain: Strain
   isDraining: () => boolean
   now: () => Date
 }): () => Promise<Readiness> {
@@ -38,23 +41,24 @@ export function createReadiness({
     }
     const { validFromDate, validToDate } = certificate.leaf
     if (now() > validToDate) against.push(`the certificate expired at ${validToDate.toISOString()}`)
-    if (now() < validFromDate) against.push(`the certificate is valid from ${validFromDate.toISOString()} on only`)
+    if (now() < validFromDate) against.push(`the certificate is not valid before ${validFromDate.toISOString()}`)
+    if (strain.problem !== undefined) against.push(strain.problem)
     return { ready: against.length === 0, problems: [...new Set([...against, ...notes])] }
   }
 
   return async () => {
-    if (isDraining()) return { ready: false, problems: ['it is shutting down'] }
+    if (isDraining()) return { ready: false, problems: ['shutting down'] }
     const at = now().getTime()
     if (last === undefined || Math.abs(at - last.at) > fresh) last = { at, readiness: look() }
     return last.readiness
   }
 }
 
-/** What a client gets from this server itself. */
+/** The certificate that a client of this server gets. */
 async function handshake(address: AddressInfo): Promise<{ fingerprint?: string; error?: string }> {
   const { port } = address
   const host = address.address === '0.0.0.0' ? '127.0.0.1' : address.address === '::' ? '::1' : address.address
-  // Nothing is sent, and what is asked is which certificate comes, not whether it is trusted.
+  // Nothing is sent; the question is which certificate is served, not whether it is trusted.
   const socket = connect({ host, port, rejectUnauthorized: false })
   const limit = setTimeout(() => socket.destroy(new Error('no answer within 2 s')), 2000)
   try {

@@ -2,33 +2,27 @@ import type { RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
 import { createMetrics, type Measured } from './metrics.ts'
-import type { Readiness } from './readiness.ts'
-import { sendJson, sendProblem } from './send.ts'
+import type { Receiver } from './receive.ts'
+import { sendProblem } from './send.ts'
 
-/** What the routes behind express need. */
-export interface RoutesContext extends Measured {
-  readonly readiness: () => Promise<Readiness>
+/** What the routes of express need. */
+export interface RoutesContext extends Measured, Receiver {
   readonly log: Logger
   readonly preview: boolean
 }
 
 export interface Routes {
   readonly listener: RequestListener
-  /** Ends what was started to answer. */
+  /** Ends what was started for the answers. */
   stop(): void
 }
 
-/** Everything but admissions: those are answered before express sees them. */
+/** Everything but admissions and probes, which are answered before express is loaded. */
 export async function createRoutes(context: RoutesContext): Promise<Routes> {
   const app = express()
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
 
   const metrics = createMetrics(context)
-  get('/healthz', (_request, response) => sendJson(response, 200, { alive: true }))
-  get('/readyz', async (_request, response) => {
-    const readiness = await context.readiness()
-    sendJson(response, readiness.ready ? 200 : 503, readiness)
-  })
   get('/metrics', async (_request, response) => {
     response.set('content-type', metrics.contentType).end(await metrics.text())
   })
@@ -38,7 +32,7 @@ export async function createRoutes(context: RoutesContext): Promise<Routes> {
     app.all('/preview', preview.answer)
     for (const [path, handler] of preview.files) get(path, handler)
   }
-  app.use((request, response) => sendProblem(response, 404, `there is nothing at ${request.path.slice(0, 200)}`))
+  app.use((request, response) => sendProblem(response, 404, `not found: ${request.path.slice(0, 200)}`))
   const onError: ErrorRequestHandler = (error, _request, response, _next) => {
     // A broken URL is the client's fault; express says so with a status.
     const status = typeof error?.status === 'number' && error.status < 500 ? error.status : 500

@@ -19,6 +19,9 @@ export function sendJson(
   sendText(response, status, 'application/json', `${JSON.stringify(value)}\n`, headers)
 }
 
+/** In bytes, of an answer of ours. */
+const longestHead = 8192
+
 /** Answers, unless that has happened already or nobody is left. */
 export function sendText(
   response: ServerResponse,
@@ -28,6 +31,10 @@ export function sendText(
   headers?: OutgoingHttpHeaders,
 ): void {
   if (response.headersSent || response.destroyed) return
-  response.writeHead(status, { 'content-type': contentType, 'content-length': Buffer.byteLength(text), ...headers })
+  const size = Buffer.byteLength(text)
+  // Node stops reading a connection while its buffer is full, but what it has decrypted by then still reaches the parser, which takes it for an
+  // error: the next request on the connection would be answered 400. So it has to come on another one.
+  if (size + longestHead >= response.writableHighWaterMark) response.shouldKeepAlive = false
+  response.writeHead(status, { 'content-type': contentType, 'content-length': size, ...headers })
   response.end(text)
 }

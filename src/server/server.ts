@@ -3,18 +3,23 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
-import { admissionPath, answerAdmission } from './admission.ts'
+import { type AdmissionContext, admissionPath, answerAdmission } from './admission.ts'
 import { type Material, openCertificate, type Sources } from './certificate.ts'
+import type { LiveConfiguration } from './configuration.ts'
+import { createConnections } from './connections.ts'
+import { createDrain, type Drain } from './drain.ts'
 import { createInFlight } from './in-flight.ts'
-import type { LiveConfiguration } from './live-configuration.ts'
-import { createReadiness } from './readiness.ts'
-import type { Routes } from './routes.ts'
+import type { Inform } from './log.ts'
+import { answerProbe, probePath } from './probes.ts'
+import { createReadiness, type Readiness } from './readiness.ts'
+import { reportRejected, watchSources } from './reload.ts'
+import type { Routes, RoutesContext } from './routes.ts'
 import { sendProblem } from './send.ts'
+import { createStrain, watchStrain } from './strain.ts'
 import { createTallies } from './tally.ts'
-import { watchFiles } from './watch.ts'
+import { createTurns } from './turns.ts'
 
 export const routes = ['admission', 'preview'] as const
 export type Route = (typeof routes)[number]
@@ -28,17 +33,15 @@ export interface ServerOptions {
   readonly configuration: LiveConfiguration
   readonly maxInFlight: number
   readonly log: Logger
+  readonly inform: Inform
   /** Milliseconds. */
   readonly times?: Partial<typeof times>
 }
 
 export interface RunningServer {
   readonly address: AddressInfo
-  /**
-   * Tells probes to send nothing more, serves for `wait` ms, each answer closing its connection, then answers what is in flight and ends.
-   * Called again, it ends at once. Resolves to whether everything was answered.
-   */
-  drain(wait: number): Promise<boolean>
+  /** Stops it, see `Drain`. */
+  readonly drain: Drain['start']
 }
 
 const times = {
@@ -47,61 +50,64 @@ const times = {
   /** An API server sends a request in one go, and waits for its answer for 30 s at most. */
   headers: 10_000,
   request: 30_000,
-  /** A body comes at once from an API server; slower ones give way to others once all places are taken. */
-  patience: 1000,
   handshake: 10_000,
-  /** How often slow senders are looked for. */
+  /** How often Node looks for slow senders. */
   checks: 2000,
-  /** How often files are looked at, beside being watched. */
+  /** How often files are read again even if nothing reported a change. */
   files: 15_000,
-  /** How long a connection that was accepted may still take to send its request, once the server stops. */
-  end: 5000,
+  /** How long a connection that was accepted may still take to send its request, once the server has stopped listening. */
+  grace: 5000,
 }
+
+/** In bytes, of bodies and answers together: six of the largest, in an eighth of the container's 512 MiB. */
+const mostHeld = 64 * 1024 * 1024
+
+/** For each request in flight, how many connections may be open: 500 by default, and they take 100 KB each. An API server keeps 25. */
+const connectionsEach = 5
 
 /**
  * Starts to serve.
  * @throws CertificateError; what `listen` throws, as EADDRINUSE
  */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { configuration, log, sources } = options
+  const { configuration, log, inform, sources } = options
   const time = { ...times, ...options.times }
   const now = () => new Date()
   const tallies = createTallies()
-  const inFlight = createInFlight(options.maxInFlight, time.patience, () => performance.now())
+  const inFlight = createInFlight({ requests: options.maxInFlight, bytes: mostHeld })
   const certificate = await openCertificate(sources, {
     now,
     swapped(material) {
       server.setSecureContext(secure(material))
       log.info({ notAfter: certificate.leaf.validToDate }, 'certificate reloaded')
     },
-    rejected(problems) {
-      tallies.reloadFailures.certificate++
-      log.error({ problems }, 'certificate not reloaded; the last good one stays')
-    },
+    rejected: reportRejected({ log, tallies }),
   })
-  let state: 'serving' | 'draining' | 'ended' = 'serving'
-  const readiness = createReadiness({
-    certificate,
-    address: () => server.address() as AddressInfo,
-    isDraining: () => state !== 'serving',
-    now,
-  })
+  const connections = createConnections(options.maxInFlight * connectionsEach)
+  const strain = createStrain()
+  const samples = watchStrain(strain, () => inFlight)
+  const drain = createDrain(() => server, inFlight, { grace: time.grace, stopping: () => watched.stop() })
+  const address = () => server.address() as AddressInfo
+  const readiness = createReadiness({ certificate, address, strain, isDraining: () => drain.begun, now })
   const preview = options.routes.has('preview')
-  const context = { configuration, inFlight, tallies, log, certificate, readiness, preview }
-
-  // Loaded with the first request that needs it: admissions don't.
-  let express: Promise<Routes> | undefined
-  const rest = (request: IncomingMessage, response: ServerResponse) => {
-    express ??= import('./routes.ts').then(({ createRoutes }) => createRoutes(context))
-    express.then(({ listener }) => listener(request, response))
-  }
-
+  const listener = createListener(options, drain, {
+    configuration,
+    inFlight,
+    turns: createTurns(),
+    connections,
+    tallies,
+    log,
+    inform,
+    certificate,
+    readiness,
+    preview,
+  })
   const server = createServer(
     {
       ...secure(certificate.material),
       ALPNProtocols: ['http/1.1'],
       requestCert: sources.clientCa !== undefined,
-      // Probes have no certificate: who needs one is looked at below.
+      // Probes have no certificate; the listener checks for one where it is needed.
       rejectUnauthorized: false,
       handshakeTimeout: time.handshake,
       keepAliveTimeout: time.keepAlive,
@@ -110,82 +116,69 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       connectionsCheckingInterval: time.checks,
       requireHostHeader: false,
     },
-    (request, response) => {
-      if (state !== 'serving') response.shouldKeepAlive = false
-      const path = admissionPath(request.url ?? '')
-      if (path === undefined) rest(request, response)
-      else if (!options.routes.has('admission')) {
-        sendProblem(response, 404, 'admissions are not served here (--routes)')
-      } else if (sources.clientCa !== undefined && !(request.socket as TLSSocket).authorized) {
-        sendProblem(response, 403, 'a client certificate is needed that one of the CAs of --client-ca has signed')
-      } else answerAdmission(request, response, path, context)
-    },
+    listener.listen,
   )
-  server.on('close', () => express?.then(({ stop }) => stop()))
+  connections.watch(server)
+  server.on('close', listener.stop)
+  server.on('close', samples.stop)
   server.on('clientError', answerBrokenRequest)
   server.on('tlsClientError', (error) => log.debug({ err: error.message }, 'TLS handshake failed'))
 
   server.listen(options.port, options.host)
   await once(server, 'listening')
   server.on('error', (error) => log.error({ err: error }, 'server'))
-  const address = server.address() as AddressInfo
-  const paths = [...('made' in sources.pair ? [] : [sources.pair.cert, sources.pair.key]), sources.clientCa]
-  const watched = [
-    watchFiles(
-      paths.filter((path) => path !== undefined),
-      time.files,
-      () => void certificate.refresh(),
-    ),
-    ...(configuration.path === undefined ? [] : [watchFiles([configuration.path], time.files, () => void reload())]),
-  ]
+  const watched = watchSources(sources, certificate, configuration, time.files, { log, tallies })
+  return { address: address(), drain: drain.start }
+}
 
-  if (configuration.notices.length > 0) log.warn({ notices: configuration.notices }, 'configuration')
-  async function reload(): Promise<void> {
-    const refreshed = await configuration.refresh()
-    switch (refreshed.kind) {
-      case 'unchanged':
-        return
-      case 'taken':
-        log.info({ hash: configuration.hash }, 'configuration reloaded')
-        if (refreshed.notices.length > 0) log.warn({ notices: refreshed.notices }, 'configuration')
-        return
-      case 'rejected':
-        tallies.reloadFailures.configuration++
-        // A file can have as many problems as lines.
-        log.error({ problems: refreshed.problems.slice(0, 20) }, 'configuration not reloaded; the last good one stays')
-        return
-      default:
-        refreshed satisfies never
-    }
+/** Decides by path who answers a request. */
+function createListener(
+  { routes, sources }: ServerOptions,
+  drain: Drain,
+  context: RoutesContext & AdmissionContext & { readonly readiness: () => Promise<Readiness> },
+) {
+  // Loaded with the first request that needs it; admissions don't.
+  let express: Promise<Routes> | undefined
+  function rest(request: IncomingMessage, response: ServerResponse): void {
+    express ??= import('./routes.ts').then(({ createRoutes }) => createRoutes(context))
+    express.then(({ listener }) => listener(request, response))
   }
 
-  const cut = new AbortController()
   return {
-    address,
-    async drain(wait) {
-      if (state !== 'serving') {
-        cut.abort()
-        return false
+    listen(request: IncomingMessage, response: ServerResponse): void {
+      if (!context.connections.busy(request, response)) return
+      if (request.headers['transfer-encoding'] !== undefined) {
+        refuseChunks(request, response)
+        return
       }
-      state = 'draining'
-      inFlight.closeAfter()
-      const closed = once(server, 'close')
-      try {
-        await sleep(wait, undefined, { signal: cut.signal })
-        state = 'ended'
-        for (const each of watched) each.stop()
-        server.close()
-        await Promise.race([closed, sleep(time.end, undefined, { signal: cut.signal })])
-      } catch {
-        // Asked a second time.
-      }
-      const answered = inFlight.count === 0
-      server.close()
-      server.closeAllConnections()
-      await closed
-      return answered
+      if (drain.begun) response.shouldKeepAlive = false
+      const url = request.url ?? ''
+      const path = admissionPath(url)
+      if (path === undefined) {
+        const probe = probePath(url)
+        if (probe === undefined) rest(request, response)
+        else answerProbe(request, response, probe, context)
+      } else if (!routes.has('admission')) sendProblem(response, 404, 'admissions are not served here (--routes)')
+      else if (sources.clientCa !== undefined && !(request.socket as TLSSocket).authorized) {
+        sendProblem(response, 403, 'a client certificate is needed, signed by one of the CAs of --client-ca')
+      } else answerAdmission(request, response, path, context)
+    },
+    stop(): void {
+      express?.then(({ stop }) => stop())
     },
   }
+}
+
+/**
+ * A chunk of one byte takes six on the wire, and as much CPU as kilobytes of a plain body. API servers and browsers know the length of what
+ * they send. The rest isn't waited for, so the connection has to end.
+ */
+function refuseChunks(request: IncomingMessage, response: ServerResponse): void {
+  response.shouldKeepAlive = false
+  response.once('finish', () => request.destroy())
+  // Dropped, what still comes until then: kept, each byte would take a hundred.
+  request.resume()
+  sendProblem(response, 411, 'send a Content-Length; bodies in chunks are not accepted')
 }
 
 const secure = ({ certificate, key, clientCa }: Material) => ({
@@ -195,18 +188,23 @@ const secure = ({ certificate, key, clientCa }: Material) => ({
   ...(clientCa !== undefined && { ca: clientCa }),
 })
 
-/** What Node's parser refused gets JSON as well. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
+/**
+ * Requests that Node's parser refuses are answered with JSON as well. Failed handshakes and sockets come here, too: they have nobody to answer,
+ * and a handshake that goes on after its time would deliver this answer in place of the request's.
+ */
+function answerBrokenRequest({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
+  const known = brokenRequests[code] ?? (code.startsWith('HPE_') ? notHttp : undefined)
+  if (known === undefined || !socket.writable) {
     socket.destroy()
     return
   }
-  const [status, text] = brokenRequests[error.code ?? ''] ?? ['400 Bad Request', 'this is no HTTP request']
+  const [status, text] = known
   const body = `${JSON.stringify({ error: text, problems: [] })}\n`
   socket.end(
     `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   )
 }
+const notHttp = ['400 Bad Request', 'not an HTTP request'] as const
 const brokenRequests: Readonly<Record<string, readonly [status: string, text: string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the header is too large'],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request came too slowly'],

@@ -1,11 +1,13 @@
 import type { Decision } from '../admission/decision.ts'
 
-/** What a call can come to beside a verdict: it was no admission, or failed. */
+/** A call without a verdict: not an admission, or our failure. */
 type Failure = 'invalid' | 'error'
-/** What a call of each webhook can come to. */
+/** The possible outcomes of a call, by webhook. */
 export interface Outcomes {
   mutate: Decision['verdict'] | Failure
   validate: 'allowed' | 'refused' | Failure
+  /** Of a set of rules, or taken off. */
+  mark: 'patched' | 'skipped' | Failure
 }
 export type Webhook = keyof Outcomes
 export type Outcome = Outcomes[Webhook]
@@ -13,23 +15,24 @@ export type Outcome = Outcomes[Webhook]
 /** Upper bounds of the duration histogram, in seconds. */
 export const buckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1] as const
 
-/** Counted in plain numbers on the hot path; prom-client reads them when somebody asks, and isn't loaded before that. */
+/** Plain numbers, for the hot path; prom-client is loaded, and reads them, when somebody asks for metrics. */
 export interface Tally {
   readonly outcomes: Partial<Record<Outcome, number>>
-  /** How many took no longer than the bucket of that index, and longer than the one before; the last is for the rest. */
+  /** How many calls fell into each bucket; the last entry is for longer ones. */
   readonly durations: number[]
   /** Seconds. */
   durationSum: number
 }
 
 export interface Tallies extends Readonly<Record<Webhook, Tally>> {
-  /** Bad versions of files. */
+  /** Rejected versions of files. */
   readonly reloadFailures: { certificate: number; configuration: number }
 }
 
 const outcomes: { readonly [W in Webhook]: Readonly<Record<Outcomes[W], 0>> } = {
   mutate: { patched: 0, unchanged: 0, skipped: 0, refused: 0, invalid: 0, error: 0 },
   validate: { allowed: 0, refused: 0, invalid: 0, error: 0 },
+  mark: { patched: 0, skipped: 0, invalid: 0, error: 0 },
 }
 
 export function createTallies(): Tallies {
@@ -41,6 +44,7 @@ export function createTallies(): Tallies {
   return {
     mutate: tally('mutate'),
     validate: tally('validate'),
+    mark: tally('mark'),
     reloadFailures: { certificate: 0, configuration: 0 },
   }
 }

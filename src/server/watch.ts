@@ -7,8 +7,8 @@ export interface Running {
 }
 
 /**
- * Calls `changed` when something happens in a folder of these files, and every `every` ms whatever happens: Kubernetes swaps
- * a symlink beside the files, a network file system may tell nothing, and a watch may be refused.
+ * Calls `changed` when something happens in the folder of one of these files, and every `every` ms in any case. The folder, because
+ * Kubernetes swaps a symlink beside the files; the clock, because a network file system may report nothing and a watch may be refused.
  */
 export function watchFiles(paths: readonly string[], every: number, changed: () => void): Running {
   let soon: NodeJS.Timeout | undefined
@@ -21,7 +21,7 @@ export function watchFiles(paths: readonly string[], every: number, changed: () 
     try {
       watchers.push(watch(folder, { persistent: false }, later).on('error', () => {}))
     } catch {
-      // The clock below still looks.
+      // The clock below goes on.
     }
   }
   const clock = setInterval(changed, every).unref()

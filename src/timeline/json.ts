@@ -2,7 +2,7 @@ import type { Moment } from './moment.ts'
 import type { Timeline } from './timeline.ts'
 import type { Waited } from './waits.ts'
 
-/** Times are milliseconds from `from` on; those that are known to the second alone have `exact: false`. */
+/** Times are milliseconds after `from`; those known only to the second have `exact: false`. */
 export function jsonTimeline({ namespace, name, from, until, starts, unknown }: Timeline, waited: Waited): string {
   const after = (moment: Moment | undefined) =>
     moment && { after: Math.round(moment.at - from.at), exact: moment.exact }

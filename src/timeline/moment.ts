@@ -2,15 +2,15 @@ import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 
 /** When something happened. */
 export interface Moment {
-  /** Milliseconds since 1970, by the clock of who saw it. */
+  /** Milliseconds since 1970, by the observer's clock. */
   readonly at: number
   /** Known to the millisecond; otherwise it may be up to a second later. */
   readonly exact: boolean
 }
 
-/** What one kind of event says of one container, the first time it happened. */
+/** What one kind of event says about one container, the first time it happened. */
 export interface Happening {
-  /** Absent for what concerns the whole pod. */
+  /** Absent for events of the whole pod. */
   readonly container: string | undefined
   readonly reason: string
   readonly message: string
@@ -32,7 +32,7 @@ export function happenings(events: readonly CoreV1Event[]): Happening[] {
 
 /**
  * An event's own times are cut to the second, but its name ends in its first time in nanoseconds (client-go, GenerateEventName): `web.18ea0b765c81969c`. It
- * is believed where both agree.
+ * is believed if both agree.
  */
 function momentOf({ metadata, eventTime, firstTimestamp }: CoreV1Event): Moment | undefined {
   const precise = eventTime ?? undefined
@@ -44,7 +44,7 @@ function momentOf({ metadata, eventTime, firstTimestamp }: CoreV1Event): Moment 
   return named >= second && named < second + 1000 ? { at: named, exact: true } : { at: second, exact: false }
 }
 
-/** A time of a status. */
+/** A time in a status. */
 export function coarse(time: Date | string | undefined): Moment | undefined {
   return time === undefined ? undefined : { at: new Date(time).getTime(), exact: false }
 }

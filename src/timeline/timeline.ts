@@ -1,34 +1,34 @@
 import type { CoreV1Event, V1Container, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
-import { unwrap } from '../admission/hook.ts'
-import { readSpec } from '../admission/pod.ts'
-import { waiterName } from '../admission/waiter.ts'
+import { unwrap } from '../admission/hook/unwrap.ts'
+import { waiterName } from '../admission/hook/waiter.ts'
+import { readSpec } from '../admission/pod/read.ts'
 import { coarse, type Happening, happenings, type Moment, since } from './moment.ts'
 
-/** The first start of a container. What isn't known is absent. */
+/** The first start of a container. Unknown times are absent. */
 export interface Start {
   readonly name: string
   /** `init` runs to its end; `native` is an init container that stays. */
   readonly kind: 'init' | 'native' | 'regular'
-  /** When the kubelet turned to it: its image is looked for, or pulled. */
+  /** When the kubelet turned to it and looked for its image. */
   readonly begun: Moment | undefined
   readonly started: Moment | undefined
-  /** Its PostStart hook runs from its start on. */
+  /** Its PostStart hook, which runs from its start. */
   readonly hook: Hook | undefined
-  /** At the latest; a hook of ours that waited for it has ended. */
+  /** At the latest: a hook of ours that waited for it has ended. */
   readonly ready: Moment | undefined
   /** Of an init container. */
   readonly finished: Moment | undefined
   readonly restarts: number
   /** Whether it is ready by now. */
   readonly readyNow: boolean
-  /** Why it hasn't started, or why it waits to be started again. */
+  /** Why it hasn't started, or isn't restarted yet. */
   readonly waiting: string | undefined
 }
 
 export interface Hook {
   /** The containers that it waits for; empty for a hook that isn't ours. */
   readonly waitsFor: readonly string[]
-  /** When the kubelet went on to the next container; absent where nothing shows its end. */
+  /** When the kubelet went on to the next container; absent if nothing shows it. */
   readonly ended: Moment | undefined
   readonly outcome: 'running' | 'ended' | 'failed'
 }
@@ -42,11 +42,11 @@ export interface Timeline {
   readonly until: number
   /** In the order of their start. */
   readonly starts: readonly Start[]
-  /** What can't be known of this start, one sentence each. */
+  /** What can't be known about this start, one sentence each. */
   readonly unknown: readonly string[]
 }
 
-/** The start of a pod, as its status and its events tell it. @param now ms */
+/** A pod's start, from its status and its events. @param now ms */
 export function timelineOf(pod: V1Pod, events: readonly CoreV1Event[], now: number): Timeline {
   const seen = happenings(events)
   const { initContainers = [], containers = [] } = pod.spec ?? {}
@@ -68,7 +68,7 @@ export function timelineOf(pod: V1Pod, events: readonly CoreV1Event[], now: numb
     const { failure, hasHook, shownRunning, ...rest } = start
     if (!hasHook) return rest
     const ended = start.started && (failure ?? next?.begun)
-    // Its status isn't written before the hook has ended.
+    // Its status is only written once the hook has ended.
     const outcome = failure ? 'failed' : ended || shownRunning ? 'ended' : 'running'
     return { ...rest, hook: { waitsFor: hooks.get(start.name) ?? [], ended, outcome } }
   })
@@ -135,13 +135,13 @@ function firstStart(
   }
 }
 
-/** A status knows the last run and the one before. */
+/** A status has the last run and the one before. */
 function firstRun({ state, lastState, restartCount = 0 }: Partial<V1ContainerStatus> = {}) {
   const runs = [state?.running ?? state?.terminated, lastState?.terminated].filter((run) => run !== undefined)
   return runs.length > restartCount ? runs[restartCount] : undefined
 }
 
-/** By the hooks themselves, whatever the annotations say. */
+/** From the hooks themselves, whatever the annotations say. */
 function waitedFor(pod: V1Pod): ReadonlyMap<string, readonly string[]> {
   const spec = readSpec(JSON.parse(JSON.stringify(pod)))
   if (!spec.ok) return new Map()
@@ -149,19 +149,19 @@ function waitedFor(pod: V1Pod): ReadonlyMap<string, readonly string[]> {
   return new Map(
     all.flatMap(({ name, postStart }) => {
       const hook = unwrap(postStart)
-      return hook.ok && hook.value.ours ? [[name, hook.value.waitsFor] as const] : []
+      return hook?.ours ? [[name, hook.waitsFor] as const] : []
     }),
   )
 }
 
-/** A condition tells of its last change alone: one that comes so long after the last start, in ms, is hardly the first. */
-const PLAUSIBLE = 600_000
+/** A condition has only its last change: one that comes so long after the last start, in ms, is hardly the first. */
+const plausible = 600_000
 
-/** A hook that ended well vouches for those it waited for; of the pod's last, its condition does. */
+/** A hook that succeeded proves that those it waited for were ready; for the last one, the pod's condition does. */
 function ready(starts: readonly Start[], pod: V1Pod): Start[] {
   const last = Math.max(...starts.map(({ started }) => started?.at ?? 0))
   const condition = since(pod, 'ContainersReady')
-  const first = starts.every(({ restarts }) => restarts === 0) && condition && condition.at < last + PLAUSIBLE
+  const first = starts.every(({ restarts }) => restarts === 0) && condition && condition.at < last + plausible
   const all = first ? condition : undefined
   return starts.map((start, index) => {
     if (start.kind === 'init') {

@@ -1,6 +1,6 @@
 import type { V1Pod } from '@kubernetes/client-node'
-import { keys } from '../admission/keys.ts'
-import { parseSidecars } from '../admission/sidecars.ts'
+import { parseSidecars } from '../admission/intent/sidecars.ts'
+import { keys } from '../admission/words/keys.ts'
 import type { Moment } from './moment.ts'
 import type { Start, Timeline } from './timeline.ts'
 
@@ -15,14 +15,14 @@ export interface Wait {
 }
 
 export interface Waited {
-  /** The first container that is no sidecar. */
+  /** The first container that isn't a sidecar. */
   readonly app: string | undefined
   readonly waits: readonly Wait[]
-  /** Sidecars that started only after the app, by how much. */
+  /** Sidecars that started after the app, and how much later. */
   readonly early: readonly { readonly sidecar: string; readonly by: number; readonly exact: boolean }[]
 }
 
-/** The hooks that held the app back, or the sidecars that it started before. */
+/** The hooks that held the app back, or the sidecars that started after it. */
 export function waitedFor(timeline: Timeline, pod: V1Pod): Waited {
   const { starts, until } = timeline
   const gated = starts.flatMap(({ name, hook }) => (hook?.waitsFor.length ? [name, ...hook.waitsFor] : []))
@@ -49,11 +49,11 @@ const between = (from: Moment, to: Moment) => ({
   exact: from.exact && to.exact,
 })
 
-/** One that the app did not wait for comes after it. */
+/** A sidecar that the app did not wait for comes after it. */
 const before = ({ started }: Start, app: Start | undefined) =>
   started !== undefined && (app?.started === undefined || started.at <= app.started.at)
 
-/** A hook that isn't ours, and an unpatched pod, tell nothing by themselves; what is written on the pod does. */
+/** A hook that isn't ours, or an unpatched pod, tells nothing; the pod's annotation does. */
 function named({ metadata }: V1Pod): readonly string[] {
   const parsed = parseSidecars(metadata?.annotations?.[keys.sidecars] ?? '')
   const asked = parsed.ok ? parsed.value.flatMap((tier) => (tier === '*' ? [] : tier)) : []

@@ -1,5 +1,5 @@
-import type { Rule } from '../admission/rules.ts'
-import type { LabelExpression, LabelSelector } from '../admission/selector.ts'
+import type { Rule } from '../admission/intent/rule.ts'
+import type { LabelExpression, LabelSelector } from '../admission/pod/selector.ts'
 
 /** A boolean expression of CEL about a container `c` of the pod `object`, and what it costs at most. */
 export interface Clause {
@@ -7,10 +7,10 @@ export interface Clause {
   readonly cost: number
 }
 
-/** The longest texts that are looked at: a name is a DNS label, and an image is rarely half as long. */
+/** The longest texts that it looks at: a name is a DNS label, and an image is rarely half as long. */
 export const longest = { 'c.name': 63, 'c.image': 256 } as const
 
-/** Clauses of which one holds where one of the rules matches. Rules that differ in one thing alone share one: a look-up costs little. */
+/** Clauses, one of which holds if one of the rules matches. Rules that differ in only one thing share one: a look-up is cheap. */
 export function clausesOf(rules: readonly Rule[]): readonly Clause[] {
   const byName = groupBy(
     rules.map(({ match }) => match),
@@ -29,7 +29,7 @@ export function clausesOf(rules: readonly Rule[]): readonly Clause[] {
   )
 }
 
-/** Of lists of globs, of which undefined stands for anything. */
+/** Of lists of globs; undefined matches anything. */
 function union(lists: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
   const known = lists.filter((list) => list !== undefined)
   return known.length < lists.length ? undefined : [...new Set(known.flat())]
@@ -48,10 +48,12 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => unknown): readonly 
   return [...groups.values()]
 }
 
-/** Whether a text fits one of the globs. Costs are cel-go's (interpreter/runtimecost.go), and a little for the call. */
+/** Whether a text matches one of the globs. The costs are cel-go's (interpreter/runtimecost.go), plus a little for the call. */
 function fits(subject: keyof typeof longest, globs: readonly string[]): Clause {
-  const exact = globs.filter((glob) => !glob.includes('*'))
-  const regex = globs.filter((glob) => glob.includes('*')).map(regexOf)
+  const isExact = (glob: string) => subject === 'c.name' && !glob.includes('*')
+  const exact = globs.filter(isExact)
+  const others = globs.filter((glob) => !isExact(glob))
+  const regex = subject === 'c.name' ? others.map(regexOf) : imageRegexes(others)
   const clauses: Clause[] = []
   if (exact.length > 0) clauses.push({ text: `${subject} in ${list(exact)}`, cost: 3 + exact.length })
   if (regex.length > 0) {
@@ -60,17 +62,43 @@ function fits(subject: keyof typeof longest, globs: readonly string[]): Clause {
     const cost = 3 + Math.ceil((longest[subject] + 1) / 10) * Math.ceil(all.length / 4)
     clauses.push({ text: `${subject}.matches(${literal(all)})`, cost })
   }
-  const [only, ...others] = clauses
-  if (only !== undefined && others.length === 0) return only
+  const [only, second] = clauses
+  if (only !== undefined && second === undefined) return only
   return { text: any(clauses.map(({ text }) => text)), cost: costOf(clauses) }
 }
 
-/** In RE2, searched for anywhere in the text. `(?s:.*)`: "*" stands for a line break too. */
+/** In RE2, searched for anywhere in the text. */
 function regexOf(glob: string): string {
+  const start = glob.startsWith('*') ? '' : '^'
+  const end = glob.endsWith('*') ? '' : '$'
+  return start + middleOf(glob) + end
+}
+
+/** What a glob has between a `*` at either end. `(?s:.*)`: "*" stands for a line break too. */
+function middleOf(glob: string): string {
   const chunks = glob.split(/\*+/).map((chunk) => chunk.replace(/[\\^$.|?*+()[\]{}]/g, '\\$&'))
-  const start = chunks[0] === '' ? '' : '^'
-  const end = chunks.at(-1) === '' ? '' : '$'
-  return start + chunks.filter((chunk) => chunk !== '').join('(?s:.*)') + end
+  return chunks.filter((chunk) => chunk !== '').join('(?s:.*)')
+}
+
+/** The same as matchesImage; those that begin and end alike share what stands around them. */
+function imageRegexes(globs: readonly string[]): readonly string[] {
+  return groupBy(globs.map(partsOf), ({ start, end }) => [start, end]).map((group) => {
+    const middles = [...new Set(group.map(({ middle }) => middle))]
+    const middle = middles.length === 1 ? middles[0] : `(${middles.join('|')})`
+    return group[0].start + middle + group[0].end
+  })
+}
+
+function partsOf(glob: string): { readonly start: string; readonly middle: string; readonly end: string } {
+  const base = glob.replace(/:\*$/, '')
+  // A slash that only stars precede may stand before the whole.
+  const start = /^\*+\/(?!\*)/.test(base) ? '(^|/)' : base.startsWith('*') ? '' : '^'
+  const end = base.endsWith('*') ? '' : base === glob ? '(:[^/:@]*)?(@[^/@]*)?$' : '(:|$|@[^/@]*$)'
+  return {
+    start,
+    middle: middleOf(start === '(^|/)' ? base.replace(/^\*+\//, '') : base.replace(/^\*+\/(?=\*)/, '')),
+    end,
+  }
 }
 
 function selected({ matchLabels = {}, matchExpressions = [] }: LabelSelector): Clause {
@@ -121,7 +149,7 @@ function list(texts: readonly string[]): string {
   return `[${texts.map(literal).join(', ')}]`
 }
 
-/** JSON's escapes are CEL's as well, but for lone surrogates, which no text from the API server has. */
+/** JSON's escapes work in CEL, except for lone surrogates, which no text from the API server has. */
 function literal(text: string): string {
   return JSON.stringify(text.toWellFormed())
 }

@@ -1,5 +1,5 @@
-import { keys, mirrorKey } from '../admission/keys.ts'
-import type { Rule } from '../admission/rules.ts'
+import type { Rule } from '../admission/intent/rule.ts'
+import { keys, mirrorKey } from '../admission/words/keys.ts'
 import { any, type Clause, clausesOf, costOf, isOneOf, isPresent, longest } from './clauses.ts'
 
 /**
@@ -9,12 +9,12 @@ import { any, type Clause, clausesOf, costOf, isOneOf, isPresent, longest } from
  */
 const mostCharacters = 100_000
 const mostCost = 1_000_000
-/** Of that, for what isn't about containers: a thousand annotation keys of 317 characters cost 100 each. */
+/** The part that isn't about containers: a thousand annotation keys of 317 characters cost 100 each. */
 const costOfAnnotations = 150_000
 const mostAnnotations = 1_000
 /** For each container: the loop and the two sizes. */
 const costOfLoop = 20
-/** A pod with more containers than an expression can look at is sent unseen; one that can't look at so many isn't worth having. */
+/** A pod with more containers than an expression can look at is sent unexamined; an expression for fewer isn't worth having. */
 const leastContainers = 8
 const mostContainers = 1_000
 /**
@@ -26,13 +26,13 @@ const mostClauses = 100
 /** When the API server calls a webhook, in CEL. */
 export interface Condition {
   readonly expression: string
-  /** Whether it looks at the rules; if not, every pod is sent that hasn't opted out. */
+  /** Whether it looks at the rules; if not, every pod that hasn't opted out is sent. */
   readonly fits: boolean
 }
 
 /**
- * The condition under which a pod concerns us: it has a key of ours (where `annotations` says so), or a container that one of the
- * rules names. Unseen it lets through only what is too large to look at. At most `room` characters long, where the rules fit.
+ * The condition for sending a pod: it has a key of ours (if `annotations` says so), or a container that one of the
+ * rules names. A pod too large to look at is sent, too. At most `room` characters long, if the rules fit.
  */
 export function condition(rules: readonly Rule[], annotations: boolean, room = mostCharacters): Condition {
   const enforced = clausesOf(rules.filter(({ enforce }) => enforce))
@@ -42,8 +42,10 @@ export function condition(rules: readonly Rule[], annotations: boolean, room = m
   const containers = Math.min(Math.floor((mostCost - costOfAnnotations) / perContainer), mostContainers)
   const write = (matched: (clauses: readonly Clause[]) => string) => {
     const asked = [...(annotations ? [annotated] : []), ...(optional.length > 0 ? [matched(optional)] : [])]
-    const willing = asked.length > 0 ? [`!${optedOut(enforced.length > 0)} &&\n${any(asked)}`] : []
-    const bound = enforced.length > 0 ? [matched(enforced)] : []
+    const willing = asked.length > 0 ? [`!${optedOut} &&\n${any(asked)}`] : []
+    // An enforced rule's mark counts even if the pod opts out.
+    const marked = annotations ? [isMarked] : []
+    const bound = [...marked, ...(enforced.length > 0 ? [matched(enforced)] : [])]
     return `!(${isPresent('annotations', mirrorKey)}) &&\n${any([...willing, ...bound])}`
   }
   if (containers >= leastContainers && clauses.length <= mostClauses) {
@@ -56,13 +58,14 @@ export function condition(rules: readonly Rule[], annotations: boolean, room = m
 const annotated = `has(object.metadata.annotations) && (object.metadata.annotations.size() > ${mostAnnotations} ||
 object.metadata.annotations.exists(k, k.startsWith("sidecar-first.dev/") || k.contains(".sidecar-first.dev/")))`
 
-/** The label is objectSelector's to see, but where an enforced rule must see such pods as well. */
-function optedOut(label: boolean): string {
-  const places = label ? (['annotations', 'labels'] as const) : (['annotations'] as const)
-  return any(places.map((place) => isOneOf(place, keys.inject, ['false'])))
-}
+const optedOut = any((['annotations', 'labels'] as const).map((place) => isOneOf(place, keys.inject, ['false'])))
 
-/** Lists may be absent, or null where a client wrote that; neither may be an error. */
+const isMarked = isPresent('annotations', keys.sets)
+
+/** Before any webhook of ours has marked the pod: its author or a template wrote the mark. */
+export const markedByOthers = `!(${isPresent('annotations', mirrorKey)}) &&\n${isMarked}`
+
+/** Lists may be absent, or null if a client wrote that; neither may be an error. */
 function anyContainer(clauses: readonly Clause[], most: number): string {
   const lists = ['object.spec.containers', 'object.spec.initContainers'].map(
     (list) => `(has(${list}) && ${list} != null ? ${list} : [])`,

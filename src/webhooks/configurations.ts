@@ -9,11 +9,11 @@ import type {
   V1ValidatingWebhookConfiguration,
 } from '@kubernetes/client-node'
 import { stringify } from 'yaml'
-import type { Configuration } from '../admission/configuration.ts'
-import { keys } from '../admission/keys.ts'
-import type { Rule } from '../admission/rules.ts'
-import type { LabelSelector } from '../admission/selector.ts'
-import { condition } from './condition.ts'
+import type { Configuration } from '../admission/intent/configuration.ts'
+import type { LabelSelector } from '../admission/pod/selector.ts'
+import { labelsOf, objectKeys, objectNames, registration } from '../kubernetes/names.ts'
+import { condition, markedByOthers } from './condition.ts'
+import { paths } from './path.ts'
 
 /** Which namespaces are ours: those that opted in, or all that didn't opt out. */
 export type InstallMode = 'namespace-opt-in' | 'cluster-wide'
@@ -25,30 +25,25 @@ export interface WebhookOptions {
   readonly namespace: string
   /** How the API server reaches it; a URL is without a path. */
   readonly endpoint: { readonly service: string; readonly port: number } | { readonly url: string }
-  /** PEM; `certs` writes it where it is left out. */
+  /** PEM; without it, `certs` writes it. */
   readonly caBundle?: string
 }
 
 export interface WebhookConfigurations {
   readonly mutating: V1MutatingWebhookConfiguration
   readonly validating: V1ValidatingWebhookConfiguration
-  /** What doesn't fit the API server's limits, and what that means. */
+  /** What exceeds the API server's limits, and what that means. */
   readonly notices: readonly string[]
 }
-
-/** Annotation of both: SHA-256 of the text of the configuration file that they were made from. */
-export const configurationHashKey = 'sidecar-first.dev/configuration-hash'
 
 export function configurationHash(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-const namespaceKey = 'sidecar-first.dev/injection'
-
-/** The mode of webhooks that a cluster has, by what only one of them selects. */
+/** The mode that a cluster's webhooks were made for, from their selector. */
 export function modeOf([webhook]: readonly Pick<V1MutatingWebhook, 'namespaceSelector'>[]): InstallMode {
   const expressions = webhook?.namespaceSelector?.matchExpressions ?? []
-  const optsIn = expressions.some(({ key, operator }) => key === namespaceKey && operator === 'In')
+  const optsIn = expressions.some(({ key, operator }) => key === objectKeys.injection && operator === 'In')
   return optsIn ? 'namespace-opt-in' : 'cluster-wide'
 }
 
@@ -59,8 +54,9 @@ const roomForCaBundle = 3_500
 const mostCharactersOfExpressions = 1_000_000
 
 /**
- * The webhook configurations that go with a configuration: a webhook for all pods, and one for each distinct namespaceSelector of
- * the rules. `text` is the file's.
+ * The webhook configurations for a configuration. `text` is the file's. The API server calls the mutating webhooks in the order of their list:
+ * one removes marks that aren't ours; one for each set of rules marks the pods of the namespaces that it selects; the last plans, with the
+ * rules without a namespaceSelector and those of the marked sets. Only the last is called again after another injector has changed the pod.
  */
 export function webhookConfigurations(
   { rules: { rules, sets } }: Configuration,
@@ -70,7 +66,7 @@ export function webhookConfigurations(
   const bySet = Map.groupBy(rules, ({ set }) => set)
   const notices: string[] = []
   let room = mostCharactersOfExpressions
-  const entry = (set: string | undefined): Entry => {
+  const entry = (set: string | undefined, path: string, validates: string | undefined): Entry => {
     const own = bySet.get(set) ?? []
     const selector = (set === undefined ? undefined : own[0]?.match.namespaceSelector) ?? {}
     const { expression, fits } = condition(own, set === undefined, room)
@@ -83,28 +79,46 @@ export function webhookConfigurations(
         `the ${own.length} rules ${which} ${what}; use fewer rules, or list container names instead of globs`,
       )
     }
-    return { set, selector, rules: own, expression }
+    const name = set === undefined ? '' : `${set}.`
+    return { name, path, validates, selector, expression }
   }
-  const entries = [undefined, ...sets].map(entry)
+  // Called last, but its expression is written first: it gets the room it needs.
+  const base = entry(undefined, paths.mutate, paths.validate)
+  const marks = [...sets].map((set) => {
+    const enforces = bySet.get(set)?.some(({ enforce }) => enforce) === true
+    return entry(set, paths.mark(set), enforces ? paths.validateSet(set) : undefined)
+  })
+  const reset: Entry = {
+    name: 'reset.',
+    path: paths.reset,
+    validates: undefined,
+    selector: {},
+    expression: markedByOthers,
+  }
+  const entries = [...(marks.length > 0 ? [reset] : []), ...marks, base]
   const metadata = (name: string): V1ObjectMeta => ({
     name,
-    labels: { 'app.kubernetes.io/name': 'sidecar-first' },
-    annotations: { [configurationHashKey]: configurationHash(text) },
+    labels: labelsOf(),
+    annotations: { [objectKeys.configurationHash]: configurationHash(text) },
   })
   const mutating: V1MutatingWebhookConfiguration = {
-    apiVersion: 'admissionregistration.k8s.io/v1',
+    apiVersion: registration,
     kind: 'MutatingWebhookConfiguration',
-    // Called in the order of names: this one wants to see what the others added.
-    metadata: metadata('zz-sidecar-first'),
+    metadata: metadata(objectNames.mutating),
     webhooks: entries.map(
-      (each): V1MutatingWebhook => ({ ...webhook(each, '/mutate', options), reinvocationPolicy: 'IfNeeded' }),
+      (each): V1MutatingWebhook => ({
+        ...webhook(each, each.path, options),
+        reinvocationPolicy: each === base ? 'IfNeeded' : 'Never',
+      }),
     ),
   }
   const validating: V1ValidatingWebhookConfiguration = {
-    apiVersion: 'admissionregistration.k8s.io/v1',
+    apiVersion: registration,
     kind: 'ValidatingWebhookConfiguration',
-    metadata: metadata('sidecar-first'),
-    webhooks: entries.map((each) => webhook(each, '/validate', options)),
+    metadata: metadata(objectNames.validating),
+    webhooks: [base, ...marks].flatMap((each) =>
+      each.validates === undefined ? [] : [webhook(each, each.validates, options)],
+    ),
   }
   const bytes =
     JSON.stringify(mutating).length + (options.caBundle === undefined ? entries.length * roomForCaBundle : 0)
@@ -116,36 +130,32 @@ export function webhookConfigurations(
   return { mutating, validating, notices }
 }
 
-/** Both, as YAML documents to apply with `kubectl apply --server-side`: on the client's side an apply has a smaller limit. */
+/** Both as YAML documents, for `kubectl apply --server-side`: a client-side apply has a smaller limit. */
 export function webhookYaml({ mutating, validating }: WebhookConfigurations): string {
   return [mutating, validating]
     .map((each) => stringify(each, { lineWidth: 0, aliasDuplicateObjects: false }))
     .join('---\n')
 }
 
-/** A webhook to be: the rules of one namespaceSelector, or those of none. */
+/** What a webhook is made from. */
 interface Entry {
-  readonly set: string | undefined
+  /** A prefix of `pods.sidecar-first.dev`. */
+  readonly name: string
+  readonly path: string
+  /** The path of its validating webhook, if it has one: a set without an enforced rule needs none, as the last webhook sees its mark. */
+  readonly validates: string | undefined
   readonly selector: LabelSelector
-  readonly rules: readonly Rule[]
   readonly expression: string
 }
 
-function webhook(
-  { set, selector, rules, expression }: Entry,
-  path: string,
-  options: WebhookOptions,
-): V1ValidatingWebhook {
-  const seesOptedOut = rules.some(({ enforce }) => enforce)
-  const optedOut = { key: keys.inject, operator: 'NotIn', values: ['false'] }
+function webhook({ name, selector, expression }: Entry, path: string, options: WebhookOptions): V1ValidatingWebhook {
   return {
-    name: `${set === undefined ? '' : `${set}.`}pods.sidecar-first.dev`,
+    name: `${name}pods.sidecar-first.dev`,
     admissionReviewVersions: ['v1'],
-    clientConfig: clientConfig(set === undefined ? path : `${path}/${set}`, options),
+    clientConfig: clientConfig(path, options),
     rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'], scope: 'Namespaced' }],
     matchPolicy: 'Equivalent',
     namespaceSelector: namespaces(selector, options),
-    ...(seesOptedOut ? {} : { objectSelector: { matchExpressions: [optedOut] } }),
     matchConditions: [{ name: 'concerns-sidecar-first', expression }],
     failurePolicy: options.mode === 'namespace-opt-in' ? 'Fail' : 'Ignore',
     sideEffects: 'None',
@@ -153,14 +163,14 @@ function webhook(
   }
 }
 
-/** The mode's own namespaces, narrowed by the rules' selector; never those that a fault of ours would keep from healing. */
+/** The mode's namespaces, narrowed by the rules' selector; never those that a failure of ours would keep from recovering. */
 function namespaces({ matchLabels, matchExpressions = [] }: LabelSelector, options: WebhookOptions): V1LabelSelector {
   const excluded = ['kube-system', 'kube-node-lease', options.namespace]
   const expressions = [
-    { key: 'kubernetes.io/metadata.name', operator: 'NotIn', values: [...new Set(excluded)] },
+    { key: objectKeys.namespaceName, operator: 'NotIn', values: [...new Set(excluded)] },
     options.mode === 'namespace-opt-in'
-      ? { key: namespaceKey, operator: 'In', values: ['enabled'] }
-      : { key: namespaceKey, operator: 'NotIn', values: ['disabled'] },
+      ? { key: objectKeys.injection, operator: 'In', values: ['enabled'] }
+      : { key: objectKeys.injection, operator: 'NotIn', values: ['disabled'] },
     ...matchExpressions.map(({ values, ...rest }) => ({ ...rest, ...(values ? { values: [...values] } : {}) })),
   ]
   return { ...(matchLabels ? { matchLabels: { ...matchLabels } } : {}), matchExpressions: expressions }

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { LabelSelector } from '../admission/selector.ts'
+import type { LabelSelector } from '../admission/pod/selector.ts'
 
 /**
- * The name of the webhook that serves a namespaceSelector, in `/mutate/<set>`: ten hexadecimal digits. Selectors that say the same
- * in another order, or with matchLabels for `In`, share it.
+ * The name of the webhook for a namespaceSelector, in `/mutate/<set>`: ten hexadecimal digits. Equivalent selectors, written
+ * in another order or with matchLabels for `In`, share it.
  */
 export function setOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
   const equal = Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] }))

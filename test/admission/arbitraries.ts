@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Json } from '../../src/admission/operation.ts'
+import type { Json } from '../../src/admission/words/json.ts'
 import { type Container, type Fields, keyed, type Pod } from './pods.ts'
 
 /** Pods as anybody may write them: valid ones of every shape, with annotations that are valid, nearly valid and garbage. */
@@ -21,12 +21,20 @@ const nasty = fc.constantFrom(
 )
 const text = fc.string({ unit: 'binary' })
 const word = fc.oneof(text, nasty)
+/** Too long for one argument, or only once its backslashes are doubled, or only together with others. */
+const longWord = fc.constantFrom(140_000, 100_000, 40_000, 25_000).map((length) => '\\'.repeat(length))
 const command = fc
-  .tuple(fc.constantFrom('cat', '/bin/sh', '$(HOST)'), fc.array(word, { maxLength: 3 }))
+  .tuple(
+    fc.constantFrom('cat', '/bin/sh', '$(HOST)'),
+    fc.array(fc.oneof({ weight: 60, arbitrary: word }, { weight: 1, arbitrary: longWord }), { maxLength: 3 }),
+  )
   .map(([a, b]) => [a, ...b])
 const portNumber = fc.integer({ min: 1, max: 65535 })
 const port = fc.oneof(portNumber, fc.constantFrom('http', 'admin', 'missing', '8080'))
-const host = fc.constantFrom('127.0.0.1', 'localhost', '10.0.0.1', '::1', 'not_a_name')
+const host = fc.oneof(
+  fc.constantFrom('127.0.0.1', 'localhost', '10.0.0.1', '::1', 'not_a_name'),
+  fc.constantFrom('bücher.example', 'fe80::1%eth0', '*', 'a b', '[::1]'),
+)
 
 /** A record with each key sometimes absent. */
 function some(model: { [key: string]: fc.Arbitrary<Json> }): fc.Arbitrary<Fields> {
@@ -37,7 +45,10 @@ const httpGet = fc
   .tuple(
     port,
     some({
-      path: fc.oneof(fc.constantFrom('/ready', 'ready', '/a?b=c', '/a b#c', '?x'), text),
+      path: fc.oneof(
+        fc.constantFrom('/ready', 'ready', '/a?b=c', '/a b#c', '?x', '//foo/bar', 'http://o/x', 'a:b'),
+        text,
+      ),
       scheme: fc.constantFrom('HTTP', 'HTTPS'),
       host,
       httpHeaders: fc.array(
@@ -48,7 +59,10 @@ const httpGet = fc
   )
   .map(([number, rest]): Fields => ({ ...rest, port: number }))
 const tcpSocket = fc.tuple(port, some({ host })).map(([number, rest]): Fields => ({ ...rest, port: number }))
-const seconds = fc.integer({ min: 0, max: 700 })
+const seconds = fc.oneof(
+  { weight: 9, arbitrary: fc.integer({ min: 0, max: 700 }) },
+  { weight: 1, arbitrary: fc.constantFrom(36_000_000, 2 ** 31 - 1) },
+)
 
 const handler: fc.Arbitrary<Fields> = fc.oneof(
   httpGet.map((value) => ({ httpGet: value })),

@@ -1,7 +1,9 @@
-import { defaultConfiguration } from '../../src/admission/configuration.ts'
 import { decide } from '../../src/admission/decide.ts'
-import type { Decision, Surroundings } from '../../src/admission/decision.ts'
-import type { Json, Operation } from '../../src/admission/operation.ts'
+import type { Decision } from '../../src/admission/decision.ts'
+import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
+import type { Surroundings } from '../../src/admission/pod/surroundings.ts'
+import type { Json, Operation } from '../../src/admission/words/json.ts'
+import { textOf } from '../../src/admission/words/messages.ts'
 import { applyPatch } from '../../src/preview/patch.ts'
 
 /** What the tests share: pods in few words, the decision on one, and the pod after it. */
@@ -42,13 +44,17 @@ export function decided(object: unknown, surroundings?: Surroundings): Decision 
   return decide(object, configuration, surroundings)
 }
 
+/** The texts of a decision. */
+export const reasonsOf = ({ reasons }: Pick<Decision, 'reasons'>): readonly string[] => reasons.map(textOf)
+export const warningsOf = ({ warnings }: Pick<Decision, 'warnings'>): readonly string[] => warnings.map(textOf)
+
 /** The patch of a decision; empty where there is none. */
 export function patchOf(decision: Decision): readonly Operation[] {
   return decision.verdict === 'patched' ? decision.patch : []
 }
 
 export function after<T extends Json>(object: T, decision = decided(object)): T {
-  if (decision.verdict === 'refused') throw new Error(decision.reasons.join('; '))
+  if (decision.verdict === 'refused') throw new Error(reasonsOf(decision).join('; '))
   return applyPatch(object, patchOf(decision))
 }
 

@@ -3,13 +3,25 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { decide } from '../../src/admission/decide.ts'
 import type { Decision } from '../../src/admission/decision.ts'
-import type { Json } from '../../src/admission/operation.ts'
 import { review } from '../../src/admission/review.ts'
+import type { Json } from '../../src/admission/words/json.ts'
 import { applyPatch } from '../../src/preview/patch.ts'
+import { runs } from '../runs.ts'
 import { anyJson, container, forgedHook, oddPod, pod } from './arbitraries.ts'
-import { after, type Container, configuration, decided, type Fields, names, type Pod, patchOf } from './pods.ts'
+import {
+  after,
+  type Container,
+  configuration,
+  decided,
+  type Fields,
+  names,
+  type Pod,
+  patchOf,
+  reasonsOf,
+  warningsOf,
+} from './pods.ts'
 
-const runs = { numRuns: 500 }
+const often = runs(500)
 
 test('a patched pod is the pod with its containers permuted and our additions, and nothing else', () => {
   fc.assert(
@@ -20,7 +32,7 @@ test('a patched pod is the pod with its containers permuted and our additions, a
       if (decision.verdict === 'patched') assertOnlyOurs(before, after(before, decision))
       return decision.verdict === 'patched' || patchOf(decision).length === 0
     }),
-    runs,
+    often,
   )
 })
 
@@ -42,14 +54,14 @@ test('a second run is unchanged', () => {
       const again = decided(after(before, decision))
       assert.equal(again.verdict, 'unchanged', explain(again))
     }),
-    runs,
+    often,
   )
 })
 
 test('deciding is deterministic', () => {
   fc.assert(
     fc.property(oddPod, (value) => assert.deepEqual(decided(value), decided(structuredClone(value)))),
-    runs,
+    often,
   )
 })
 
@@ -61,7 +73,7 @@ test('no JSON value makes it throw, as a pod or as a review', () => {
       review(value, configuration)
       review(createReview(value), configuration)
     }),
-    { numRuns: 2000 },
+    runs(2000),
   )
 })
 
@@ -75,7 +87,7 @@ test('any JSON value in place of any part of a pod throws nothing, and what is p
       if (decision.verdict === 'patched') applyPatch(value, decision.patch)
       assertSpeakable(decision)
     }),
-    runs,
+    often,
   )
 })
 
@@ -90,7 +102,7 @@ test('a forged hook of ours is read back or refused, and never hangs', () => {
       assertSpeakable(decision)
       if (decision.verdict === 'patched') assert.equal(decided(after(forged, decision)).verdict, 'unchanged')
     }),
-    runs,
+    often,
   )
 })
 
@@ -131,7 +143,7 @@ test('100,000 levels of nesting throw nothing, wherever they are', () => {
 test('every warning is printable, at most 256 characters, and together they stay below 4,096', () => {
   fc.assert(
     fc.property(oddPod, (value) => assertSpeakable(decided(value, { job: true }))),
-    runs,
+    often,
   )
 })
 
@@ -154,7 +166,7 @@ test('as few containers move as possible', () => {
         needed.reduce((sum, count) => sum + count, moving.length),
       )
     }),
-    runs,
+    often,
   )
 })
 
@@ -179,7 +191,7 @@ test("after another injector's changes comes what would have come had it been th
       const fresh = after(inject(before))
       assert.deepEqual(settled(late), settled(fresh))
     }),
-    runs,
+    often,
   )
 })
 
@@ -206,7 +218,7 @@ test("another injector's container put first gives only moves, and puts things r
       )
       assert.ok(order.indexOf('foreign') > Math.max(...sidecars.map((name) => order.indexOf(name))))
     }),
-    runs,
+    often,
   )
 })
 
@@ -228,7 +240,7 @@ test('a tier that changes gives back the hooks that were there', () => {
       const fresh = after(whole)
       assert.deepEqual(hooksOf(again), hooksOf(fresh))
     }),
-    runs,
+    often,
   )
 })
 
@@ -286,9 +298,11 @@ function movedIn(container: Container): Container {
   const probe = container.startupProbe as Fields | undefined
   const moved = { ...container, restartPolicy: 'Always' }
   if (probe === undefined || periodSeconds === 1) return moved
+  const total = (periodSeconds || 10) * (failureThreshold || 3)
   return {
     ...moved,
-    startupProbe: { ...probe, periodSeconds: 1, failureThreshold: (periodSeconds || 10) * (failureThreshold || 3) },
+    // The total time is kept, as far as the API can say it: an int32.
+    startupProbe: { ...probe, periodSeconds: 1, failureThreshold: Math.min(total, 2 ** 31 - 1) },
   }
 }
 
@@ -312,8 +326,8 @@ function listed(value: Json | undefined): readonly Container[] {
 }
 
 function assertSpeakable(decision: Decision): void {
-  const warnings = decision.warnings.map(({ text }) => text)
-  for (const text of [...warnings, ...decision.reasons]) {
+  const warnings = warningsOf(decision)
+  for (const text of [...warnings, ...reasonsOf(decision)]) {
     assert.ok(text.isWellFormed())
     assert.doesNotMatch(text, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
     assert.ok([...text].length <= 1024)

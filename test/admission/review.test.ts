@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { review } from '../../src/admission/review.ts'
-import { after, app, configuration, type Fields, pod, ready } from './pods.ts'
+import { type Reviewed, review, reviewFinal, reviewMark } from '../../src/admission/review.ts'
+import { readConfiguration } from '../../src/configuration/read.ts'
+import { applyPatch } from '../../src/preview/patch.ts'
+import { setOf } from '../../src/webhooks/set.ts'
+import { after, app, configuration, type Fields, names, pod, ready } from './pods.ts'
 
 const asking = pod({ sidecars: 'envoy' }, [app, { name: 'envoy', readinessProbe: ready }])
 const request = {
@@ -69,9 +72,9 @@ for (const [what, changes] of Object.entries<Fields>({
   'an object that is null': { object: null },
 })) {
   test(`${what} is allowed and left alone`, () => {
-    const { response, decision } = answered(changes)
+    const { response, verdict } = answered(changes)
     assert.ok(response.allowed && !('patch' in response))
-    assert.notEqual(decision.verdict, 'patched')
+    assert.notEqual(verdict, 'patched')
   })
 }
 
@@ -85,11 +88,11 @@ for (const [what, body, problem] of [
     /apiVersion: expected admission.k8s.io\/v1/,
   ],
   ['another kind', { apiVersion: 'admission.k8s.io/v1', kind: 'Pod', request }, /kind: expected AdmissionReview/],
-  ['no request', { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }, /request: expected one/],
+  ['no request', { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }, /request: expected a map/],
   [
     'a null request',
     { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: null },
-    /request: expected one/,
+    /request: expected a map/,
   ],
   [
     'no uid',
@@ -149,4 +152,69 @@ test('a name is the generateName with a star, where there is no other', () => {
   ] as const) {
     assert.equal(answered({ object: { metadata } }).facts.name, name)
   }
+})
+
+const set = setOf({ matchLabels: { team: 'a' } })
+const text = `apiVersion: sidecar-first.dev/v1
+kind: Configuration
+rules: [{name: a, match: {container: envoy, namespaceSelector: {matchLabels: {team: a}}}, tier: 1}]
+`
+const withSet = (more = '') => {
+  const read = readConfiguration(more + text, '0.0.0-test')
+  assert.ok(read.ok)
+  return read.configuration
+}
+const silent = pod({}, asking.spec.containers)
+const body = (object: object) => ({
+  apiVersion: 'admission.k8s.io/v1',
+  kind: 'AdmissionReview',
+  request: { ...request, object },
+})
+const patchOf = (reviewed: Reviewed) => reviewed.ok && reviewed.response.patch && JSON.parse(reviewed.response.patch)
+
+test('a set is marked, and nothing else is looked at', () => {
+  const value = { 'sidecar-first.dev/sets': set }
+  const path = '/metadata/annotations/sidecar-first.dev~1sets'
+  for (const [object, patch] of [
+    [silent, [{ op: 'add', path, value: set }]],
+    [pod({ sets: 'other' }, []), [{ op: 'add', path, value: `other,${set}` }]],
+    [{ metadata: {} }, [{ op: 'add', path: '/metadata/annotations', value }]],
+    [{}, [{ op: 'add', path: '/metadata', value: { annotations: value } }]],
+    [pod({ sets: `${set},other` }, []), undefined],
+    // With the mark, the API server would refuse the pod for its annotations.
+    [pod({ other: 'x'.repeat(256 * 1024 - 40) }, []), undefined],
+    // No webhooks of ours have made so many: adding to them would cost all that they weigh.
+    [pod({ sets: ','.repeat(100_000) }, []), [{ op: 'add', path, value: set }]],
+  ] as const) {
+    assert.deepEqual(patchOf(reviewMark(body(object), withSet(), set)), patch)
+  }
+})
+
+test('marks that are there before the first set are removed', () => {
+  const path = '/metadata/annotations/sidecar-first.dev~1sets'
+  assert.deepEqual(patchOf(reviewMark(body(pod({ sets: set }, [])), withSet())), [{ op: 'remove', path }])
+  assert.equal(patchOf(reviewMark(body(silent), withSet())), undefined)
+})
+
+test('a set that the configuration does not have is not marked, and a warning says what to do', () => {
+  const reviewed = reviewMark(body(silent), withSet(), '0123456789')
+  assert.equal(patchOf(reviewed), undefined)
+  assert.match(reviewed.ok ? (reviewed.response.warnings?.join() ?? '') : '', /sidecar-first config/)
+})
+
+test('observing marks nothing, and says what the set would change', () => {
+  const reviewed = reviewMark(body(silent), withSet('mode: observe\n'), set)
+  assert.equal(patchOf(reviewed), undefined)
+  assert.match(reviewed.ok ? (reviewed.response.warnings?.join() ?? '') : '', /would change/)
+})
+
+test('the path that webhook configurations of 0.1 call marks and plans in one go', () => {
+  const first = patchOf(review(body(silent), withSet(), set))
+  const made = applyPatch(silent, first)
+  assert.equal((made.metadata.annotations as Fields)['sidecar-first.dev/sets'], set)
+  assert.deepEqual(names(made), ['envoy', 'app'])
+  for (const again of [review(body(made), withSet()), review(body(made), withSet(), set)]) {
+    assert.equal(again.ok && again.verdict, 'unchanged')
+  }
+  assert.equal(reviewFinal(body(made), withSet(), set).ok, true)
 })

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Configuration } from '../../src/admission/configuration.ts'
 import { decide } from '../../src/admission/decide.ts'
+import type { Configuration } from '../../src/admission/intent/configuration.ts'
 import { validate } from '../../src/admission/validate.ts'
-import { after, app, configuration, type Fields, type Pod, pod, ready } from './pods.ts'
+import { after, app, configuration, type Fields, type Pod, pod, ready, reasonsOf } from './pods.ts'
 
 const envoy = { name: 'envoy', readinessProbe: ready }
 const asking = (annotations: Fields = {}) => pod({ sidecars: 'envoy', ...annotations }, [app, envoy])
 const right = (annotations: Fields = {}): Pod => after(asking(annotations))
 const reasons = (object: unknown, given: Configuration = configuration): readonly string[] => {
-  const validity = validate(object, given)
-  return validity.valid ? [] : validity.reasons
+  return reasonsOf(validate(object, given))
 }
 const edited = (object: Pod, edit: (spec: { containers: Fields[]; [key: string]: unknown }) => void): Pod => {
   const copy = structuredClone(object)
@@ -33,7 +32,7 @@ test('a pod that asks for nothing, opts out, or carries only a status passes', (
 
 test('says which container stands before the sidecar', () => {
   const late = edited(right(), (spec) => spec.containers.unshift({ name: 'other' }))
-  assert.match(reasons(late)[0] ?? '', /^envoy has to stand at spec\.containers\[0\], before other/)
+  assert.match(reasons(late)[0] ?? '', /^envoy has to be at spec\.containers\[0\], before other/)
   assert.match(reasons(late).at(-1) ?? '', /sidecar-first check/, 'and what to do')
 })
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Leaf, leafDue, next, type Shown } from '../../certs/next.ts'
-import { DAY, established, HOUR, lifetimes, SECOND, SKEW, World } from './world.ts'
+import { runs } from '../runs.ts'
+import { DAY, endsWell, established, HOUR, lifetimes, SECOND, SKEW, World } from './world.ts'
 
 type Action = (world: World) => void
 const stepping: Action = (world) => void world.step()
@@ -59,6 +60,7 @@ const action: fc.Arbitrary<[string, Action]> = fc.oneof(
       ['clock fast', skewed(SKEW)],
       ['clock slow', skewed(-SKEW)],
       ['clock right', skewed(0)],
+      ['replicas go or come', (world) => world.toggleReplicas()],
       ['Secret deleted', (world) => world.delete()],
       ['CA lost', lose('current')],
       ['next CA lost', lose('next')],
@@ -77,7 +79,7 @@ test('whatever happens, no API server ever meets a leaf that its caBundle does n
       const world = established({ answering })
       for (const [, act] of actions) act(world)
     }),
-    { numRuns: 3000 },
+    runs(3000),
   )
 })
 
@@ -92,17 +94,9 @@ test('from whatever has happened, two settling times of steps lead to a leaf tha
       const world = established({ answering })
       for (const [, act] of actions) act(world)
       world.skew = 0
-      for (let i = 0; i < 4; i++) {
-        world.settleSteps()
-        world.advance(lifetimes.settle / 2)
-      }
-      world.settleSteps()
-      world.catchUp()
-      assert.ok(world.secret?.leaf && world.secret.leaf.expires > world.time)
-      assert.equal(world.secret.leaf.issuer, world.secret.current?.id)
-      assert.equal(world.secret.next, undefined)
+      endsWell(world)
     }),
-    { numRuns: 1000 },
+    runs(1000),
   )
 })
 
@@ -217,6 +211,28 @@ test('a retired CA stays while an endpoint still serves a leaf of its', () => {
   assert.equal(next({ ...shown, configurations, served: [{ ...leaf, issuer: 'old' }] }, lifetimes).do, 'wait')
   assert.equal(next({ ...shown, configurations }, lifetimes).do, 'trust')
   assert.equal(next(shown, lifetimes).do, 'drop')
+})
+
+test('a leaf that no endpoint serves yet, but that would work once mounted, is worth the settling', () => {
+  const secret = quiet.secret && { ...quiet.secret, next: { id: 'ca2', ...year, expires: 700 * DAY } }
+  const configurations = [{ name: 'mutating', webhooks: [['ca', 'ca2']] }]
+  const expired = { ...leaf, id: 'old', expires: 0 }
+  for (const served of [[], [expired], undefined]) {
+    assert.equal(next({ ...quiet, secret, configurations, served }, lifetimes).reason, 'settling')
+  }
+  const broken = secret && { ...secret, leaf: expired }
+  for (const served of [[], [expired], undefined]) {
+    assert.equal(next({ ...quiet, secret: broken, configurations, served }, lifetimes).reason, 'nothing-to-lose')
+  }
+})
+
+test('a rotation settles although a configuration keeps a difference that does not concern the new CA', () => {
+  const secret = quiet.secret && { ...quiet.secret, next: { id: 'ca2', ...year, expires: 700 * DAY } }
+  const old = { id: 'old', issued: -400 * DAY, expires: -35 * DAY }
+  const configurations = [{ name: 'mutating', webhooks: [['ca', 'ca2', 'old']] }]
+  const reverted = { ...quiet, secret, configurations, strangers: [old] }
+  assert.equal(next(reverted, lifetimes).do, 'trust')
+  assert.equal(next({ ...reverted, nextTrustedFor: lifetimes.settle }, lifetimes).reason, 'settled')
 })
 
 test('a due leaf waits for a configuration that trusts nothing, and for no other', () => {

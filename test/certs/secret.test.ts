@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import type { Changes, StoredSecret } from '../../certs/cluster.ts'
-import { dropped, issued, look, minted, ROTATE, signer } from '../../certs/secret.ts'
+import { problemText } from '../../certs/problems.ts'
+import { dropped, issued, look, minted, signer } from '../../certs/secret.ts'
 import { issueAuthority, issueLeaf, serviceNames } from '../../certs/x509.ts'
+import { objectKeys } from '../../src/kubernetes/names.ts'
 
 const DAY = 86_400_000
 const names = serviceNames('sidecar-first', 'sidecar-first')
@@ -27,14 +29,14 @@ const seen = (secret: StoredSecret, at: Date, bundles: string[] = []) => {
 }
 
 test('a rotation as it is written and read: each CA knows its last leaf, the old key goes, then the old CA', async () => {
-  let secret: StoredSecret = { version: '1', data: {}, annotations: { [ROTATE]: 'ca' } }
+  let secret: StoredSecret = { version: '1', data: {}, annotations: { [objectKeys.rotate]: 'ca' } }
   const issue = async (from: 'current' | 'next', at: Date) => {
     const pair = await issueLeaf({ authority: signer(from, secret), names, life: 30 * DAY, at })
     secret = write(secret, issued(pair, { from, secret }))
   }
   const [one, two] = await Promise.all([authority(start), authority(later(200))])
   secret = write(secret, minted(one, seen(secret, start).shown.secret))
-  assert.equal(secret.annotations[ROTATE], undefined, 'the wish is answered')
+  assert.equal(secret.annotations[objectKeys.rotate], undefined, 'the wish is answered')
   await issue('next', start)
   await issue('current', later(20))
   const last = secret.data['tls.crt'] ?? ''
@@ -59,7 +61,7 @@ test('what is damaged is not believed, what somebody else trusts is a stranger, 
   const [one, two] = await Promise.all([authority(start), authority(start)])
   const leaf = await issueLeaf({ authority: two, names, life: 30 * DAY, at: start })
   const data = { 'ca.crt': one.certificate, 'ca.key': two.key, 'tls.crt': leaf.certificate, 'tls.key': leaf.key }
-  const secret = { version: '1', data, annotations: { [ROTATE]: 'everything' } }
+  const secret = { version: '1', data, annotations: { [objectKeys.rotate]: 'everything' } }
   const { shown, problems } = seen(secret, start, [`# ours\n${two.certificate}`, 'Cg=='])
   assert.equal(shown.secret?.current?.signs, false)
   assert.equal(shown.secret?.asked, undefined)
@@ -69,7 +71,7 @@ test('what is damaged is not believed, what somebody else trusts is a stranger, 
     [id(two.certificate)],
   )
   assert.deepEqual(shown.configurations[0]?.webhooks, [[id(two.certificate)], []])
-  assert.deepEqual(problems, ["ca: the private key is not the certificate's"])
+  assert.deepEqual(problems.map(problemText), ["ca: the private key is not the certificate's"])
 
   const half = { ...secret, data: { ...data, 'tls.key': leaf.key.slice(0, 200) } }
   assert.equal(seen(half, start).shown.secret?.leaf, undefined)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { isDeepStrictEqual } from 'node:util'
 import {
   type Asked,
   type Authority,
@@ -39,9 +40,11 @@ export class World {
   readonly #servers = [0, 0]
   readonly #replicas = [0, 0]
   readonly #authorities = new Map<string, Dated>()
-  #trusted: { id: string; since: number } | undefined
+  readonly #leader = new Leader(this)
   #count = 0
   #answering: boolean
+  /** Whether no replica is ready. */
+  #down = false
   #spoiled = true
 
   constructor({
@@ -80,17 +83,24 @@ export class World {
     this.#servers.fill(this.time)
     this.#replicas.fill(this.time)
     this.check()
-    this.#spoiled = this.#uncovered() !== undefined
+    this.#spoiled = this.#uncovered(this.#mounted()) !== undefined
   }
 
   /** Another process takes over, which remembers nothing. */
   crash() {
-    this.#trusted = undefined
+    this.#leader.kill()
   }
 
   /** The Secret is deleted. */
   delete() {
     this.secret = undefined
+  }
+
+  /** Replicas go, and come back with what they mount then. */
+  toggleReplicas() {
+    this.#down = !this.#down
+    if (!this.#down) this.#replicas.fill(this.time)
+    this.check()
   }
 
   wipe(name: string) {
@@ -104,12 +114,9 @@ export class World {
 
   /** One look and one step, as the process does. */
   step(): Step {
-    const shown = this.#show()
-    const step = next(shown, lifetimes)
-    this.steps.push(step)
-    this.#act(step)
-    this.check()
-    return step
+    this.#leader.readSecret()
+    this.#leader.readConfigurations()
+    return this.#leader.act() ?? assert.fail('nothing was read')
   }
 
   /** Steps until there is nothing left but to wait. */
@@ -127,17 +134,22 @@ export class World {
     assert.equal(this.#uncovered(), undefined, `uncovered after ${JSON.stringify(this.steps.slice(-4))}`)
   }
 
-  #uncovered() {
-    return this.#pairs().find(({ leaf, trusted }) => this.#valid(leaf) && !trusted.includes(leaf.issuer ?? ''))
+  #uncovered(leaves = this.#served()) {
+    return this.#pairs(leaves).find(({ leaf, trusted }) => this.#valid(leaf) && !trusted.includes(leaf.issuer ?? ''))
   }
 
-  #pairs() {
+  #mounted(): (Leaf | undefined)[] {
+    return this.#replicas.map((mounted) => latest(this.#leaves, mounted))
+  }
+
+  #served(): (Leaf | undefined)[] {
+    return this.#down ? [] : this.#mounted()
+  }
+
+  #pairs(leaves = this.#served()) {
     return [...this.#configurations.values()].flatMap((versions) =>
       this.#servers.flatMap((seen) =>
-        this.#replicas.flatMap((mounted) => {
-          const leaf = latest(this.#leaves, mounted)
-          return leaf ? [{ leaf, trusted: latest(versions, seen) ?? [] }] : []
-        }),
+        leaves.flatMap((leaf) => (leaf ? [{ leaf, trusted: latest(versions, seen) ?? [] }] : [])),
       ),
     )
   }
@@ -146,34 +158,44 @@ export class World {
     return this.time < leaf.expires - SKEW
   }
 
-  #show(): Shown {
-    const now = this.time + this.skew
-    const configurations = [...this.#configurations].map(([name, versions]) => ({
-      name,
-      webhooks: [latest(versions, this.time) ?? []],
-    }))
-    const { secret } = this
-    const known = [secret?.current, secret?.next, ...(secret?.retired ?? [])].flatMap((one) => one?.id ?? [])
-    const strange = new Set(
-      configurations.flatMap(({ webhooks }) => webhooks.flat()).filter((id) => !known.includes(id)),
+  /** What the API server answers about the configurations now. */
+  configurations(): ReadonlyMap<string, { readonly trusted: readonly string[]; readonly version: number }> {
+    return new Map(
+      [...this.#configurations].map(([name, versions]) => [
+        name,
+        { trusted: latest(versions, this.time) ?? [], version: versions.length },
+      ]),
     )
+  }
+
+  /** What a look shows. @param secret @param configurations as they were read, maybe some time ago */
+  show(
+    secret: SecretShown | undefined,
+    configurations: ReturnType<World['configurations']>,
+  ): Omit<Shown, 'nextTrustedFor'> {
+    const shown = [...configurations].map(([name, { trusted }]) => ({ name, webhooks: [trusted] }))
+    const known = [secret?.current, secret?.next, ...(secret?.retired ?? [])].flatMap((one) => one?.id ?? [])
+    const strange = new Set(shown.flatMap(({ webhooks }) => webhooks.flat()).filter((id) => !known.includes(id)))
     const strangers = [...strange].flatMap((id) => this.#authorities.get(id) ?? [])
-    const nextId = secret?.next?.id
-    const everywhere = nextId !== undefined && configurations.every(({ webhooks }) => webhooks.flat().includes(nextId))
-    if (!everywhere) this.#trusted = undefined
-    else if (this.#trusted?.id !== nextId) this.#trusted = { id: nextId, since: this.time }
-    const served = this.#replicas.flatMap((mounted) => latest(this.#leaves, mounted) ?? [])
+    const served = this.#served().flatMap((leaf) => leaf ?? [])
     return {
-      now,
-      secret: secret && { ...secret },
-      configurations,
+      now: this.time + this.skew,
+      secret,
+      configurations: shown,
       strangers,
       served: this.#answering ? served : undefined,
-      nextTrustedFor: this.#trusted ? this.time - this.#trusted.since : 0,
     }
   }
 
-  #act(step: Step) {
+  /** Carries a step out, but for what has changed since it was read: the API server refuses that. */
+  take(step: Step, read: SecretShown | undefined, configurations: ReturnType<World['configurations']>) {
+    this.steps.push(step)
+    const conflict = step.do !== 'trust' && !isDeepStrictEqual(read, this.secret)
+    if (!conflict) this.#act(step, configurations)
+    this.check()
+  }
+
+  #act(step: Step, configurations: ReturnType<World['configurations']>) {
     switch (step.do) {
       case 'wait':
         return
@@ -183,7 +205,10 @@ export class World {
         if (this.secret.asked === 'ca') this.secret.asked = undefined
         return
       case 'trust':
-        for (const name of step.in) this.#write(name, [...step.authorities])
+        for (const name of step.in) {
+          const same = configurations.get(name)?.version === this.#configurations.get(name)?.length
+          if (same) this.#write(name, [...step.authorities])
+        }
         return
       case 'issue':
         if (step.reason === 'nothing-to-lose') this.#loseNothing()
@@ -201,7 +226,8 @@ export class World {
 
   #loseNothing() {
     if (this.#spoiled) return
-    const working = this.#pairs().filter(
+    // What is in the Secret counts: a replica may mount it at any time.
+    const working = [...this.#pairs(), ...this.#pairs([this.secret?.leaf])].filter(
       ({ leaf, trusted }) => this.#valid(leaf) && trusted.includes(leaf.issuer ?? ''),
     )
     assert.deepEqual(working, [], 'the settling was skipped while calls succeeded')
@@ -243,6 +269,47 @@ export class World {
   }
 }
 
+/** A process that leads, or believes that it does: it acts on what it has read, which others may have changed since. */
+export class Leader {
+  readonly #world: World
+  #secret: { readonly value: SecretShown | undefined } | undefined
+  #configurations: ReturnType<World['configurations']> | undefined
+  #trusted: { id: string; since: number } | undefined
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  readSecret() {
+    this.#secret = { value: structuredClone(this.#world.secret) }
+  }
+
+  readConfigurations() {
+    this.#configurations = this.#world.configurations()
+    const id = this.#secret?.value?.next?.id
+    const everywhere = [...this.#configurations.values()].every(({ trusted }) => id && trusted.includes(id))
+    if (id === undefined || !everywhere) this.#trusted = undefined
+    else if (this.#trusted?.id !== id) this.#trusted = { id, since: this.#world.time }
+  }
+
+  /** Takes the next step by what it has read; undefined if it hasn't read everything since its start. */
+  act(): Step | undefined {
+    if (!this.#secret || !this.#configurations) return undefined
+    const [secret, configurations] = [this.#secret.value, this.#configurations]
+    const nextTrustedFor = this.#trusted ? this.#world.time - this.#trusted.since : 0
+    const step = next({ ...this.#world.show(secret, configurations), nextTrustedFor }, lifetimes)
+    this.#world.take(step, secret, configurations)
+    return step
+  }
+
+  /** Another process takes its place, which remembers nothing. */
+  kill() {
+    this.#secret = undefined
+    this.#configurations = undefined
+    this.#trusted = undefined
+  }
+}
+
 function latest<T>(versions: readonly Version<T>[], seen: number): T | undefined {
   return versions.findLast(({ at }) => at <= seen)?.value
 }
@@ -253,4 +320,17 @@ export function established(options: { answering: boolean }): World {
   world.settleSteps()
   world.catchUp()
   return world
+}
+
+/** Left alone for twice the settling time, a cluster ends with a valid leaf of its only CA. */
+export function endsWell(world: World): void {
+  for (let i = 0; i < 4; i++) {
+    world.settleSteps()
+    world.advance(lifetimes.settle / 2)
+  }
+  world.settleSteps()
+  world.catchUp()
+  assert.ok(world.secret?.leaf && world.secret.leaf.expires > world.time)
+  assert.equal(world.secret.leaf.issuer, world.secret.current?.id)
+  assert.equal(world.secret.next, undefined)
 }

@@ -1,7 +1,8 @@
 import type { V1MutatingWebhookConfiguration, V1Namespace, V1Pod } from '@kubernetes/client-node'
-import type { Configuration } from '../../src/admission/configuration.ts'
 import { decide } from '../../src/admission/decide.ts'
-import type { Level } from '../../src/check/finding.ts'
+import type { Configuration } from '../../src/admission/intent/configuration.ts'
+import { type Finding, type Level, told } from '../../src/check/findings.ts'
+import { faultText } from '../../src/configuration/faults.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
 import { type InstallMode, webhookConfigurations } from '../../src/webhooks/configurations.ts'
 import { after, type Pod } from '../admission/pods.ts'
@@ -10,7 +11,7 @@ import { after, type Pod } from '../admission/pods.ts'
 export function installation(more = '', mode: InstallMode = 'namespace-opt-in') {
   const text = `apiVersion: sidecar-first.dev/v1\nkind: Configuration\n${more}`
   const read = readConfiguration(text, '1.0.0')
-  if (!read.ok) throw new Error(read.problems.map(({ message }) => message).join('\n'))
+  if (!read.ok) throw new Error(read.problems.map(({ fault }) => faultText(fault)).join('\n'))
   const endpoint = { service: 'sidecar-first', port: 443 }
   const made = webhookConfigurations(read.configuration, text, { mode, namespace: 'sidecar-first', endpoint })
   const live = structuredClone({ mutating: made.mutating, validating: made.validating })
@@ -67,5 +68,11 @@ export function webhook(name: string, more: object = {}): V1MutatingWebhookConfi
     ],
   }
 }
+
+/** A judgement whose findings are put into words. */
+export const worded =
+  <Arguments extends unknown[]>(judge: (...args: Arguments) => readonly Finding[]) =>
+  (...args: Arguments) =>
+    judge(...args).map(told)
 
 export const levels = (findings: readonly { readonly level: Level }[]): Level[] => findings.map(({ level }) => level)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { describe, it } from 'node:test'
+import { describe, test } from 'node:test'
 import { KubeConfig } from '@kubernetes/client-node'
 import { ClusterError } from '../../src/kubernetes/failure.ts'
 import { forward } from '../../src/kubernetes/port-forward.ts'
@@ -33,17 +33,17 @@ async function failure(status: number | undefined, timeout?: number): Promise<Cl
 }
 
 describe('a port-forward that does not open', () => {
-  it('says that one may not', async () => {
+  test('says that one may not', async () => {
     const { kind, message } = await failure(403)
     assert.equal(kind, 'forbidden')
     assert.equal(message, 'you may not create pods/portforward in namespace a')
   })
 
-  it('says what was answered', async () => {
+  test('says what was answered', async () => {
     assert.match((await failure(500)).message, /answered 500/)
   })
 
-  it('ends by its time limit', async () => {
+  test('ends by its time limit', async () => {
     assert.equal((await failure(undefined, 50)).kind, 'timeout')
   })
 })

@@ -42,3 +42,13 @@ export async function paste(script: string, cwd: string, env: NodeJS.ProcessEnv 
   await rm(bin, { recursive: true })
   return ended
 }
+
+/** What `sidecar-first` shows on a terminal of 100 columns; its standard error is among it. */
+export async function onTerminal(args: string, cwd: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const command = `stty cols 100; exec '${process.execPath}' '${main}' ${args}`
+  const env = { ...process.env, LC_ALL: 'C.UTF-8', SHELL: '/bin/sh' }
+  const child = execFile('script', ['-qec', command, '/dev/null'], { cwd, env }, (_error, stdout) => resolve(stdout))
+  child.stdin?.end()
+  return promise
+}

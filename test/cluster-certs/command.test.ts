@@ -39,7 +39,7 @@ async function startRun(t: TestContext) {
 test('status on an empty cluster says what is wrong, and how to mend it', async () => {
   const { code, out } = await certs(api.kubeconfigFile('admin'), 'status', '--via', 'direct')
   assert.equal(code, 1, out)
-  assert.match(out, /there is no Secret: .*certs once/)
+  assert.match(out, /the Secret is missing: .*certs once/)
 })
 
 test('rotate without a Secret says so', async () => {

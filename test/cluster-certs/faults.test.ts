@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Asked } from '../../certs/next.ts'
-import { ROTATE } from '../../certs/secret.ts'
 import { issueAuthority } from '../../certs/x509.ts'
+import { objectKeys } from '../../src/kubernetes/names.ts'
 import { type Fate, type FaultyProxy, type Passing, startProxy } from '../apiserver/proxy.ts'
 import { SECOND, until } from '../until.ts'
 import { clear, createConfigurations, healthy, long, names, sharedServer, start } from './fixture.ts'
@@ -30,7 +30,7 @@ async function throughAll(t: TestContext, struck: number, fate: Fate): Promise<n
     await shared.heal(20 * SECOND)
     await until('the wish for a rotation', 5 * SECOND, async () => {
       const { secret } = await shared.admin.now()
-      const annotations = { [ROTATE]: 'ca' }
+      const annotations = { [objectKeys.rotate]: 'ca' }
       const write = secret && shared.admin.cluster.updateSecret(secret.version, { data: {}, annotations })
       return await write?.then(() => true).catch(() => false)
     })
@@ -128,7 +128,10 @@ test('403 on every patch of a configuration: leaves are renewed all the same, a 
   forbidden = true
   const ask = async (what: Asked) => {
     const { secret } = await shared.admin.now()
-    await shared.admin.cluster.updateSecret(secret?.version ?? '', { data: {}, annotations: { [ROTATE]: what } })
+    await shared.admin.cluster.updateSecret(secret?.version ?? '', {
+      data: {},
+      annotations: { [objectKeys.rotate]: what },
+    })
     return secret?.data['tls.crt']
   }
   await ask('ca')

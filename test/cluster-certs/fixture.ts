@@ -8,8 +8,8 @@ import {
   KubernetesObjectApi,
   PatchStrategy,
 } from '@kubernetes/client-node'
-import { isCovered, splitBundle } from '../../certs/check.ts'
 import type { Cluster, StoredConfiguration, StoredSecret } from '../../certs/cluster.ts'
+import { isCovered, splitBundle } from '../../certs/faults.ts'
 import { kubernetes, type Names } from '../../certs/kubernetes.ts'
 import { type Lifetimes, next, type Phase, phaseOf, type Step } from '../../certs/next.ts'
 import { run, type Settings } from '../../certs/run.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { after, afterEach, before, test } from 'node:test'
-import { ROTATE } from '../../certs/secret.ts'
+import { objectKeys } from '../../src/kubernetes/names.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { type FaultyProxy, type Passing, startProxy } from '../apiserver/proxy.ts'
 import { SECOND, until } from '../until.ts'
@@ -75,7 +75,7 @@ test('the leader is killed at each write of a rotation, before it and after it: 
   const first = (await admin.now()).secret?.data['ca.crt'] ?? assert.fail()
   armed = true
   const { version } = (await admin.now()).secret ?? assert.fail()
-  await admin.cluster.updateSecret(version, { data: {}, annotations: { [ROTATE]: 'ca' } })
+  await admin.cluster.updateSecret(version, { data: {}, annotations: { [objectKeys.rotate]: 'ca' } })
   await until('the first CA gone', 300 * SECOND, async () => {
     const { secret, configurations } = await admin.now()
     const kept = Object.values(secret?.data ?? {}).some((pem) => pem.includes(first))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { paste, run } from '../cli/process.ts'
 import { createNamespace, deleteNamespaces, kubectl, tryKubectl } from '../cluster/cluster.ts'
 import { configurations, installed, orderOf } from '../cluster-install/installation.ts'
@@ -27,13 +27,13 @@ describe('docs/security.md', () => {
     await deleteNamespaces(shop)
   })
 
-  it('is right that certs may change caBundle and nothing else', async () => {
+  test('is right that certs may change caBundle and nothing else', async () => {
     const webhook = '/webhooks/0'
     const [bundle = ''] = await bundles()
     for (const object of configurations) {
       const denied = async (...operations: object[]) => {
         const { code, stderr } = await asCerts(object, ...operations)
-        return code === 1 && stderr.includes('sidecar-first-certs may change caBundle alone')
+        return code === 1 && stderr.includes('sidecar-first-certs may only change caBundle')
       }
       // A policy takes a moment to be in force.
       while (!(await denied({ op: 'replace', path: `${webhook}/failurePolicy`, value: 'Ignore' }))) await install()
@@ -48,7 +48,7 @@ describe('docs/security.md', () => {
     }
   })
 
-  it('has a procedure after which nobody trusts the old CA, and pods are patched', async () => {
+  test('has a procedure after which nobody trusts the old CA, and pods are patched', async () => {
     const [old] = await bundles()
     const { code, stdout, stderr } = await paste(procedure, import.meta.dirname)
     assert.equal(code, 0, stdout + stderr)

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { install } from '../../src/cli/install.ts'
+import { type Ended, run } from '../cli/inside.ts'
 import { createNamespace, deleteNamespaces, kubectl, until } from '../cluster/cluster.ts'
-import { type Ended, run } from '../install/command.ts'
 import { installed, namespace, orderOf, startServe, stopServe, tryOut } from './installation.ts'
 
 describe('the other mode by the same command, failurePolicy Ignore for all namespaces', () => {
@@ -20,20 +20,20 @@ describe('the other mode by the same command, failurePolicy Ignore for all names
   })
   after(() => deleteNamespaces(any, out))
 
-  it('removes the part that this command no longer names', async () => {
+  test('removes the part that this command no longer names', async () => {
     for (const kind of ['deployment', 'service', 'networkpolicy']) {
       assert.match(switched.stdout, new RegExp(`^${kind}/sidecar-first-preview +removed`, 'm'))
     }
     assert.doesNotMatch(await kubectl('get', 'deploy', '-n', namespace, '-o', 'name'), /preview/)
   })
 
-  it('sees to pods of any namespace, but for those that opt out', async () => {
+  test('sees to pods of any namespace, but for those that opt out', async () => {
     assert.deepEqual(await orderOf(any), ['sidecar', 'app'])
     assert.deepEqual(await orderOf(out), ['app', 'sidecar'])
     assert.deepEqual(await orderOf(any, { labels: { 'sidecar-first.dev/inject': 'false' } }), ['app', 'sidecar'])
   })
 
-  it("refuses an annotation that would run a command in the pod's sidecar", async () => {
+  test("refuses an annotation that would run a command in the pod's sidecar", async () => {
     const annotations = { 'check.sidecar-first.dev/sidecar': 'exec:["/x"]' }
     const refused = async () => {
       const { code, stderr } = await tryOut(any, { annotations })
@@ -42,7 +42,7 @@ describe('the other mode by the same command, failurePolicy Ignore for all names
     assert.match(await until('the new configuration', refused), /check\.sidecar-first\.dev\/sidecar/)
   })
 
-  it('takes rules from a file, refuses to drop them unasked, and takes them back', async () => {
+  test('takes rules from a file, refuses to drop them unasked, and takes them back', async () => {
     const team = 'install-team'
     await createNamespace(team, { team: 'a' })
     const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-install-'))
@@ -55,9 +55,10 @@ describe('the other mode by the same command, failurePolicy Ignore for all names
     }
     const silent = () => orderOf(team, { annotations: { 'sidecar-first.dev/sidecars': '*' } })
     try {
-      assert.equal(await configured('a', 'b'), 3)
+      // The one that plans, the one that removes marks, and one for each selector.
+      assert.equal(await configured('a', 'b'), 4)
       await until('the rules', async () => ((await silent())[0] === 'sidecar' ? true : undefined))
-      assert.equal(await configured('b'), 2)
+      assert.equal(await configured('b'), 3)
       await until('their end', async () => ((await silent())[0] === 'app' ? true : undefined))
       const refused = await run(install, '--apply', '--mode', 'cluster-wide')
       assert.equal(refused.code, 1)
@@ -69,7 +70,7 @@ describe('the other mode by the same command, failurePolicy Ignore for all names
     }
   })
 
-  it('lets pods start as they are while all replicas are gone, and goes on when they are back', async () => {
+  test('lets pods start as they are while all replicas are gone, and goes on when they are back', async () => {
     await stopServe()
     assert.deepEqual(await orderOf(any), ['app', 'sidecar'])
     const metrics = await kubectl('get', '--raw', '/metrics')

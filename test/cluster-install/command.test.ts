@@ -5,13 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { KubeConfig } from '@kubernetes/client-node'
 import { parseAllDocuments } from 'yaml'
 import { install } from '../../src/cli/install.ts'
 import { uninstall } from '../../src/cli/uninstall.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
-import { run } from '../install/command.ts'
+import { run } from '../cli/inside.ts'
 
 // Nobody makes pods here: an installation gets as far as its Deployments, and ends in time.
 describe('install on an API server alone', () => {
@@ -27,14 +27,14 @@ describe('install on an API server alone', () => {
     await rm(folder, { recursive: true, force: true })
   })
   const there = async (what: string) => (await api.kubectl(['get', what, '-A', '-o', 'name'])).trim()
-  it('prints what fits a cluster that is named, and asks none otherwise', async () => {
+  test('prints what fits a cluster that is named, and asks none otherwise', async () => {
     const [named, unnamed] = [await run(install, '--context', 'loaded-context'), await run(install)]
     assert.match(named.stdout, /^ {4}kubernetesVersion: "1\.\d+"$/m)
     assert.doesNotMatch(unnamed.stdout, /kubernetesVersion/)
     assert.match((await run(install, '--context', 'nowhere')).stderr, /no context nowhere; it has loaded-context/)
   })
 
-  it('--dry-run tells what would be made, and makes nothing', async () => {
+  test('--dry-run tells what would be made, and makes nothing', async () => {
     const printed = (await run(install, '--context', 'loaded-context', '--preview')).stdout
     const objects = parseAllDocuments(printed).map(
       (each) => each.toJS() as { kind: string; metadata: { name: string } },
@@ -49,26 +49,26 @@ describe('install on an API server alone', () => {
     assert.doesNotMatch(await there('namespaces'), /sidecar-first/)
   })
 
-  it('a kind that the cluster does not have is told before anything is made', async () => {
+  test('a kind that the cluster does not have is told before anything is made', async () => {
     const { code, stderr } = await run(install, '--apply', '--monitoring')
     assert.equal(code, 1)
-    assert.match(stderr, /^sidecar-first: the cluster has no kind \w+ \(monitoring\.coreos\.com\/v1\); .*\n$/)
+    assert.match(stderr, /^sidecar-first install: the cluster has no kind \w+ \(monitoring\.coreos\.com\/v1\); .*\n$/)
     assert.doesNotMatch(await there('namespaces'), /sidecar-first/)
   })
 
-  it('ends in time, with what it waited for; what calls the pods is not there yet', async () => {
+  test('ends in time, with what it waited for; what calls the pods is not there yet', async () => {
     const { code, stdout, stderr } = await run(install, '--apply', '--timeout', '2s')
     assert.equal(code, 1)
     assert.match(stdout, /^clusterrole\/sidecar-first-certs +created$/m)
     // Without certs nothing that serves can start: its pods know what is in the way.
     assert.match(
       stderr,
-      /^sidecar-first: deployment\/sidecar-first-certs: 0 of 1 replica ready\nIt takes longer than --timeout; .*\n$/,
+      /^sidecar-first install: deployment\/sidecar-first-certs: 0 of 1 replica ready\nIt takes longer than --timeout; .*\n$/,
     )
     assert.equal(await there('mutatingwebhookconfigurations'), '')
   })
 
-  it('leaves a configuration alone that is somebody’s work', async () => {
+  test('leaves a configuration alone that is somebody’s work', async () => {
     const file = join(folder, 'config.yaml')
     await writeFile(file, 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nmode: observe\n')
     const taken = await run(install, '--apply', '--config', file, '--timeout', '1s')
@@ -78,7 +78,7 @@ describe('install on an API server alone', () => {
     assert.match(stderr, /name its file with --config/)
   })
 
-  it('says which right is missing', async () => {
+  test('says which right is missing', async () => {
     process.env.KUBECONFIG = api.kubeconfigFile('certs')
     const { code, stderr } = await run(install, '--apply')
     process.env.KUBECONFIG = api.kubeconfigFile('admin')
@@ -86,17 +86,17 @@ describe('install on an API server alone', () => {
     assert.match(stderr, /cannot \w+ resource "\w+"/)
   })
 
-  it('says who owns what it would change', async () => {
+  test('says who owns what it would change', async () => {
     await api.kubectl(['set', 'image', '-n', 'sidecar-first', 'deploy/sidecar-first', 'serve=theirs:1'])
     const { code, stderr } = await run(install, '--apply', '--config', join(folder, 'config.yaml'))
     assert.equal(code, 1)
     assert.match(
       stderr,
-      /^sidecar-first: deployment\/sidecar-first: .*conflict with "kubectl-set".*image\n.*--force\n$/,
+      /^sidecar-first install: deployment\/sidecar-first: .*conflict with "kubectl-set".*image\n.*--force\n$/,
     )
   })
 
-  it('uninstall asks whoever sits at a terminal, and takes no answer for a no', async () => {
+  test('uninstall asks whoever sits at a terminal, and takes no answer for a no', async () => {
     const [stdin, stdout] = [new PassThrough(), new PassThrough()].map((each) => Object.assign(each, { isTTY: true }))
     assert.ok(stdin && stdout)
     stdin.end('\n')
@@ -106,7 +106,7 @@ describe('install on an API server alone', () => {
     assert.match(await there('namespaces'), /sidecar-first/)
   })
 
-  it('uninstall leaves others’ namespaces and objects alone', async () => {
+  test('uninstall leaves others’ namespaces and objects alone', async () => {
     await api.kubectl(['create', 'namespace', 'theirs'])
     await api.kubectl(['create', 'configmap', '-n', 'theirs', 'sidecar-first'])
     await api.kubectl(['label', '-n', 'theirs', 'configmap/sidecar-first', 'app.kubernetes.io/name=sidecar-first'])
@@ -122,7 +122,7 @@ describe('install on an API server alone', () => {
     assert.doesNotMatch(await there('deployments,clusterroles'), /sidecar-first/)
   })
 
-  it('a cluster that is too old is refused with the reason, one that is not there as well', async () => {
+  test('a cluster that is too old is refused with the reason, one that is not there as well', async () => {
     // A fake: an API server that old isn't to be had here.
     const old = createServer((_, response) => {
       response.setHeader('Content-Type', 'application/json').end('{"major":"1","minor":"29","gitVersion":"v1.29.3"}')
@@ -139,9 +139,9 @@ describe('install on an API server alone', () => {
     process.env.KUBECONFIG = api.kubeconfigFile('admin')
     assert.match(
       refused.stderr,
-      /^sidecar-first: the cluster is v1\.29\.3; sidecar-first needs Kubernetes 1\.30 or newer/,
+      /^sidecar-first install: the cluster is v1\.29\.3; sidecar-first needs Kubernetes 1\.30 or newer/,
     )
-    assert.match(gone.stderr, /^sidecar-first: the API server can't be reached: /)
+    assert.match(gone.stderr, /^sidecar-first install: the API server can't be reached: /)
     assert.deepEqual([refused.code, gone.code], [1, 1])
   })
 })

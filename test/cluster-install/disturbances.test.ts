@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { certs } from '../../src/cli/certs.ts'
 import { install } from '../../src/cli/install.ts'
+import { run } from '../cli/inside.ts'
 import { createNamespace, deleteNamespaces, kubectl, until } from '../cluster/cluster.ts'
-import { run } from '../install/command.ts'
 import { hurry, installed, namespace, ordered, restart, rolledOut } from './installation.ts'
 import { startLoad } from './load.ts'
 
@@ -19,7 +19,7 @@ describe('an installation that is disturbed', () => {
     await deleteNamespaces(labelled)
   })
 
-  it('is upgraded and rolled anew while pods are created, and none fails or goes by', async () => {
+  test('is upgraded and rolled anew while pods are created, and none fails or goes by', async () => {
     await using load = await startLoad(labelled)
     const { stdout } = await installed('--image-pull-secret', 'none')
     assert.match(stdout, /^deployment\/sidecar-first +configured$/m)
@@ -30,7 +30,7 @@ describe('an installation that is disturbed', () => {
     assert.ok(patched > 100, `${patched} pods`)
   })
 
-  it('an image that can’t be pulled: says which pod, ends with 1, and the old replicas go on', async () => {
+  test('an image that can’t be pulled: says which pod, ends with 1, and the old replicas go on', async () => {
     await using load = await startLoad(labelled)
     const { code, stdout, stderr } = await run(
       install,
@@ -43,13 +43,13 @@ describe('an installation that is disturbed', () => {
     assert.equal(code, 1, stdout)
     assert.match(
       stderr,
-      /^sidecar-first: deployment\/sidecar-first-certs: .*sidecar-first-certs-\S+: (ErrImagePull|ImagePullBackOff): .*registry\.invalid/,
+      /^sidecar-first install: deployment\/sidecar-first-certs: .*sidecar-first-certs-\S+: (ErrImagePull|ImagePullBackOff): .*registry\.invalid/,
     )
     await installed()
     assert.deepEqual((await load.stop()).failures, [])
   })
 
-  it('one replica is killed: what fails is a moment’s, and succeeds when it is tried again', async (test) => {
+  test('one replica is killed: what fails is a moment’s, and succeeds when it is tried again', async (test) => {
     await using load = await startLoad(labelled)
     const replicas = async (): Promise<Replica[]> => {
       const pods = await kubectl(
@@ -81,7 +81,7 @@ describe('an installation that is disturbed', () => {
     assert.ok(patched > 10 * failures.length, `${failures.length} of ${patched}: ${failures[0]}`)
   })
 
-  it('the CA is replaced while pods are created, by certs with its own rights, and none fails', async () => {
+  test('the CA is replaced while pods are created, by certs with its own rights, and none fails', async () => {
     await kubectl('patch', 'deploy', '-n', namespace, 'sidecar-first-certs', '--type=json', '-p', settleSoon)
     await rolledOut('sidecar-first-certs')
     await using load = await startLoad(labelled)
@@ -101,7 +101,7 @@ describe('an installation that is disturbed', () => {
     assert.ok(patched > 100, `${patched} pods`)
   })
 
-  it('says through the port-forward that all is well, and 1 when it is not', async () => {
+  test('says through the port-forward that all is well, and 1 when it is not', async () => {
     await kubectl('scale', '-n', namespace, 'deploy/sidecar-first-certs', '--replicas=0')
     await kubectl('wait', '-n', namespace, '--for=delete', 'pod', '-l', 'app.kubernetes.io/component=certs')
     const wipe = JSON.stringify([{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }])
@@ -115,7 +115,7 @@ describe('an installation that is disturbed', () => {
     )
   })
 
-  it('the node goes down with all pods of the webhook, and they come back by themselves', async () => {
+  test('the node goes down with all pods of the webhook, and they come back by themselves', async () => {
     await kubectl('delete', 'pods', '-n', namespace, '--all', '--grace-period=0', '--force', '--wait=false')
     await restart('etcd', 'containerd', 'apiserver', 'controller-manager', 'scheduler')
     await restart('kubelet')

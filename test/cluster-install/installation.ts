@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { install } from '../../src/cli/install.ts'
+import { type Ended, run } from '../cli/inside.ts'
 import { type Answer, type KubernetesObject, kubectl, tryCreate, until } from '../cluster/cluster.ts'
 import { app, firstRequest, type PodOptions, pod, sidecar } from '../cluster/pod.ts'
-import { type Ended, run } from '../install/command.ts'
 import { serveApi } from './api-service.ts'
 
 /** Where everything is. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keys } from '../../src/admission/keys.ts'
+import { keys } from '../../src/admission/words/keys.ts'
 import { connect } from '../../src/install/connect.ts'
 import type { ClusterObject } from '../../src/kubernetes/objects.ts'
 import { sample } from './installation.ts'

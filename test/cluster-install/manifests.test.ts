@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
-import { policies } from '../../src/check/policies.ts'
+import { told } from '../../src/check/findings.ts'
+import { policies } from '../../src/check/installation/policies.ts'
 import { manifests as files } from '../../src/install/manifests.ts'
 import { partNames, render } from '../../src/install/render.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
@@ -24,7 +25,7 @@ describe('the manifests on a real API server', () => {
   after(() => api?.stop())
 
   for (const overlay of [...overlays, ...parts]) {
-    it(`${overlay}: applies, twice, without a warning, and passes a server-side dry run`, async () => {
+    test(`${overlay}: applies, twice, without a warning, and passes a server-side dry run`, async () => {
       assert.match(await apply(overlay), /sidecar-first\S* (created|configured|unchanged)/)
       const generations = () => api.kubectl(['get', 'deploy', '-A', '-o', 'jsonpath={..metadata.generation}'])
       const before = await generations()
@@ -34,9 +35,9 @@ describe('the manifests on a real API server', () => {
     })
   }
 
-  it('a policy narrows what each service account that patches may patch; check says where one is gone', async () => {
+  test('a policy narrows what each service account that patches may patch; check says where one is gone', async () => {
     const site = { objects: objects(connection(api.kubeconfig('admin'))), namespace: 'sidecar-first' }
-    const levels = async () => (await policies.run(site)).map(({ level }) => level)
+    const levels = async () => (await policies.run(site)).map((finding) => told(finding).level)
     assert.deepEqual(await levels(), ['ok', 'ok'])
     await api.kubectl(['delete', 'validatingadmissionpolicybinding', 'sidecar-first-certs'])
     await api.kubectl(['delete', 'validatingadmissionpolicy', 'sidecar-first-rollouts'])
@@ -44,7 +45,7 @@ describe('the manifests on a real API server', () => {
     for (const folder of ['overlays/namespace-opt-in', 'rollouts']) await apply(folder)
     assert.deepEqual(await levels(), ['ok', 'ok'])
     assert.deepEqual(
-      (await policies.run({ ...site, namespace: 'default' })).map(({ text }) => text),
+      (await policies.run({ ...site, namespace: 'default' })).map((finding) => told(finding).text),
       ['nothing runs here that needs one'],
     )
   })
@@ -54,7 +55,7 @@ describe('the manifests on a real API server', () => {
     [['overlays/cluster-wide'], { mode: 'cluster-wide' }],
     [['overlays/cert-manager'], { certManager: true }],
   ] as const) {
-    it(`${folders[0]}: install prints each object as kustomize does`, async () => {
+    test(`${folders[0]}: install prints each object as kustomize does`, async () => {
       const made = render(files, version, { mode: 'namespace-opt-in', namespace: 'sidecar-first', ...wanted })
       assert.ok(made.ok)
       const printed = made.documents.map((document) => document.toJS())
@@ -63,7 +64,7 @@ describe('the manifests on a real API server', () => {
     })
   }
 
-  it('cert-manager: leaves certs out, and has both configurations given a caBundle', async () => {
+  test('cert-manager: leaves certs out, and has both configurations given a caBundle', async () => {
     const rendered = await kustomize('overlays/cert-manager')
     assert.deepEqual(
       rendered.filter(({ metadata }) => metadata.name === 'sidecar-first-certs'),
@@ -76,7 +77,7 @@ describe('the manifests on a real API server', () => {
     ])
   })
 
-  it("serve can't reach the CA's key: of the Secret it gets two keys, and it has no token", async () => {
+  test("serve can't reach the CA's key: of the Secret it gets two keys, and it has no token", async () => {
     for (const overlay of overlays) {
       const deployments = (await kustomize(overlay)).filter(({ kind }) => kind === 'Deployment')
       const serve = deployments.find(({ metadata }) => metadata.name === 'sidecar-first')?.spec?.template.spec

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { install } from '../../src/cli/install.ts'
+import { type Ended, run } from '../cli/inside.ts'
 import { create, createNamespace, deleteNamespaces, kubectl, tryCreate } from '../cluster/cluster.ts'
 import { firstLineOf, getPod, logOf, markOf } from '../cluster/pod.ts'
-import { type Ended, run } from '../install/command.ts'
 import { configurations, installed, namespace, orderOf, sample, startServe, stopServe, tryOut } from './installation.ts'
 
 const optedIn = { 'sidecar-first.dev/injection': 'enabled' }
@@ -21,12 +21,12 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
   })
   after(() => deleteNamespaces(labelled, unlabelled, strict))
 
-  it('ends when a pod has been patched, and leaves nothing of the trial behind', async () => {
+  test('ends when a pod has been patched, and leaves nothing of the trial behind', async () => {
     assert.match(first.stdout, /^deployment\/sidecar-first +ready$/m)
     assert.match(first.stdout, /^a pod tried out in sidecar-first-trial-\w+ +patched$/m)
     assert.match(
       first.stdout,
-      /^the waiter's image +(docker\.io\/)?sidecar-first\/waiter:\S+ was on the node .*, and runs$/m,
+      /^the waiter's image +(docker\.io\/)?sidecar-first\/waiter:\S+ was already on the node .*, and runs$/m,
     )
     assert.equal(first.stderr, '')
     assert.match(first.stdout, /^the waiter comes by image-volume: every node can mount an image$/m)
@@ -39,7 +39,7 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
     assert.doesNotMatch(namespaces, /trial/)
   })
 
-  it('changes nothing the second time, nor the caBundle that certs keeps', async () => {
+  test('changes nothing the second time, nor the caBundle that certs keeps', async () => {
     const state = () =>
       kubectl(
         'get',
@@ -55,7 +55,7 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
     assert.equal(await state(), before)
   })
 
-  it('starts the sidecar first in a labelled namespace, and has the app wait for it', async () => {
+  test('starts the sidecar first in a labelled namespace, and has the app wait for it', async () => {
     const { code, stderr } = await tryCreate([sample(labelled)])
     assert.equal(code, 0, stderr)
     const log = await logOf(labelled, 'sample', 'app', 2)
@@ -63,7 +63,7 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
   })
 
-  it('leaves pods of other namespaces as they are: unlabelled, the system’s, its own', async () => {
+  test('leaves pods of other namespaces as they are: unlabelled, the system’s, its own', async () => {
     assert.deepEqual(await orderOf(unlabelled), ['app', 'sidecar'])
     await kubectl('label', 'namespace', 'kube-system', namespace, 'sidecar-first.dev/injection=enabled')
     assert.deepEqual(await orderOf('kube-system'), ['app', 'sidecar'])
@@ -76,7 +76,7 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
     await kubectl('label', 'namespace', 'kube-system', namespace, 'sidecar-first.dev/injection-')
   })
 
-  it('keeps to PodSecurity "restricted", a LimitRange and a ResourceQuota, and the pod really starts', async () => {
+  test('keeps to PodSecurity "restricted", a LimitRange and a ResourceQuota, and the pod really starts', async () => {
     await create(...limitsOf(strict))
     const confined = {
       securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
@@ -97,7 +97,7 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
     assert.ok(volume && 'image' in volume, 'the delivery that install chose')
   })
 
-  it('keeps a pod from starting unseen while all replicas are gone, but not its own replicas', async () => {
+  test('keeps a pod from starting unseen while all replicas are gone, but not its own replicas', async () => {
     await stopServe()
     const { code, stderr } = await tryOut(labelled)
     assert.equal(code, 1)
@@ -112,7 +112,7 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
     assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
   })
 
-  it('gives serve the leaf and its key alone, no token, and nothing to write to', async () => {
+  test('gives serve the leaf and its key alone, no token, and nothing to write to', async () => {
     const script = `
       const fs = require('node:fs')
       const entries = (path) => { try { return fs.readdirSync(path).filter((name) => !name.startsWith('..')) } catch ({ code }) { return code } }
@@ -129,7 +129,7 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
     assert.ok(!writes.includes('written'), output)
   })
 
-  it('previews in a pod of its own, with a certificate made in memory', async () => {
+  test('previews in a pod of its own, with a certificate made in memory', async () => {
     const ask = `
       const options = { method: 'POST', rejectUnauthorized: false, headers: { 'content-type': 'application/json' } }
       const request = require('node:https').request('https://127.0.0.1:8443/preview', options, (answer) => answer.pipe(process.stdout))
@@ -140,7 +140,7 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
     assert.equal(JSON.parse(output).results[0].verdict, 'patched', output)
   })
 
-  it('says that nodes can’t pull the waiter, and doesn’t go back to the standard image unasked', async () => {
+  test('says that nodes can’t pull the waiter, and doesn’t go back to the standard image unasked', async () => {
     const image = '127.0.0.1:1/waiter:1'
     const { stdout, stderr } = await installed('--preview', '--waiter-image', image)
     assert.match(stdout, /^the waiter's image +in doubt$/m)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { before, describe, it } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { install } from '../../src/cli/install.ts'
 import { uninstall } from '../../src/cli/uninstall.ts'
+import { run } from '../cli/inside.ts'
 import { createNamespace, kubectl } from '../cluster/cluster.ts'
-import { run } from '../install/command.ts'
 import { configurations, installed, namespace, orderOf, rolledOut } from './installation.ts'
 
 const overlay = join(import.meta.dirname, '../../manifests/overlays/namespace-opt-in')
@@ -18,13 +18,13 @@ describe('uninstall, and what comes after', () => {
     await createNamespace(labelled, { 'sidecar-first.dev/injection': 'enabled' })
   })
 
-  it('moves to another namespace, and leaves nothing in the last one', async () => {
+  test('moves to another namespace, and leaves nothing in the last one', async () => {
     const { stdout } = await installed('--rollouts', '--namespace', moved)
     assert.match(stdout, /^namespace\/sidecar-first +removed/m)
     assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
   })
 
-  it('removes everything, what calls the pods before the pods, and says who stays labelled', async () => {
+  test('removes everything, what calls the pods before the pods, and says who stays labelled', async () => {
     const { code, stdout } = await run(uninstall)
     assert.equal(code, 0)
     const order = [...configurations, 'clusterrole/sidecar-first-certs', `namespace/${moved}`]
@@ -42,13 +42,13 @@ describe('uninstall, and what comes after', () => {
     assert.deepEqual(await orderOf(labelled), ['app', 'sidecar'])
   })
 
-  it('takes the kind of the rollouts away where that is asked for, and is done at once where nothing is', async () => {
+  test('takes the kind of the rollouts away where that is asked for, and is done at once where nothing is', async () => {
     assert.match((await run(uninstall, '--crds')).stdout, /^customresourcedefinition\/\S+ +removed$/m)
     const { code, stdout } = await run(uninstall)
-    assert.deepEqual([code, /nothing of sidecar-first is there/.test(stdout)], [0, true])
+    assert.deepEqual([code, /sidecar-first is not installed/.test(stdout)], [0, true])
   })
 
-  it('comes back by kubectl apply -k, and install takes it over with --force', async () => {
+  test('comes back by kubectl apply -k, and install takes it over with --force', async () => {
     await kubectl('apply', '--warnings-as-errors', '-k', overlay)
     await rolledOut('sidecar-first')
     const refused = await run(install, '--apply', '--replicas', '3')
@@ -58,7 +58,7 @@ describe('uninstall, and what comes after', () => {
     assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
   })
 
-  it('keeps a namespace that others use', async () => {
+  test('keeps a namespace that others use', async () => {
     await kubectl('create', 'configmap', '-n', namespace, 'theirs')
     const { code } = await run(uninstall, '--keep-namespace')
     assert.equal(code, 0)

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
 import type { RolloutStatus, SidecarRollout } from '../../rollouts/types.ts'
-import { rollouts } from '../../src/check/rollouts.ts'
+import { told } from '../../src/check/findings.ts'
+import { rollouts } from '../../src/check/installation/rollouts.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { objects } from '../../src/kubernetes/objects.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
-import { installKind, rollout, shopDeployment, shopPods, startRollout } from '../rollout/cluster.ts'
-import { type Controller, startController } from '../rollout/controller.ts'
+import { installKind, rollout, shopDeployment, shopPods, startRollout } from '../rollouts/client/cluster-fixture.ts'
+import { type Controller, startController } from '../rollouts/client/controller.ts'
 import { SECOND, until } from '../until.ts'
 import { type FakeKubelet, startFakeKubelet } from './fake-kubelet.ts'
 
@@ -57,14 +58,17 @@ test('without the kind it says how to install it', async () => {
   ]) {
     const { code, out } = await command(...args)
     assert.equal(code, 1, out)
-    assert.match(out, /no SidecarRollout yet; sidecar-first install --rollouts/)
+    assert.match(
+      out,
+      /does not know SidecarRollout yet; install it and its controller: sidecar-first install --rollouts/,
+    )
   }
   await installKind(api)
 })
 
 test('start says what it matches, and creates nothing where that is nothing', async () => {
   const none = await command('start', ...envoy, '--image', 'example/envoy:2.1')
-  assert.deepEqual([none.code, none.out], [1, 'sidecar-first: no pod in namespace default matches app=shop\n'])
+  assert.deepEqual([none.code, none.out], [1, 'sidecar-first rollout: no pod in namespace default matches app=shop\n'])
 
   const items = shopPods(4)
   await api.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
@@ -95,13 +99,15 @@ test('start creates it as the schema has it, and says when no controller runs', 
     progressDeadlineSeconds: 300,
     onFailure: 'rollback',
     paused: false,
+    maxFailures: 0,
+    rest: 'base',
   })
 })
 
 test('start with the claim of another is refused by name; the same one takes a new image', async () => {
   const claimed = await command('start', ...envoy, '--name', 'second', '--image', 'example/envoy:2.2')
   assert.equal(claimed.code, 1)
-  assert.match(claimed.out, /the rollout shop-envoy has envoy of app=shop already; .*start --name shop-envoy/)
+  assert.match(claimed.out, /the rollout shop-envoy already upgrades envoy of app=shop; .*start --name shop-envoy/)
   const overlapping = await command(
     'start',
     '--selector',
@@ -111,7 +117,7 @@ test('start with the claim of another is refused by name; the same one takes a n
     '--image',
     'example/envoy:2.2',
   )
-  assert.match(overlapping.out, /the rollout shop-envoy has envoy of app=shop already; remove that one first/)
+  assert.match(overlapping.out, /the rollout shop-envoy already upgrades envoy of app=shop; delete that one first/)
   const named = await command(
     'start',
     '--selector',
@@ -123,7 +129,7 @@ test('start with the claim of another is refused by name; the same one takes a n
     '--image',
     'a:1',
   )
-  assert.match(named.out, /there is a rollout shop-envoy already, for envoy of app=shop; .*another --name/)
+  assert.match(named.out, /the rollout shop-envoy already exists, for envoy of app=shop; .*another --name/)
 
   await command('pause', 'shop-envoy')
   const again = await command('start', ...envoy, '--image', 'example/envoy:2.2', '--min-ready-seconds', '1')
@@ -142,10 +148,10 @@ test('pause, resume, promote and undo change what they say, and say when nothing
   const paused = await step('pause', 'shop-envoy')
   assert.equal(paused.paused, true)
   assert.match(paused.out, /shop-envoy is paused/)
-  assert.match((await step('pause', 'shop-envoy')).out, /was so already/)
+  assert.match((await step('pause', 'shop-envoy')).out, /is unchanged: it already is paused/)
   assert.match(
     (await step('promote', 'shop-envoy', '--partition', '25%')).out,
-    /to partition 25%; it is paused, resume it/,
+    /to partition 25%; the rollout is paused, resume it/,
   )
   assert.equal((await step('resume', 'shop-envoy')).paused, false)
   assert.equal((await step('promote', 'shop-envoy')).partition, 0)
@@ -154,7 +160,7 @@ test('pause, resume, promote and undo change what they say, and say when nothing
 
   const missing = await command('pause', 'shop')
   assert.deepEqual(
-    [missing.code, missing.out.includes('no rollout "shop" in namespace default; there is shop-envoy')],
+    [missing.code, missing.out.includes('no rollout "shop" in namespace default; it has shop-envoy')],
     [1, true],
   )
 })
@@ -212,14 +218,14 @@ test("who may see rollouts alone sees the controller's counts, and is told what 
 
 test('--wait tells each change on a line, and its end by the exit code', async () => {
   await command('resume', 'shop-envoy')
-  await report({ phase: 'Progressing' }, 'updating')
+  await report({ phase: 'Progressing', updated: 0, updatedReady: 0 }, 'updating')
   const watched = startRollout(admin, 'status', 'shop-envoy', '--wait')
   const said = (what: RegExp) =>
     until(`${what}, not ${watched.out()}`, 20 * SECOND, async () => what.test(watched.out()))
   await said(/shop-envoy: Progressing: updating \[4 old\]/)
   await touch('shop-2')
   await said(/shop-envoy: shop-2 on node-2: new after \d+s/)
-  await report({ phase: 'Complete' }, 'all are done')
+  await report({ phase: 'Complete', updated: 1, updatedReady: 1 }, 'all are done')
   const [code] = await once(watched.process, 'close')
   assert.equal(code, 0, watched.out())
   assert.match(watched.out(), /Complete: all are done \[1 new, 3 old\]\n$/)
@@ -242,10 +248,10 @@ test('Ctrl-C and --timeout end the view and not the rollout, and say how to paus
   watched.process.kill('SIGINT')
   const [code] = await once(watched.process, 'close')
   assert.equal(code, 1)
-  assert.match(watched.out(), /The rollout goes on\. Pause it: sidecar-first rollout pause -n default shop-envoy/)
+  assert.match(watched.out(), /The rollout continues\. Pause it: sidecar-first rollout pause -n default shop-envoy/)
   const late = await command('status', 'shop-envoy', '--wait', '--timeout', '1s')
   assert.equal(late.code, 1)
-  assert.match(late.out, /not done within 1 s\. The rollout goes on/)
+  assert.match(late.out, /not done within 1 s\. The rollout continues/)
   assert.equal((await read()).spec.strategy.paused, false)
 })
 
@@ -255,7 +261,7 @@ test('a rollout that is deleted while somebody waits', async () => {
   await api.kubectl(['delete', 'scr', 'shop-envoy'])
   const [code] = await once(watched.process, 'close')
   assert.equal(code, 1)
-  assert.match(watched.out(), /the rollout shop-envoy is gone/)
+  assert.match(watched.out(), /the rollout shop-envoy has been deleted/)
 })
 
 describe('with the controller', () => {
@@ -289,7 +295,8 @@ describe('with the controller', () => {
       .sort()
   const start = (image: string, ...more: string[]) =>
     live('start', ...envoy, '--image', image, '--min-ready-seconds', '0', '--max-unavailable', '2', ...more, ...wait)
-  const drift = () => rollouts.run({ objects: objects(connection(api.kubeconfig('admin'))) })
+  const drift = () =>
+    rollouts.run({ objects: objects(connection(api.kubeconfig('admin'))) }).then((findings) => findings.map(told))
 
   test('half of the pods, then all, then back: each waits and tells which pods it touched', async () => {
     const half = await start('example/envoy:2.1', '--partition', '50%')
@@ -303,7 +310,7 @@ describe('with the controller', () => {
     assert.deepEqual(await images(), ['2.1', '2.1', '2.1', '2.1'])
     const back = await live('undo', 'shop-envoy', ...wait)
     assert.equal(back.code, 0, back.out)
-    assert.match(back.out, /shop-0 on node-0: has example\/envoy:2\.0 again after \d+s/)
+    assert.match(back.out, /shop-0 on node-0: back on example\/envoy:2\.0 after \d+s/)
     assert.deepEqual(await images(), ['2.0', '2.0', '2.0', '2.0'])
   })
 
@@ -311,7 +318,7 @@ describe('with the controller', () => {
     const broken = await start('example/envoy:broken')
     assert.equal(broken.code, 1, broken.out)
     assert.match(broken.out, /Stopped: HookFailed \(shop-\d on node-\d\): envoy was not ready after 60s/)
-    assert.match(broken.out, /Take it back: sidecar-first rollout undo -n live shop-envoy/)
+    assert.match(broken.out, /Undo it: sidecar-first rollout undo -n live shop-envoy/)
     assert.ok((await images()).includes('2.0'), 'not all were touched')
     const back = await live('undo', 'shop-envoy', ...wait)
     assert.equal(back.code, 0, back.out)
@@ -334,13 +341,48 @@ describe('with the controller', () => {
     )
 
     await api.kubectl(['set', 'image', '-n', 'live', 'pod/shop-3', 'envoy=example/envoy:9'])
-    const [pod] = await drift()
-    assert.match(pod?.text ?? '', /3 of the 4 pods .* such as shop-3 with example\/envoy:9/)
-    await api.kubectl(pod?.next?.split(' ').slice(1) ?? [])
+    await until('the condition', 20 * SECOND, async () => {
+      const { status } = JSON.parse(await api.kubectl(['get', 'scr', '-n', 'live', 'shop-envoy', '-o', 'json']))
+      const found = status.conditions.find(({ type }: { type: string }) => type === 'Superseded')
+      return found?.message.includes('shop-3')
+    })
     assert.deepEqual(
       (await drift()).map(({ level }) => level),
       ['ok'],
+      'nobody is advised to go back from an image that is not ours',
     )
+  })
+
+  test('undo goes back to what was complete last, and --to-origin to what each pod had at first', async () => {
+    const back = await live('undo', 'shop-envoy', ...wait)
+    assert.equal(back.code, 0, back.out)
+    assert.match(back.out, /puts each pod back to the image it had/)
+    assert.deepEqual(await images(), ['2.0', '2.0', '2.0', '9'])
+    const third = await start('example/envoy:2.3')
+    assert.equal(third.code, 0, third.out)
+    const fourth = await start('example/envoy:2.4')
+    assert.equal(fourth.code, 0, fourth.out)
+    const undone = await live('undo', 'shop-envoy', ...wait)
+    assert.match(undone.out, /goes back to example\/envoy:2\.3, partition 0/)
+    assert.deepEqual(await images(), ['2.3', '2.3', '2.3', '9'])
+    const origin = await live('undo', 'shop-envoy', '--to-origin', ...wait)
+    assert.equal(origin.code, 0, origin.out)
+    assert.deepEqual(await images(), ['2.0', '2.0', '2.0', '9'])
+  })
+
+  test('finish refuses while a template would bring the old image back, names it, and deletes the rollout alone', async () => {
+    const started = await start('example/envoy:2.5')
+    assert.equal(started.code, 0, started.out)
+    await api.kubectl(['set', 'image', '-n', 'live', 'deployment/shop', 'envoy=example/envoy:2.0'])
+    const refused = await live('finish', 'shop-envoy')
+    assert.equal(refused.code, 1, refused.out)
+    assert.match(refused.out, /kubectl set image -n live deployment\/shop envoy=example\/envoy:2\.5/)
+    await api.kubectl(['set', 'image', '-n', 'live', 'deployment/shop', 'envoy=example/envoy:2.5'])
+    const before = await images()
+    const finished = await live('finish', 'shop-envoy')
+    assert.equal(finished.code, 0, finished.out)
+    assert.match((await live('status')).out, /No rollouts in namespace live/)
+    assert.deepEqual(await images(), before)
   })
 })
 
@@ -351,12 +393,14 @@ async function touch(name: string) {
   const before = pod.status.containerStatuses.find((one: { name: string }) => one.name === 'envoy')
   const note = {
     rollout: metadata.uid,
-    generation: metadata.generation,
+    revision: metadata.generation,
     from: 'example/envoy:2.0',
-    to: 'example/envoy:2.2',
+    wanted: 'example/envoy:2.2',
+    base: 'example/envoy:2.0',
     back: false,
-    container: before.containerID,
-    imageId: before.imageID,
+    gen: pod.metadata.generation + 1,
+    ids: [before.containerID],
+    images: [before.imageID],
     at: new Date().toISOString(),
   }
   const patch = {

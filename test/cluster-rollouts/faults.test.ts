@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { PatchStrategy } from '@kubernetes/client-node'
-import { run } from '../../rollouts/run.ts'
+import { run } from '../../rollouts/controller/run.ts'
 import type { RolloutStrategy, SidecarRollout } from '../../rollouts/types.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { type RawCalls, rawCalls } from '../../src/kubernetes/raw.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { type Fate, type Passing, startProxy } from '../apiserver/proxy.ts'
-import { installKind } from '../rollout/cluster.ts'
+import { installKind } from '../rollouts/client/cluster-fixture.ts'
 import { SECOND, until } from '../until.ts'
 import { type FakeKubelet, startFakeKubelet } from './fake-kubelet.ts'
 
@@ -34,10 +34,14 @@ async function begin(
   t: TestContext,
   namespace: string,
   fate: (call: Passing) => Fate,
-  { strategy = {}, resync = 60_000 }: { strategy?: Partial<RolloutStrategy>; resync?: number } = {},
+  {
+    strategy = {},
+    resync = 60_000,
+    pods = PODS,
+  }: { strategy?: Partial<RolloutStrategy>; resync?: number; pods?: number } = {},
 ) {
   await api.kubectl(['create', 'namespace', namespace])
-  for (let i = 0; i < PODS; i++) {
+  for (let i = 0; i < pods; i++) {
     await calls.create(`/api/v1/namespaces/${namespace}/pods`, {
       metadata: { name: `pod-${i}`, labels: { app: 'shop' } },
       spec: { nodeName: `node-${i % 2}`, containers: [{ name: 'envoy', image: 'envoy:v1' }] },
@@ -49,7 +53,7 @@ async function begin(
     )
     return items.every(({ status }) => status?.phase === 'Running')
   }
-  await until('the pods to run', 10 * SECOND, ready)
+  await until('the pods to run', 30 * SECOND, ready)
   const proxy = await startProxy(api, fate)
   const stop = new AbortController()
   const lines: string[] = []
@@ -85,7 +89,7 @@ async function begin(
   const read = () => calls.get<SidecarRollout>(`${rolloutsPath(namespace)}/envoy`)
   /** How often each pod's sidecar was restarted. */
   const restarts = () =>
-    Array.from({ length: PODS }, (_, i) => (kubelet.starts.get(`${namespace}/pod-${i}/envoy`) ?? 0) - 1)
+    Array.from({ length: pods }, (_, i) => (kubelet.starts.get(`${namespace}/pod-${i}/envoy`) ?? 0) - 1)
   return { lines, read, restarts, namespace }
 }
 
@@ -136,6 +140,26 @@ test('a paused rollout touches no more pods, though its watch is silent', async 
   const touched = begun.restarts().filter((count) => count > 0).length
   await until('it to be noticed', 20 * SECOND, async () => (await begun.read()).status?.phase === 'Paused')
   assert.equal(begun.restarts().filter((count) => count > 0).length, touched)
+})
+
+test('paused in mid-batch: no more pods are touched than were under way', async (t) => {
+  const namespace = 'faults-batch'
+  let touched = 0
+  const begun = await begin(
+    t,
+    namespace,
+    ({ method, path }) => {
+      if (method === 'PATCH' && path.includes('/pods/')) touched++
+      return 'pass'
+    },
+    { strategy: { maxUnavailable: '100%' }, pods: 60 },
+  )
+  await until('some of them to be touched', 30 * SECOND, async () => touched >= 15)
+  const paused = { spec: { strategy: { paused: true } } }
+  await calls.patch(`${rolloutsPath(namespace)}/envoy`, paused, PatchStrategy.MergePatch)
+  const stored = touched
+  await until('it to be noticed', 20 * SECOND, async () => (await begun.read()).status?.phase === 'Paused')
+  assert.ok(stored < 60 && touched - stored <= 3, `${touched} touched, ${stored} when it was stored`)
 })
 
 test('403 on every pod that fetches: pods go one at a time, and the condition says so', async (t) => {

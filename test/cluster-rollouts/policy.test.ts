@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { KubeConfig } from '@kubernetes/client-node'
-import { type Cluster, cluster } from '../../rollouts/cluster.ts'
-import { fetchPod } from '../../rollouts/fetch.ts'
+import { type Cluster, cluster } from '../../rollouts/controller/cluster.ts'
+import { fetchPod } from '../../rollouts/controller/fetch.ts'
 import { seenPod, type WirePod } from '../../rollouts/pod.ts'
-import type { Touch } from '../../rollouts/record.ts'
+import type { Note } from '../../rollouts/record.ts'
 import type { SidecarRollout } from '../../rollouts/types.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { type RawCalls, rawCalls } from '../../src/kubernetes/raw.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
-import { rollout, shopPods } from '../rollout/cluster.ts'
-import { startController } from '../rollout/controller.ts'
+import { rollout, shopPods } from '../rollouts/client/cluster-fixture.ts'
+import { startController } from '../rollouts/client/controller.ts'
 import { SECOND, until } from '../until.ts'
 import { startFakeKubelet } from './fake-kubelet.ts'
 
@@ -85,6 +85,8 @@ const theRollout: SidecarRollout = {
       progressDeadlineSeconds: 60,
       onFailure: 'pause',
       paused: false,
+      maxFailures: 0,
+      rest: 'base',
     },
   },
 }
@@ -95,21 +97,27 @@ const dry = (change: (body: object) => object = (body) => body): Cluster =>
     ...own,
     create: (path, body) => own.create(`${path}?dryRun=All`, change(body)),
     patch: (path, body, strategy) => own.patch(`${path}?dryRun=All`, change(body), strategy),
-    remove: (path) => own.remove(`${path}?dryRun=All`),
+    // With a body, the API server doesn't look at the query.
+    remove: (path) => own.remove(path, { dryRun: ['All'] }),
   })
 
 async function touch(by: Cluster, container = 'envoy', { namespace = 'shop', name = 'shop' } = {}) {
   const pod = seenPod(await admin.get<WirePod>(`${podsPath(namespace)}/${name}`), undefined, Date.now())
   const seen = pod.containers.find((one) => one.name === container)
   assert.ok(seen)
-  const note: Touch = {
+  const note: Note = {
     rollout: theRollout.metadata.uid,
-    generation: 1,
+    revision: 1,
     from: seen.image,
-    to: `${container}:v2`,
+    wanted: `${container}:v2`,
+    effective: undefined,
+    base: seen.image,
     back: false,
-    container: '',
-    imageId: '',
+    gen: pod.generation + 1,
+    ids: [],
+    keep: [],
+    between: false,
+    images: [],
     at: Date.now(),
   }
   return await by.touchPod(pod, seen, note)

@@ -4,20 +4,67 @@ import { Agent, createServer, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { defaultConfiguration } from '../../src/admission/configuration.ts'
-import { indexRules, type Rule } from '../../src/admission/rules.ts'
+import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
+import type { Rule } from '../../src/admission/intent/rule.ts'
+import { indexRules } from '../../src/admission/intent/rule-index.ts'
 import {
   type InstallMode,
   type WebhookConfigurations,
   webhookConfigurations,
 } from '../../src/webhooks/configurations.ts'
-import { startApiServer } from '../apiserver/apiserver.ts'
+import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 
 export interface Answer {
   readonly status: number
   readonly body: { readonly message?: string }
   /** Paths of the webhook that were called for it, in order. */
   readonly asked: readonly string[]
+}
+
+/** Calls of an administrator. */
+export function talkTo(api: ApiServer) {
+  const agent = new Agent({ keepAlive: true, ca: api.ca, maxSockets: 4 })
+  const token = api.kubeconfig('admin').getCurrentUser()?.token ?? ''
+
+  async function send(method: string, path: string, body: unknown, type = 'application/json') {
+    const call = request(api.url + path, {
+      method,
+      agent,
+      timeout: 30_000,
+      headers: { authorization: `Bearer ${token}`, 'content-type': type },
+    })
+    call.on('timeout', () => call.destroy(new Error(`no answer within 30 s: ${method} ${path}`)))
+    call.end(JSON.stringify(body))
+    const [response] = await once(call, 'response')
+    return { status: Number(response.statusCode), body: JSON.parse(await text(response)) }
+  }
+
+  async function namespace(name: string, labels: Record<string, string>) {
+    const { status, body } = await send('POST', '/api/v1/namespaces', {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name, labels },
+    })
+    assert.equal(status, 201, body.message)
+  }
+  return { send, namespace, close: () => agent.destroy() }
+}
+
+/** Applies webhook configurations. */
+export async function put(
+  send: ReturnType<typeof talkTo>['send'],
+  { mutating, validating }: Pick<WebhookConfigurations, 'mutating' | 'validating'>,
+): Promise<void> {
+  for (const each of [mutating, validating]) {
+    const path = `/apis/admissionregistration.k8s.io/v1/${each.kind?.toLowerCase()}s/${each.metadata?.name}`
+    const { status, body } = await send(
+      'PATCH',
+      `${path}?fieldManager=test&force=true`,
+      each,
+      'application/apply-patch+yaml',
+    )
+    assert.ok(status < 300, body.message)
+  }
 }
 
 /** A real API server, and a stand-in for the webhook that allows all and remembers what it was asked. */
@@ -37,23 +84,9 @@ export async function startCluster() {
     response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
   })
   await once(standIn.listen(0, '127.0.0.1'), 'listening')
-  const agent = new Agent({ keepAlive: true, ca: api.ca, maxSockets: 4 })
-  const token = api.kubeconfig('admin').getCurrentUser()?.token ?? ''
+  const { send, namespace, close } = talkTo(api)
   let count = 0
   let generation = 0
-
-  async function send(method: string, path: string, body: unknown, type = 'application/json') {
-    const call = request(api.url + path, {
-      method,
-      agent,
-      timeout: 30_000,
-      headers: { authorization: `Bearer ${token}`, 'content-type': type },
-    })
-    call.on('timeout', () => call.destroy(new Error(`no answer within 30 s: ${method} ${path}`)))
-    call.end(JSON.stringify(body))
-    const [response] = await once(call, 'response')
-    return { status: Number(response.statusCode), body: JSON.parse(await text(response)) }
-  }
 
   /** Creates a pod (dry run). It gets a name, unless it is to have none. */
   async function create(
@@ -78,16 +111,7 @@ export async function startCluster() {
       endpoint: { url: `https://127.0.0.1:${port}/${generation}` },
       caBundle: api.ca,
     })
-    for (const each of [made.mutating, made.validating]) {
-      const path = `/apis/admissionregistration.k8s.io/v1/${each.kind?.toLowerCase()}s/${each.metadata?.name}`
-      const { status, body } = await send(
-        'PATCH',
-        `${path}?fieldManager=test&force=true`,
-        each,
-        'application/apply-patch+yaml',
-      )
-      assert.ok(status < 300, body.message)
-    }
+    await put(send, made)
     const annotations = { 'sidecar-first.dev/sidecars': 'app' }
     for (let tries = 0; tries < 200; tries++) {
       const name = `probe-${count++}`
@@ -99,14 +123,6 @@ export async function startCluster() {
     throw new Error('the API server does not call the webhooks')
   }
 
-  async function namespace(name: string, labels: Record<string, string>) {
-    const { status, body } = await send('POST', '/api/v1/namespaces', {
-      apiVersion: 'v1',
-      kind: 'Namespace',
-      metadata: { name, labels },
-    })
-    assert.equal(status, 201, body.message)
-  }
   await namespace('opted-in', { 'sidecar-first.dev/injection': 'enabled' })
 
   return {
@@ -114,7 +130,7 @@ export async function startCluster() {
     apply,
     namespace,
     async stop() {
-      agent.destroy()
+      close()
       standIn.close()
       standIn.closeAllConnections()
       await api.stop()

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import type { Container } from '../../src/admission/pod.ts'
-import { findRule, indexRules, type Rule } from '../../src/admission/rules.ts'
+
+import type { Rule } from '../../src/admission/intent/rule.ts'
+import { indexRules } from '../../src/admission/intent/rule-index.ts'
+import { findRules } from '../../src/admission/intent/rules.ts'
+import type { Container } from '../../src/admission/pod/pod.ts'
+
 import { setOf } from '../../src/webhooks/set.ts'
 import { kindsOfRules, many, rule } from '../webhooks/rules.ts'
 import { type Cluster, podOf, startCluster } from './cluster.ts'
@@ -68,7 +72,8 @@ test('namespaces: the mode, the excluded ones and the rules decide', async () =>
   const rules = [rule({ containers: ['envoy'] }), rule({ containers: ['otel'], namespaceSelector })]
   const otel = podOf([{ name: 'otel', image: 'otel:1' }])
   const together = podOf([envoy, { name: 'otel', image: 'otel:1' }])
-  const own = [`/mutate/${set}`, `/validate/${set}`]
+  // The stand-in marks nothing, so the one that plans doesn't hear of it.
+  const own = [`/mutate/mark-${set}`]
 
   await cluster.apply(rules, 'namespace-opt-in')
   for (const namespace of ['plain', 'opted-out', 'sidecar-first', 'kube-system', 'kube-node-lease', 'team-out']) {
@@ -76,9 +81,10 @@ test('namespaces: the mode, the excluded ones and the rules decide', async () =>
   }
   assert.deepEqual(await asked(otel), [])
   assert.deepEqual(await asked(otel, 'team'), own)
-  // Webhooks that validate are called side by side.
-  const sorted = async (namespace: string) => [...(await asked(together, namespace))].sort()
-  assert.deepEqual(await sorted('team'), ['/mutate', own[0], '/validate', own[1]])
+  assert.deepEqual(await asked(together, 'team'), [...own, ...both])
+  const forged = { ...otel, metadata: { annotations: { 'sidecar-first.dev/sets': set } } }
+  assert.deepEqual(await asked(forged, 'team'), ['/mutate/reset', ...own, ...both])
+  assert.deepEqual(await asked(forged), ['/mutate/reset', ...both])
 
   await cluster.apply(rules, 'cluster-wide')
   for (const namespace of ['opted-out', 'sidecar-first', 'kube-system', 'kube-node-lease', 'team-out']) {
@@ -187,6 +193,7 @@ const pieces = [
   '.',
   '/',
   ':',
+  '@',
   '-',
   '(',
   '+',
@@ -262,7 +269,7 @@ test('the API server sends exactly the pods of which a rule matches a container'
     for (const pod of fc.sample(podsOf(rules), { numRuns: 30, seed: index })) {
       const hit = pod.containers.some(
         (container) =>
-          findRule(rulesIndex, container as Container, new Map(Object.entries(pod.labels)), () => true) !== undefined,
+          findRules(rulesIndex, new Map(Object.entries(pod.labels)), [])(container as Container) !== undefined,
       )
       // The pod may be invalid; that is found out after the mutating webhooks.
       const answer = await cluster.create({ metadata: { labels: pod.labels }, spec: { containers: pod.containers } })

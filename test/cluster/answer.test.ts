@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { createNamespace, deleteNamespaces, tryCreate } from './cluster.ts'
 import { app, getPod, pod, sidecar } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
@@ -19,7 +19,7 @@ describe('what kubectl prints', () => {
     await webhook?.remove()
   })
 
-  it('a refusal that names every annotation with a problem', async () => {
+  test('a refusal that names every annotation with a problem', async () => {
     const { code, stderr } = await ask('refused', {
       'sidecar-first.dev/sidecars': 'sidecar,,',
       'timeout.sidecar-first.dev/sidecar': 'soon',
@@ -30,21 +30,21 @@ describe('what kubectl prints', () => {
     assert.match(stderr, /timeout\.sidecar-first\.dev\/sidecar/)
   })
 
-  it('a warning for a sidecar that nothing can wait for', async () => {
+  test('a warning for a sidecar that nothing can wait for', async () => {
     const { code, stderr } = await ask('warned', { 'sidecar-first.dev/sidecars': 'sidecar' })
     assert.equal(code, 0, stderr)
     assert.match(stderr, /^Warning: sidecar is started first but not waited for/m)
   })
 
   // The warning is for those who see nothing else: an injector might still add it. The final pod is refused.
-  it('a warning and a refusal for a container that is not there', async () => {
+  test('a warning and a refusal for a container that is not there', async () => {
     const { code, stderr } = await ask('absent', { 'sidecar-first.dev/sidecars': 'sidecar, otel' })
     assert.equal(code, 1)
     assert.match(stderr, /^Warning: .*otel/m)
     assert.match(stderr, /denied the request: .*otel/)
   })
 
-  it('nothing for a pod that asks for nothing', async () => {
+  test('nothing for a pod that asks for nothing', async () => {
     const { code, stderr } = await ask('plain', {})
     assert.equal(code, 0, stderr)
     assert.equal(stderr, '')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces } from './cluster.ts'
 import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, sidecar, statusOf } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
@@ -164,7 +164,7 @@ describe('an app waits for its sidecar', () => {
   })
 
   for (const { name } of cases) {
-    it(name, async () => {
+    test(name, async () => {
       const log = await logOf(namespace, name)
       const status = statusOf(await getPod(namespace, name), 'sidecar')
       // A sidecar that was killed has started a new log; why it was killed is in its last state.
@@ -177,13 +177,13 @@ describe('an app waits for its sidecar', () => {
     ['chained-exec', 'sidecar'],
     ['chained-http', 'first'],
   ] as const) {
-    it(`${name} runs the sidecar's own hook first`, async () => {
+    test(`${name} runs the sidecar's own hook first`, async () => {
       const log = await logOf(namespace, name)
       assert.ok(markOf(log, asked, 'hook') < markOf(log, 'sidecar', 'ready'))
     })
   }
 
-  it('check-none: it is ordered, not waited for', async () => {
+  test('check-none: it is ordered, not waited for', async () => {
     const log = await logOf(namespace, 'check-none')
     assert.throws(() => markOf(log, 'sidecar', 'ready'))
     const [first] = (await getPod(namespace, 'check-none')).spec.containers

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces, kubectl, until } from './cluster.ts'
 import { app, firstLineOf, getPod, getPods, logOf, markOf, pod, sidecar, statusOf } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
@@ -57,7 +57,7 @@ describe('a sidecar that never gets ready', () => {
   })
 
   // First, while its hook runs.
-  it('deleted in mid-hook: is gone within the remaining time of the hook and twice the grace period', async () => {
+  test('deleted in mid-hook: is gone within the remaining time of the hook and twice the grace period', async () => {
     // The kubelet reports neither status nor log of a container while the pod's first hook runs, but events.
     await until('the sidecar to start', async () =>
       (await eventsOf('deleted', 'Started')).includes('spec.containers{sidecar}') ? true : undefined,
@@ -76,7 +76,7 @@ describe('a sidecar that never gets ready', () => {
     ['fail', 'sidecar'],
     ['fail-in-tier', 'innocent'],
   ] as const) {
-    it(`${name}: is killed, and its termination message names the sidecar that wasn't ready`, async () => {
+    test(`${name}: is killed, and its termination message names the sidecar that wasn't ready`, async () => {
       const message = await until('the sidecar to be killed', async () => {
         const status = statusOf(await getPod(namespace, name), killed)
         return (status?.state.terminated ?? status?.lastState.terminated)?.message
@@ -87,12 +87,12 @@ describe('a sidecar that never gets ready', () => {
   }
 
   // What the hook gate promises, and no more.
-  it('fail: the kubelet starts the app after that', async () => {
+  test('fail: the kubelet starts the app after that', async () => {
     const log = await logOf(namespace, 'fail')
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'started') + 2000)
   })
 
-  it('continue: the app starts after the timeout, and the sidecar lives on', async () => {
+  test('continue: the app starts after the timeout, and the sidecar lives on', async () => {
     const log = await logOf(namespace, 'continue')
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'started') + 2000)
     const status = statusOf(await getPod(namespace, 'continue'), 'sidecar')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces, type KubernetesObject, kubectl, tryCreate } from './cluster.ts'
 import { app, firstLineOf, firstRequest, getPod, type Line, logOf, markOf, podSpec, sidecar } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
@@ -27,14 +27,14 @@ describe('a Deployment whose sidecar is ready 3 s after its start', () => {
     await webhook?.remove()
   })
 
-  it('has its first request answered, by an annotation alone', async () => {
+  test('has its first request answered, by an annotation alone', async () => {
     const log = await logOf(withWebhook, 'sample', 'app', 2)
     assertFirstRequest(log, 'succeeded')
     assert.ok(dateOf(log) > markOf(log, 'sidecar', 'ready') - 1000, 'date prints whole seconds, cut off')
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
   })
 
-  it('has its first request answered, by the waiter in the image', async () => {
+  test('has its first request answered, by the waiter in the image', async () => {
     const log = await logOf(withWebhook, 'own-waiter', 'app', 2)
     assertFirstRequest(log, 'succeeded')
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
@@ -42,14 +42,14 @@ describe('a Deployment whose sidecar is ready 3 s after its start', () => {
     assert.equal(spec.initContainers, undefined, 'nothing is injected')
   })
 
-  it('has its first request fail without the webhook', async () => {
+  test('has its first request fail without the webhook', async () => {
     const log = await logOf(without, 'sample', 'app', 2)
     assertFirstRequest(log, 'failed')
     const ready = await logOf(without, 'sample', 'sidecar', 2)
     assert.ok(firstLineOf(ready) < markOf(ready, 'sidecar', 'ready'))
   })
 
-  it('shows the app in `kubectl logs`, though it is no longer first', async () => {
+  test('shows the app in `kubectl logs`, though it is no longer first', async () => {
     await logOf(withWebhook, 'sample', 'app', 2)
     const { metadata, spec } = await getPod(withWebhook, 'sample')
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe('a Deployment whose sidecar is ready 3 s after its start', () => {
     assert.equal(await kubectl('exec', '-n', withWebhook, metadata.name, '--', 'echo', 'in the app'), 'in the app\n')
   })
 
-  it('works with --dry-run=server', async () => {
+  test('works with --dry-run=server', async () => {
     const { stdout, stderr } = await tryCreate(
       [
         {

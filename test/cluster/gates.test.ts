@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces, until } from './cluster.ts'
 import { app, getPod, type LivePod, logOf, pod, sidecar, statusOf } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
@@ -38,21 +38,21 @@ describe('both gates side by side', () => {
   })
 
   for (const policy of policies) {
-    it(`native, restartPolicy ${policy}: a sidecar that isn't ready is tried again, and the app stays down`, async () => {
+    test(`native, restartPolicy ${policy}: a sidecar that isn't ready is tried again, and the app stays down`, async () => {
       const live = await eventually(`native-${policy.toLowerCase()}`, (found) => restarts(found) >= 1)
       assert.match(statusOf(live, 'sidecar')?.lastState.terminated?.message ?? '', /sidecar.*503/s)
       assertDown(live)
     })
   }
 
-  it('hook: the app starts after its sidecar was given up, which is restarted', async () => {
+  test('hook: the app starts after its sidecar was given up, which is restarted', async () => {
     await logOf(namespace, 'hook-always')
     await eventually('hook-always', (found) => restarts(found) >= 1)
   })
 
   // The test sidecar ends with 0 when it is told to end, as most programs do: that is no failure to the kubelet.
   for (const policy of ['OnFailure', 'Never'] as const) {
-    it(`hook, restartPolicy ${policy}: the app starts after its sidecar was given up, which stays down`, async () => {
+    test(`hook, restartPolicy ${policy}: the app starts after its sidecar was given up, which stays down`, async () => {
       await logOf(namespace, `hook-${policy.toLowerCase()}`)
       await eventually('hook-always', (found) => restarts(found) >= 1) // these would have been, too
       const status = statusOf(await getPod(namespace, `hook-${policy.toLowerCase()}`), 'sidecar')
@@ -61,11 +61,11 @@ describe('both gates side by side', () => {
     })
   }
 
-  it("native: the app stays down while the sidecar's image can't be had", async () => {
+  test("native: the app stays down while the sidecar's image can't be had", async () => {
     assertDown(await eventually('native-absent', withoutImage))
   })
 
-  it("hook: the app starts though the sidecar's image can't be had", async () => {
+  test("hook: the app starts though the sidecar's image can't be had", async () => {
     const live = await eventually('hook-absent', (found) => statusOf(found, 'app')?.state.running !== undefined)
     assert.ok(withoutImage(live))
   })

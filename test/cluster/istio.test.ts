@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces } from './cluster.ts'
 import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, sidecar } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
@@ -26,7 +26,7 @@ describe('a mesh proxy that already waits', () => {
     await webhook?.remove()
   })
 
-  it('not listed and leading: stays in front, and the sidecar waits for it', async () => {
+  test('not listed and leading: stays in front, and the sidecar waits for it', async () => {
     const { containers } = (await getPod(namespace, 'leading')).spec
     assert.deepEqual(
       containers.map(({ name }) => name),
@@ -38,7 +38,7 @@ describe('a mesh proxy that already waits', () => {
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
   })
 
-  it('matched by a rule: goes first and keeps its own hook, and nothing is added', async () => {
+  test('matched by a rule: goes first and keeps its own hook, and nothing is added', async () => {
     const { containers, initContainers, volumes } = (await getPod(ruled, 'last')).spec
     assert.deepEqual(
       containers.map(({ name }) => name),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces, kubectl, tryKubectl, until } from './cluster.ts'
 import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, podSpec, sidecar, statusOf } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
@@ -57,7 +57,7 @@ describe('the native gate', () => {
     await webhook?.remove()
   })
 
-  it('keeps the app down while the check fails, and lets it up as soon as the sidecar recovers', async () => {
+  test('keeps the app down while the check fails, and lets it up as soon as the sidecar recovers', async () => {
     const live = await until('a failed check', async () => {
       const found = await getPod(namespace, 'recovers')
       return (statusOf(found, 'sidecar')?.restartCount ?? 0) >= 1 ? found : undefined
@@ -71,7 +71,7 @@ describe('the native gate', () => {
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
   })
 
-  it('a Job with a native sidecar completes', async () => {
+  test('a Job with a native sidecar completes', async () => {
     await until('the Job to complete', async () => {
       const { stdout } = await tryKubectl(['get', 'job', 'job', '-n', namespace, '-o', 'jsonpath={.status.succeeded}'])
       return stdout === '1' ? true : undefined
@@ -81,27 +81,27 @@ describe('the native gate', () => {
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
   })
 
-  it('on stop the app goes first: its last request still finds the sidecar', async () => {
+  test('on stop the app goes first: its last request still finds the sidecar', async () => {
     await logOf(namespace, 'stop')
     const following = kubectl('logs', '--follow', 'stop', '-n', namespace, '-c', 'app')
     await kubectl('delete', 'pod', 'stop', '-n', namespace, '--wait=false')
     assert.match(await following, /request succeeded/)
   })
 
-  it('first: an ordinary init container can use the sidecar', async () => {
+  test('first: an ordinary init container can use the sidecar', async () => {
     const log = await logOf(namespace, 'first')
     assert.ok(firstLineOf(log, 'ordinary') >= markOf(log, 'sidecar', 'ready'))
     assert.ok(log.some(({ container, text }) => container === 'ordinary' && text.endsWith('request succeeded')))
   })
 
-  it('last: the init containers that are there come before it', async () => {
+  test('last: the init containers that are there come before it', async () => {
     const log = await logOf(namespace, 'last')
     assert.ok(firstLineOf(log, 'ordinary') <= markOf(log, 'sidecar', 'started'))
     assert.ok(log.some(({ container, text }) => container === 'ordinary' && text.endsWith('request failed')))
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
   })
 
-  it('asks a startupProbe every second, for as long as before', async () => {
+  test('asks a startupProbe every second, for as long as before', async () => {
     const log = await logOf(namespace, 'startup')
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
     const { spec } = await getPod(namespace, 'startup')
@@ -109,7 +109,7 @@ describe('the native gate', () => {
     assert.deepEqual([probe?.periodSeconds, probe?.failureThreshold], [1, 5 * 24])
   })
 
-  it('goes tier by tier, and starts the sidecars of a tier side by side', async () => {
+  test('goes tier by tier, and starts the sidecars of a tier side by side', async () => {
     const log = await logOf(namespace, 'tiers')
     const starts = ['second', 'third'].map((name) => markOf(log, name, 'started'))
     const ready = ['second', 'third'].map((name) => markOf(log, name, 'ready'))
@@ -118,14 +118,14 @@ describe('the native gate', () => {
     assert.ok(firstLineOf(log) >= Math.max(...ready))
   })
 
-  it("runs the sidecar's own hook first", async () => {
+  test("runs the sidecar's own hook first", async () => {
     const log = await logOf(namespace, 'chained')
     assert.ok(markOf(log, 'sidecar', 'hook') < markOf(log, 'sidecar', 'ready'))
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
   })
 
   for (const gate of ['hook', 'native']) {
-    it(`${gate}: waits for a restartable init container where it stands`, async () => {
+    test(`${gate}: waits for a restartable init container where it stands`, async () => {
       const log = await logOf(namespace, `restartable-${gate}`)
       assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
     })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces } from './cluster.ts'
 import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, podSpec, sidecar } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
@@ -40,13 +40,13 @@ describe('the start order', () => {
     await webhook?.remove()
   })
 
-  it('goes tier by tier', async () => {
+  test('goes tier by tier', async () => {
     const log = await logOf(namespace, 'tiers')
     assert.ok(markOf(log, 'second', 'started') >= markOf(log, 'first', 'ready'))
     assert.ok(firstLineOf(log) >= markOf(log, 'second', 'ready'))
   })
 
-  it('starts the sidecars of a tier side by side, and the app when all are ready', async () => {
+  test('starts the sidecars of a tier side by side, and the app when all are ready', async () => {
     const log = await logOf(namespace, 'tier')
     const members = ['one', 'two', 'three']
     const lastStart = Math.max(...members.map((name) => markOf(log, name, 'started')))
@@ -56,13 +56,13 @@ describe('the start order', () => {
   })
 
   for (const kind of ['daemonset', 'job']) {
-    it(`holds in a ${kind}`, async () => {
+    test(`holds in a ${kind}`, async () => {
       const log = await logOf(namespace, kind)
       assert.ok(firstLineOf(log) >= markOf(log, 'first', 'ready'))
     })
   }
 
-  it('leaves the containers that it was not told about in their order', async () => {
+  test('leaves the containers that it was not told about in their order', async () => {
     const { spec } = await getPod(namespace, 'tiers')
     assert.deepEqual(
       spec.containers.map(({ name }) => name),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { type Answer, create, createNamespace, deleteNamespaces } from './cluster.ts'
 import { app, firstLineOf, getPod, logOf, markOf, type PodOptions, pod, sidecar } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
@@ -48,19 +48,19 @@ describe("what we add keeps to the namespace's rules", () => {
     ['a LimitRange (min, max, ratio) and a ResourceQuota', limited, 'pod'],
     ['a Guaranteed pod', open, 'guaranteed'],
   ] as const) {
-    it(`${what}: the pod is created, and waits`, async () => {
+    test(`${what}: the pod is created, and waits`, async () => {
       const log = await logOf(namespace, name)
       assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
     })
   }
 
-  it('causes no warning of PodSecurity', () => assert.doesNotMatch(answer.stderr, /PodSecurity/))
+  test('causes no warning of PodSecurity', () => assert.doesNotMatch(answer.stderr, /PodSecurity/))
 
-  it('leaves a Guaranteed pod Guaranteed', async () => {
+  test('leaves a Guaranteed pod Guaranteed', async () => {
     assert.equal((await getPod(open, 'guaranteed')).status.qosClass, 'Guaranteed')
   })
 
-  it('gives the init container no service account token', async () => {
+  test('gives the init container no service account token', async () => {
     const { spec } = await getPod(open, 'guaranteed')
     const init = spec.initContainers?.find(({ name }) => name === 'sidecar-first-waiter')
     const path = '/var/run/secrets/kubernetes.io/serviceaccount'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces, tryCreate } from './cluster.ts'
 import { type FakeInjector, injectKey, startFakeInjector } from './injector.ts'
 import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, sidecar } from './pod.ts'
@@ -29,21 +29,21 @@ describe('an injector beside sidecar-first', () => {
     await webhook?.remove()
   })
 
-  it('after us: what it puts in front is made right by reinvocation', async () => {
+  test('after us: what it puts in front is made right by reinvocation', async () => {
     assert.deepEqual(await order(after_, 'annotated'), ['sidecar', 'other', 'app'])
     const log = await logOf(after_, 'annotated')
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
     assert.ok(firstLineOf(log, 'other') >= markOf(log, 'sidecar', 'ready'))
   })
 
-  it('before us: the sidecar that it adds is found by a rule', async () => {
+  test('before us: the sidecar that it adds is found by a rule', async () => {
     assert.deepEqual(await order(before_, 'ruled'), ['ruled', 'app'])
     const log = await logOf(before_, 'ruled')
     assert.ok(firstLineOf(log) >= markOf(log, 'ruled', 'ready'))
   })
 
   // In the first round nothing of the pod concerns us, so the API server calls us in no other one.
-  it('after us, adding the very sidecar that concerns us: the pod is refused', async () => {
+  test('after us, adding the very sidecar that concerns us: the pod is refused', async () => {
     const { code, stderr } = await tryCreate([pod(after_, 'ruled', [app()], { annotations: injects(late('ruled')) })])
     assert.equal(code, 1)
     assert.match(stderr, /denied the request: .*ruled lacks the PostStart hook/)
@@ -51,12 +51,12 @@ describe('an injector beside sidecar-first', () => {
   })
 
   // Reinvoked after our reinvocation, it has the last word.
-  it('after us, insisting on the first place: the pod is refused, with who stands where', async () => {
+  test('after us, insisting on the first place: the pod is refused, with who stands where', async () => {
     const { code, stderr } = await tryCreate([
       pod(insisting, 'annotated', [app(), late('sidecar')], { annotations: { ...asked, ...injects(other) } }),
     ])
     assert.equal(code, 1)
-    assert.match(stderr, /sidecar has to stand at spec\.containers\[0\], before other, which stands there/)
+    assert.match(stderr, /sidecar has to be at spec\.containers\[0\], before other, which is there now/)
   })
 
   const order = async (namespace: string, name: string) =>

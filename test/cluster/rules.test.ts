@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces } from './cluster.ts'
 import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, sidecar } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
@@ -22,7 +22,7 @@ describe('rules of several webhooks agree on one pod', () => {
   })
 
   // The general rule is asked first, then those of team and live: every tier comes before one that was there already.
-  it('in the order of their tiers, whoever was called first', async () => {
+  test('in the order of their tiers, whoever was called first', async () => {
     await assertOneAfterTheOther('regular', ['live', 'team', 'everywhere'])
     const { spec } = await getPod(namespace, 'regular')
     assert.deepEqual(
@@ -31,7 +31,7 @@ describe('rules of several webhooks agree on one pod', () => {
     )
   })
 
-  it('on one gate, which is native if any of them says so', async () => {
+  test('on one gate, which is native if any of them says so', async () => {
     await assertOneAfterTheOther('native', ['live', 'team', 'native'])
     const { spec } = await getPod(namespace, 'native')
     assert.deepEqual(

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { createNamespace, deleteNamespaces, tryCreate } from './cluster.ts'
 import { app, getPod, pod, sidecar } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
@@ -24,13 +24,13 @@ for (const failurePolicy of ['Ignore', 'Fail'] as const) {
       await webhook?.remove()
     })
 
-    it('patches while it is up', async () => {
+    test('patches while it is up', async () => {
       const { code, stderr } = await tryCreate([asking('up')])
       assert.equal(code, 0, stderr)
       assert.equal((await getPod(namespace, 'up')).spec.containers[0]?.name, 'sidecar')
     })
 
-    it(failurePolicy === 'Fail' ? 'refuses pods' : 'lets pods through as they are', async () => {
+    test(failurePolicy === 'Fail' ? 'refuses pods' : 'lets pods through as they are', async () => {
       await webhook?.stopServer()
       const { code, stderr } = await tryCreate([asking('down')])
       if (failurePolicy === 'Fail') {

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { issueAuthority, issueLeaf } from '../../certs/x509.ts'
+import { faultText } from '../../src/configuration/faults.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
 import { webhookConfigurations } from '../../src/webhooks/configurations.ts'
 import { create, kubectl } from './cluster.ts'
@@ -38,7 +39,7 @@ export async function startWebhook(
 ): Promise<Webhook> {
   const text = `apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules: ${rules}`
   const read = readConfiguration(text, 'test')
-  if (!read.ok) throw new Error(read.problems.map(({ line, message }) => `${line}: ${message}`).join('\n'))
+  if (!read.ok) throw new Error(read.problems.map(({ line, fault }) => `${line}: ${faultText(fault)}`).join('\n'))
 
   const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-'))
   const { certificate, key, caBundle } = await issueLoopbackPair()

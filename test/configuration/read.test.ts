@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { defaultConfiguration } from '../../src/admission/configuration.ts'
+import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
+import { faultText } from '../../src/configuration/faults.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
 
 const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
@@ -9,7 +10,7 @@ const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
 function problems(text: string): string[] {
   const read = readConfiguration(text, '1.2.3')
   assert(!read.ok, 'it was read')
-  return read.problems.map(({ line, column, message }) => `${line}:${column} ${message}`)
+  return read.problems.map(({ line, column, fault }) => `${line}:${column} ${faultText(fault)}`)
 }
 
 test('a file that says nothing gives the standard', () => {
@@ -27,7 +28,7 @@ test('everything it may say', () => {
 ${head}mode: observe
 invalid: warn
 kubernetesVersion: 1.30
-waiter: {image: "registry:5000/waiter@sha256:0a", imagePullPolicy: Always, delivery: shell}
+waiter: {image: "registry:5000/waiter@sha256:0a", imagePullPolicy: Always, delivery: shell, mirrors: ["mirror/*"]}
 defaults:
   check: tcp://:80
   timeout: 1m30s
@@ -45,7 +46,12 @@ annotations: {checks: [probe, http]}
       mode: 'observe',
       invalid: 'warn',
       kubernetesVersion: { major: 1, minor: 30 },
-      waiter: { image: 'registry:5000/waiter@sha256:0a', imagePullPolicy: 'Always', delivery: 'shell' },
+      waiter: {
+        image: 'registry:5000/waiter@sha256:0a',
+        imagePullPolicy: 'Always',
+        delivery: 'shell',
+        mirrors: ['mirror/*'],
+      },
       defaults: {
         check: { kind: 'tcp', host: '', port: 80 },
         timeout: 90_000,
@@ -84,18 +90,18 @@ zebra: 1
     problems(text).map((line) => line.replace(/(defaults\.check: ).*/, '$1…')),
     [
       '1:1 kind is missing; write kind: Configuration',
-      '1:13 apiVersion: "sidecar-first.dev/v2" is unknown; use sidecar-first.dev/v1',
-      '2:1 there is no key "mod"; did you mean mode?',
+      '1:13 apiVersion: "sidecar-first.dev/v2" is not sidecar-first.dev/v1',
+      '2:1 unknown key "mod"; did you mean mode?',
       '3:10 invalid: takes text, not a list',
-      '4:20 kubernetesVersion: "latest" is no version; write it like 1.36',
-      '6:10 waiter.image: "a b" is no image',
-      '7:13 waiter.delivery: "shel" is unknown; use init-container, image-volume, shell',
-      '9:12 defaults.timeout: "5" is no duration; write it like 1m30s or 500ms',
-      '10:3 there is no key "onTimeOut" in defaults; did you mean onTimeout?',
+      '4:20 kubernetesVersion: "latest" is not a version; write it like 1.36',
+      '6:10 waiter.image: "a b" is not an image',
+      '7:13 waiter.delivery: "shel" is not one of init-container, image-volume, shell',
+      '9:12 defaults.timeout: "5" is not a duration; use 100ms to 10m, such as 1m30s',
+      '10:3 unknown key "onTimeOut" in defaults; did you mean onTimeout?',
       '11:10 defaults.check: …',
-      '13:19 annotations.checks: "htp" is unknown; use probe, none, http, https, tcp, grpc, unix, file, exec, hook',
-      '13:24 annotations.checks: "1" is unknown; use probe, none, http, https, tcp, grpc, unix, file, exec, hook',
-      '14:1 there is no key "zebra"; known are apiVersion, kind, defaults, mode, invalid, kubernetesVersion, waiter, annotations, rules',
+      '13:19 annotations.checks: "htp" is not one of probe, none, http, https, tcp, grpc, unix, file, exec, hook',
+      '13:24 annotations.checks: "1" is not one of probe, none, http, https, tcp, grpc, unix, file, exec, hook',
+      '14:1 unknown key "zebra"; known are apiVersion, kind, defaults, mode, invalid, kubernetesVersion, waiter, annotations, rules',
     ],
   )
 })
@@ -111,7 +117,7 @@ test('what is no configuration at all', () => {
     missing.map((line) => line.slice(3)),
   )
   assert.match(problems('text').join(), /^1:1 the configuration is an object, not "text"/)
-  assert.deepEqual(problems(`${head}---\n${head}`), ['3:1 a second document; the configuration is one'])
+  assert.deepEqual(problems(`${head}---\n${head}`), ['3:1 a second document; there has to be exactly one'])
   assert.deepEqual(problems(`${head}mode: observe\nmode: enforce\n`).length, 1)
   assert.match(problems(`${head}mode: "x\n`).join(), /^4:1 .*quote/)
   assert.match(problems(`${head}defaults: {a: [`).join(), /^3:\d+ /)

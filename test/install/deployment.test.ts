@@ -1,20 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Deployment, type Event, type Pod, rollout } from '../../src/install/deployment.ts'
+import type { CoreV1Event, V1Deployment, V1DeploymentStatus, V1Pod } from '@kubernetes/client-node'
+import { rollout } from '../../src/install/deployment.ts'
 
-const deployment = (status: Deployment['status'], generation = 1): Deployment => ({
+const deployment = (status: V1DeploymentStatus | undefined, generation = 1): V1Deployment => ({
   metadata: { generation },
-  spec: { replicas: 2, selector: {} },
+  spec: { replicas: 2, selector: {}, template: {} },
   status: { observedGeneration: 1, ...status },
 })
 const all = { replicas: 2, updatedReplicas: 2, availableReplicas: 2 }
-const pod = (status: NonNullable<Pod['status']>): Pod => ({ metadata: { name: 'sf-1' }, status })
-const waiting = (reason: string, message?: string): Pod =>
+const pod = (status: object) => ({ metadata: { name: 'sf-1' }, status }) as V1Pod
+const waiting = (reason: string, message?: string): V1Pod =>
   pod({ containerStatuses: [{ ready: false, state: { waiting: { reason, ...(message ? { message } : {}) } } }] })
-const warning = (message: string, second: number, name = 'sf-1'): Event => ({
+const warning = (message: string, second: number, name = 'sf-1'): CoreV1Event => ({
   type: 'Warning',
   message,
-  lastTimestamp: new Date(second * 1000).toISOString(),
+  lastTimestamp: new Date(second * 1000),
+  metadata: {},
   involvedObject: { name },
 })
 
@@ -33,11 +35,11 @@ test('it is rolled out when all replicas are new and ready, and no old one is le
 
 test('of an upgrade it counts the new ones, not the old that still serve', () => {
   const status = { replicas: 3, updatedReplicas: 1, availableReplicas: 2 }
-  assert.equal(rollout(deployment(status), [], []).state, '0 of 2 replicas ready, 2 of the last version to end')
+  assert.equal(rollout(deployment(status), [], []).state, '0 of 2 replicas ready, 2 of the last version still running')
 })
 
 test('what is in the way: an image, a mount, no node, a quota, a crash', () => {
-  const stateOf = (status: Deployment['status'], pods: Pod[], events: Event[] = []) =>
+  const stateOf = (status: V1DeploymentStatus, pods: V1Pod[], events: CoreV1Event[] = []) =>
     rollout(deployment(status), pods, events).state
   const none = { replicas: 2, updatedReplicas: 2, availableReplicas: 0 }
   assert.equal(
@@ -52,7 +54,7 @@ test('what is in the way: an image, a mount, no node, a quota, a crash', () => {
   const first = [warning('secret "sidecar-first" not found', 9)]
   assert.match(
     stateOf(none, [waiting('ContainerCreating')], first),
-    /: it waits for the certificate that certs makes; .*kubectl logs/,
+    /: it waits for the certificate from certs; .*kubectl logs/,
   )
   const unscheduled = pod({ conditions: [{ type: 'PodScheduled', status: 'False', message: 'Insufficient memory' }] })
   assert.match(stateOf(none, [unscheduled]), /sf-1 isn't scheduled: Insufficient memory$/)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { install } from '../../src/cli/install.ts'
 import { uninstall } from '../../src/cli/uninstall.ts'
-import { run } from './command.ts'
+import { run } from '../cli/inside.ts'
 
 test('install prints YAML without a cluster, and its example is a call of it', async () => {
   const [, example = ''] = /^Example: sidecar-first install (.+) \|/m.exec(install.help) ?? []
@@ -19,7 +19,7 @@ test('a wrong call is told before any cluster is asked', async () => {
     [install, '--mode', 'all'],
     [install, '--gate', 'hard'],
     [install, '--replicas', '0'],
-    [install, '--timeout', '1d'],
+    [install, '--timeout', '8d'],
     [install, '--namespace', 'kube-system'],
     [install, '--namespace', 'A'],
     [install, '--config', '/nowhere.yaml'],
@@ -27,7 +27,9 @@ test('a wrong call is told before any cluster is asked', async () => {
     [uninstall, '--namespace', 'default'],
     [uninstall, '--timeout', 'soon'],
   ] as const) {
-    await assert.rejects(run(command, ...args), /takes|cannot read|no duration|Unknown option/, args.join(' '))
+    const { code, stdout, stderr } = await run(command, ...args)
+    assert.deepEqual([code, stdout], [2, ''], args.join(' '))
+    assert.match(stderr, /takes|cannot read|use 1s to 7d|Unknown option/)
   }
 })
 
@@ -40,6 +42,6 @@ test('without a kubeconfig, or with a cluster that is not there, one line says s
   for (const command of [uninstall, install]) {
     const { code, stdout, stderr } = await run(command, ...(command === install ? ['--apply'] : ['--yes']))
     assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /^sidecar-first: the kubeconfig can't be read: .*\/nowhere\/config'\n$/)
+    assert.match(stderr, /^sidecar-first (un)?install: the kubeconfig can't be read: .*\/nowhere\/config'\n$/)
   }
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { it } from 'node:test'
+import { test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
 import { readConfiguration } from '../../src/configuration/read.ts'
 import { version } from '../../src/version.ts'
@@ -11,7 +11,7 @@ const manifests = join(import.meta.dirname, '../../manifests')
 const read = (path: string) => readFile(join(manifests, path), 'utf8')
 
 for (const mode of installModes) {
-  it(`${mode}: webhooks.yaml is what \`config --webhooks\` makes of configuration.yaml`, async () => {
+  test(`${mode}: webhooks.yaml is what \`config --webhooks\` makes of configuration.yaml`, async () => {
     const text = parse(await read(`overlays/${mode}/configuration.yaml`)).data['config.yaml']
     const configuration = readConfiguration(text, version)
     assert.ok(configuration.ok)
@@ -26,7 +26,7 @@ for (const mode of installModes) {
   })
 }
 
-it("cluster-wide: annotations can't have commands run in other people's sidecars", async () => {
+test("cluster-wide: annotations can't have commands run in other people's sidecars", async () => {
   const text = parse(await read('overlays/cluster-wide/configuration.yaml')).data['config.yaml']
   const configuration = readConfiguration(text, version)
   assert.ok(configuration.ok)
@@ -34,7 +34,7 @@ it("cluster-wide: annotations can't have commands run in other people's sidecars
   assert.deepEqual([...checks].toSorted(), ['file', 'grpc', 'http', 'https', 'none', 'probe', 'tcp', 'unix'])
 })
 
-it('the images are of this version', async () => {
+test('the images are of this version', async () => {
   const images = await Promise.all(
     ['base/serve.yaml', 'base/certs.yaml', 'optional/preview/preview.yaml'].map(
       async (path) => /image: (\S+)/.exec(await read(path))?.[1],

@@ -26,7 +26,7 @@ const screens: Record<string, BrowserContextOptions> = {
   narrow: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, colorScheme: 'dark' },
 }
 for (const [name, options] of Object.entries(screens)) {
-  test(`${name}: axe finds nothing, and nothing is wider than the screen`, async () => {
+  test(`${name}: axe reports no problems, and nothing is wider than the screen`, async () => {
     await using opened = await openPage(options)
     const { page } = opened
     for (const [show, pattern] of [
@@ -47,7 +47,7 @@ for (const [name, options] of Object.entries(screens)) {
   })
 }
 
-test('all of it works by keyboard alone, and shows where one is', async () => {
+test('everything works with the keyboard alone, and the focus is visible', async () => {
   await using opened = await openPage()
   const { page } = opened
   const reached: string[] = []
@@ -58,7 +58,7 @@ test('all of it works by keyboard alone, and shows where one is', async () => {
       const look = getComputedStyle(at.id === 'manifest' ? at.closest('.editor') : at)
       return [at === document.body ? '' : at.textContent.trim().slice(0, 30) || at.id, at.id === 'manifest' || look.outlineStyle !== 'none']
     })()`)) as [string, boolean]
-    // Past the last one.
+    // Past the last element.
     if (where === '') break
     reached.push(where)
     assert(visible, where)
@@ -67,9 +67,9 @@ test('all of it works by keyboard alone, and shows where one is', async () => {
     if (where.startsWith('Patch:')) await page.keyboard.press('Enter')
   }
   for (const stop of [
-    'Skip to the outcome',
+    'Skip to the result',
     'API',
-    'Open a file',
+    'Open files',
     'Copy a link',
     'Job',
     'manifest',
@@ -80,7 +80,7 @@ test('all of it works by keyboard alone, and shows where one is', async () => {
   }
 })
 
-test('who wants no motion gets none', async () => {
+test('reduced motion turns off all transitions', async () => {
   await using opened = await openPage({ reducedMotion: 'reduce' })
   const moving = await opened.page.evaluate(
     "[...document.querySelectorAll('*')].filter((node) => getComputedStyle(node).transitionDuration !== '0s').length",
@@ -88,7 +88,7 @@ test('who wants no motion gets none', async () => {
   assert.equal(moving, 0)
 })
 
-test('the chart is words too', async () => {
+test('the chart is also available as text', async () => {
   await using opened = await openPage()
   const { page } = opened
   await page.locator('[data-example=two-tiers]').click()

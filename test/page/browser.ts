@@ -8,7 +8,7 @@ import { launch } from './chromium.ts'
 let browser: Browser
 let server: ServeProcess
 
-/** One browser and one server for all tests of a file. */
+/** Starts one browser and one server for all tests of a file. */
 export function useBrowser(): void {
   before(async () => {
     ;[browser, server] = await Promise.all([launch(), startServe()])
@@ -21,7 +21,7 @@ export function useBrowser(): void {
 
 export const serverUrl = () => server.url
 
-/** A page of its own, once it shows what comes of the manifest it opens with. At the end it must not have asked anybody else for anything. */
+/** Opens a new page and waits until it shows the result of its first manifest. When it closes, it must not have sent a request to any other server. */
 export async function openPage(options: BrowserContextOptions = {}, fragment = ''): Promise<Opened> {
   const context = await browser.newContext({
     ignoreHTTPSErrors: true,
@@ -54,15 +54,15 @@ export interface Opened extends AsyncDisposable {
   readonly page: Page
 }
 
-export const exampleNames = ['istio', 'two-tiers', 'native', 'job', 'refused'] as const
+export const exampleNames = ['database-proxy', 'two-tiers', 'native', 'job', 'refused'] as const
 
 export const example = (name: string): Promise<string> =>
   readFile(new URL(`../../src/page/examples/${name}.yaml`, import.meta.url), 'utf8')
 
-/** The line that is read out when an answer has come. */
+/** The status line, which screen readers announce when an answer arrives. */
 export const status = (page: Page) => page.getByRole('status')
 
-/** Resolves when the status says so. */
+/** Resolves when the status line matches. */
 export async function says(page: Page, pattern: RegExp): Promise<void> {
   await status(page).filter({ hasText: pattern }).waitFor()
 }

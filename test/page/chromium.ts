@@ -1,10 +1,10 @@
 import { chromium } from 'playwright-core'
 
-/** Debian's; elsewhere CHROMIUM says where it is. */
+/** Debian's path; set CHROMIUM to use another one. */
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const quiet = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking']
 
-/** A real browser that asks nobody for anything of its own accord. */
+/** A real browser that sends no requests on its own. */
 export const launch = () =>
   chromium.launch({
     executablePath,

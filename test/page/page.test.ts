@@ -18,7 +18,7 @@ spec:
     readinessProbe: {tcpSocket: {port: 1}}
 `
 
-test('it opens with an example, and answers as one types', async () => {
+test('it opens with an example, and answers as you type', async () => {
   await using opened = await openPage()
   const { page } = opened
   await says(page, /^Deployment checkout: patched/)
@@ -31,13 +31,13 @@ test('it opens with an example, and answers as one types', async () => {
 })
 
 const outcomes: Record<(typeof exampleNames)[number], RegExp> = {
-  istio: /^Deployment checkout: patched$/,
+  'database-proxy': /^Deployment checkout: patched$/,
   'two-tiers': /^Deployment shop: patched/,
   native: /^Pod reports: patched/,
   job: /^Job nightly-export: patched, 2 warnings$/,
   refused: /^Pod mistakes: refused$/,
 }
-test('each example shows what its name says, as the endpoint answers it', async () => {
+test('each example shows what its name promises, and the same as the endpoint', async () => {
   await using opened = await openPage()
   const { page } = opened
   for (const name of exampleNames) {
@@ -51,7 +51,7 @@ test('each example shows what its name says, as the endpoint answers it', async 
       assert.equal(await page.locator('.drawing').count(), 0)
       continue
     }
-    // What isn't removed is the manifest as it will be, line for line.
+    // All lines except the removed ones are the patched manifest, line for line.
     await page.getByRole('button', { name: 'Show all lines' }).click()
     const shown = await page.evaluate(
       `[...document.querySelectorAll('.row:not(.old) code')].map(({ lastChild }) => lastChild.data)`,
@@ -69,7 +69,7 @@ test('each example shows what its name says, as the endpoint answers it', async 
   }
 })
 
-test('a price is told after the warnings, counts as none, and does not look like one', async () => {
+test('a cost comes after the warnings, is not counted as one, and looks different', async () => {
   await using opened = await openPage()
   const { page } = opened
   const warnings = page.getByRole('list', { name: 'Warnings' })
@@ -88,7 +88,7 @@ test('a price is told after the warnings, counts as none, and does not look like
   assert.equal(priced?.[2], 'none', 'the sign of a warning')
 })
 
-test('several objects get a card each, and those of many wait closed', async () => {
+test('each object gets its own card, and many cards start closed', async () => {
   await using opened = await openPage()
   const { page } = opened
   const list = Array.from({ length: 12 }, (_, index) => pod(`p${index}`, 'proxy'))
@@ -101,7 +101,7 @@ test('several objects get a card each, and those of many wait closed', async () 
   assert.match((await page.locator('.changes').textContent()) ?? '', / moved/)
 })
 
-test('the colours below the text follow every edit', async () => {
+test('the coloured text follows every edit', async () => {
   await using opened = await openPage()
   const { page } = opened
   const same = async (what: string) => {
@@ -146,7 +146,7 @@ test('the colours below the text follow every edit', async () => {
   await same('short again')
 })
 
-test('what is wrong is marked in its line, and a button goes there', async () => {
+test('mistakes are marked in their lines, and a button goes there', async () => {
   await using opened = await openPage()
   const { page } = opened
   await page.locator('#manifest').fill(`${pod('one', 'proxy')}---\nkind: Pod\nmetadata:\n\tname: two\n`)
@@ -157,7 +157,7 @@ test('what is wrong is marked in its line, and a button goes there', async () =>
   assert.equal(await page.evaluate('document.activeElement.id'), 'manifest')
   const before = (await page.evaluate('manifest.value.slice(0, manifest.selectionStart)')) as string
   assert.equal(before.split('\n').length, 14)
-  // An annotation that makes no sense has its line too.
+  // An invalid annotation is marked in its line too.
   await page.locator('[data-example=refused]').click()
   await says(page, /refused/)
   assert.deepEqual(await page.locator('.gutter .marked').allTextContents(), ['7', '8', '9', '10'])
@@ -167,7 +167,7 @@ test('what is wrong is marked in its line, and a button goes there', async () =>
   assert.equal(await page.locator('#manifest').getAttribute('aria-invalid'), 'false')
 })
 
-test('what somebody sends is shown as text, whatever it is', async () => {
+test('input is always shown as text', async () => {
   await using opened = await openPage()
   const { page } = opened
   const nasty = '<img src=x onerror=alert(1)>'
@@ -198,7 +198,7 @@ test('a stale answer does not replace a newer one', async () => {
   await says(page, /^Pod quick/)
 })
 
-test('a link holds the manifest, and the server never sees it', async () => {
+test('a link contains the manifest, and the server never sees it', async () => {
   await using opened = await openPage()
   const { page } = opened
   const text = `${pod('linked', 'proxy')}# naïve ✓\r\n`
@@ -219,7 +219,7 @@ test('a link holds the manifest, and the server never sees it', async () => {
   await says(other.page, /^The link is damaged/)
 })
 
-test('files are dropped or chosen, several at once; a huge one is not even read', async () => {
+test('files can be dropped or chosen, several at once; a huge one is not read', async () => {
   await using opened = await openPage()
   const { page } = opened
   const transfer = await page.evaluateHandle(`(() => {
@@ -236,12 +236,12 @@ test('files are dropped or chosen, several at once; a huge one is not even read'
   await says(page, /^Huge.yaml: more than 7 MiB/)
 })
 
-test('a server that is gone, or too busy, is no blank page', async () => {
+test('a server that is gone or too busy gives a message, not a blank page', async () => {
   await using opened = await openPage()
   const { page } = opened
   await page.route('**/preview?*', (route) => route.abort(), { times: 1 })
   await page.locator('#manifest').fill(pod('lost', 'proxy'))
-  await says(page, /^The server does not answer; if it was started anew/)
+  await says(page, /^The server does not answer; if it was restarted/)
   await page.route(
     '**/preview?*',
     (route) => route.fulfill({ status: 429, headers: { 'retry-after': '0' }, json: {} }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultConfiguration } from '../../src/admission/configuration.ts'
+import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import { answerPreview } from '../../src/preview/answer.ts'
 
 const pod = `kind: Pod
@@ -83,7 +83,7 @@ test('one refusal: 422 with every reason, but JSON tells of all', () => {
 test('what can not be read is a 400 with the places, what can not be sent a 406, what is not read a 415', () => {
   const broken = answer('kind: Pod\n---\na: 1\nb: [')
   assert.deepEqual([broken.status, broken.contentType], [400, 'application/json'])
-  assert.match(JSON.parse(broken.body).problems.join(), /^document 2, line 4, column 5: no valid YAML/)
+  assert.match(JSON.parse(broken.body).problems.join(), /^document 2, line 4, column 5: invalid YAML/)
   assert.match(JSON.parse(answer('').body).error, /there is no manifest/)
   assert.equal(answer('').status, 400)
   for (const accept of ['text/html', 'application/json;q=0', 'image/*', 'nonsense', 'application/json;q=x']) {
@@ -131,10 +131,10 @@ test('the whole input as it would be, what is refused as it came', () => {
 
 test('a query that is not understood is a 400 that says what there is', () => {
   for (const [query, problem] of [
-    ['namespce=shop', /there is no "namespce"; use namespace or include/],
-    ['namespace=Shop', /"Shop" is no name of a namespace/],
-    ['namespace=', /is no name/],
-    ['include=patch', /there is only manifests/],
+    ['namespce=shop', /"namespce" is unknown; use namespace or include/],
+    ['namespace=Shop', /"Shop" is not a namespace name/],
+    ['namespace=', /is not a namespace name/],
+    ['include=patch', /"patch" is unknown; use manifests/],
   ] as const) {
     const { status, body } = answer(pod, { query })
     assert.equal(status, 400, query)

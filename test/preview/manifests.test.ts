@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { deepest, formatJson, parseJson } from '../../src/preview/json.ts'
 import { readManifests } from '../../src/preview/manifests.ts'
+import { faultText } from '../../src/preview/problems.ts'
+import { runs } from '../runs.ts'
 
 function values(text: string): unknown[] {
   const manifests = readManifests(text)
@@ -14,7 +16,9 @@ function values(text: string): unknown[] {
 function problems(text: string): string[] {
   const manifests = readManifests(text)
   assert(!manifests.ok, 'it was read')
-  return manifests.problems.map(({ document, line, column, message }) => `${document}:${line}:${column} ${message}`)
+  return manifests.problems.map(
+    ({ document, line, column, fault }) => `${document}:${line}:${column} ${faultText(fault)}`,
+  )
 }
 
 test('JSON and YAML hold integers of any size, and write them as they were', () => {
@@ -73,16 +77,16 @@ test('each thing wrong is said with its place', () => {
     ],
     ['{"a\\"":"\\"{[\\\\","b":1,"a\\"":2}', ['1:1:23 the key "a\\"" is there twice']],
     ['a: 1\n---\n"b c": 1\nb: 1\n"b c": 2\n', ['2:5:1 the key "b c" is there twice']],
-    ['a:\n\tb: 1\n', ['1:2:1 no valid YAML: tabs are not allowed as indentation']],
+    ['a:\n\tb: 1\n', ['1:2:1 invalid YAML: tabs are not allowed as indentation']],
     ['kind: Pod\nimage: {{ .Values.image }}\n', [`1:2:8 ${helm}`]],
     ['{{- if .Values.on }}\nkind: Pod\n{{- end }}\n', [`1:1:1 ${helm}`]],
     ['a: 1\nb:\n  {{- toYaml .x | nindent 2 }}\nc: 1\n', [`1:3:3 ${helm}`]],
     ['a:\n  {{- include "labels" . | nindent 2 }}\n', [`1:2:3 ${helm}`]],
     [
       'a: "{{ $x }}"\nb: [\n',
-      ['1:3:1 no valid YAML: flow sequence in block collection must be sufficiently indented and end with a ]'],
+      ['1:3:1 invalid YAML: flow sequence in block collection must be sufficiently indented and end with a ]'],
     ],
-    ['? [a]\n: 1\n', ['1:1:3 a key is text, not a list or an object']],
+    ['? [a]\n: 1\n', ['1:1:3 a key has to be text, not a list or an object']],
     [
       'text\n---\n- a\n',
       [
@@ -90,7 +94,7 @@ test('each thing wrong is said with its place', () => {
         '2:3:1 a manifest is an object with apiVersion and kind',
       ],
     ],
-    ['a: "x\n', ['1:2:1 no valid YAML: missing closing "quote']],
+    ['a: "x\n', ['1:2:1 invalid YAML: missing closing "quote']],
     ['a: .nan\n', ["1:1:1 NaN can't be written as JSON"]],
     ['a: *b\n', ['1:1:4 there is no anchor "b" before this alias']],
   ]
@@ -143,7 +147,7 @@ test('no text throws', () => {
         readManifests(parts.join(''))
       },
     ),
-    { numRuns: 3000 },
+    runs(3000),
   )
 })
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultConfiguration } from '../../src/admission/configuration.ts'
+import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import { preview, previewResult } from '../../src/preview/preview.ts'
+import { faultText } from '../../src/preview/problems.ts'
 
 const configuration = defaultConfiguration('0.0.0')
 
@@ -28,7 +29,7 @@ function results(...objects: unknown[]) {
 function problems(...objects: unknown[]): string[] {
   const previewed = preview(objects.map((object) => JSON.stringify(object)).join('\n---\n'), configuration)
   assert(!previewed.ok, 'it was previewed')
-  return previewed.problems.map(({ document, message }) => `${document} ${message}`)
+  return previewed.problems.map(({ document, fault }) => `${document} ${faultText(fault)}`)
 }
 
 test('a pod: what, why, the tiers with durations as text, the patch and what comes of it', () => {
@@ -168,7 +169,7 @@ test('what has no kind is named; nothing else is previewed then', () => {
   assert.deepEqual(problems(pod, { spec: {} }, { kind: 'List', items: [pod, { a: 1 }, 'x'] }), [
     '2 the document has no kind',
     '3 items.1 has no kind',
-    '3 items.2 is no object',
+    '3 items.2 is not an object',
   ])
 })
 

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { defaultConfiguration } from '../../src/admission/configuration.ts'
 import { decide } from '../../src/admission/decide.ts'
-import type { Json } from '../../src/admission/operation.ts'
+import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
+import type { Json } from '../../src/admission/words/json.ts'
 import { applyPatch } from '../../src/preview/patch.ts'
 import { preview, previewResult } from '../../src/preview/preview.ts'
 import { type Bar, predictStart, type Start } from '../../src/preview/start.ts'
 import { pod as anyPod } from '../admission/arbitraries.ts'
+import { runs } from '../runs.ts'
 
 const configuration = defaultConfiguration('0.0.0')
 
@@ -156,7 +157,7 @@ test('of any pod: containers start one by one in order, behind hooks, and no app
       }
       assert.deepEqual(predictStart(patched, patched, decision.tiers)?.with, start.with)
     }),
-    { numRuns: 500 },
+    runs(500),
   )
 })
 

@@ -2,14 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import fastJsonPatch from 'fast-json-patch'
-import { defaultConfiguration } from '../../src/admission/configuration.ts'
-import type { Operation } from '../../src/admission/operation.ts'
+import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
+import type { Operation } from '../../src/admission/words/json.ts'
 import { formatJson, parseJson } from '../../src/preview/json.ts'
 import { readManifests } from '../../src/preview/manifests.ts'
 import { objectsOf } from '../../src/preview/objects.ts'
 import { applyPatch } from '../../src/preview/patch.ts'
 import { preview } from '../../src/preview/preview.ts'
 import { writeManifests } from '../../src/preview/write.ts'
+import { runs } from '../runs.ts'
 
 /** The text of one document with a patch made. */
 function write(text: string, patch: readonly Operation[]): string {
@@ -19,7 +20,7 @@ function write(text: string, patch: readonly Operation[]): string {
   assert(found.ok)
   const [object] = found.objects
   assert(object)
-  const decision = { verdict: 'patched', reasons: [], warnings: [], tiers: [], patch } as const
+  const decision = { verdict: 'patched', reasons: [], warnings: [], tiers: [], change: 'order', patch } as const
   const patched = applyPatch(object.value, patch)
   return writeManifests({ ok: true, manifests, previews: [{ object, decision, patch, patched }] })
 }
@@ -356,7 +357,7 @@ test('whatever the form: the values are those of the patch, and no line is lost'
         if (form.eol === '\r\n') assert.doesNotMatch(written, /[^\r]\n/)
       },
     ),
-    { numRuns: 500 },
+    runs(500),
   )
 })
 
@@ -428,7 +429,7 @@ test('whatever the form: a container that changes lists loses no line', () => {
         if (form.eol === '\r\n') assert.doesNotMatch(written, /[^\r]\n/)
       },
     ),
-    { numRuns: 500 },
+    runs(500),
   )
 })
 

@@ -1,6 +1,6 @@
 import type { WirePod } from '../../rollouts/pod.ts'
 import { type SeenPod, seenPod } from '../../rollouts/pod.ts'
-import { type Touch, touchKey, writeTouch } from '../../rollouts/record.ts'
+import { type Note, noteKey, writeNote } from '../../rollouts/record.ts'
 import type { RolloutStrategy, SidecarRollout } from '../../rollouts/types.ts'
 
 export const NOW = Date.parse('2026-11-21T12:00:00Z')
@@ -15,6 +15,8 @@ export const defaultStrategy: RolloutStrategy = {
   progressDeadlineSeconds: 300,
   onFailure: 'pause',
   paused: false,
+  maxFailures: 0,
+  rest: 'base',
 }
 
 /** A rollout of envoy to v2. */
@@ -67,7 +69,7 @@ export function wirePod(
     ready?: boolean
     readyFor?: number
     status?: Partial<Status> | null
-    touch?: Partial<Touch>
+    touch?: Partial<Note>
     generation?: number
     observed?: number
     native?: boolean
@@ -75,14 +77,19 @@ export function wirePod(
     ending?: boolean
   } = {},
 ): WirePod {
-  const noted: Touch = {
+  const noted: Note = {
     rollout: UID,
-    generation: 1,
+    revision: 1,
     from: 'envoy:v1',
-    to: image,
+    wanted: image,
+    effective: undefined,
+    base: touch?.from ?? 'envoy:v1',
     back: false,
-    container: `${name}-1`,
-    imageId: 'id of envoy:v1',
+    gen: generation,
+    ids: [`${name}-1`],
+    keep: [],
+    between: false,
+    images: ['id of envoy:v1'],
     at: NOW - 3_600_000,
     ...touch,
   }
@@ -94,10 +101,11 @@ export function wirePod(
           name: 'envoy',
           image: `docker.io/library/${image}`,
           imageID: `id of ${image}`,
+          restartCount: 0,
           containerID: touch ? `${name}-2` : `${name}-1`,
           ready,
           state: { running: { startedAt: iso(NOW - readyFor) } },
-          ...(touch && { lastState: { terminated: { containerID: `${name}-1` } } }),
+          ...(touch && { lastState: { terminated: { exitCode: 1, containerID: `${name}-1` } } }),
           ...status,
         },
       ]
@@ -110,7 +118,7 @@ export function wirePod(
       resourceVersion: '1',
       generation,
       labels: { app: 'shop' },
-      annotations: { ...annotations, ...(touch && { [touchKey('envoy')]: writeTouch(noted) }) },
+      annotations: { ...annotations, ...(touch && { [noteKey('envoy')]: writeNote(noted) }) },
       ...(ending && { deletionTimestamp: iso(NOW) }),
     },
     spec: {
@@ -127,4 +135,8 @@ export function wirePod(
   }
 }
 
-export const pod = (...args: Parameters<typeof wirePod>): SeenPod => seenPod(wirePod(...args), undefined, NOW)
+/** A pod that was seen long ago as it is now. */
+export function pod(...args: Parameters<typeof wirePod>): SeenPod {
+  const wire = wirePod(...args)
+  return seenPod(wire, seenPod(wire, undefined, NOW - (args[1]?.readyFor ?? 3_600_000)), NOW)
+}

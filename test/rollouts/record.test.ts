@@ -1,42 +1,60 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readTouches, type Touch, touchKey, writeTouch } from '../../rollouts/record.ts'
-import { sameImage } from '../../rollouts/sidecar.ts'
+import { proves, sameName } from '../../rollouts/image.ts'
+import { type Note, noteKey, readNotes, writeNote } from '../../rollouts/record.ts'
 import { NOW } from './pods.ts'
 
-test("a note is read as it was written; what isn't one is none", () => {
-  const touch: Touch = {
+test('a note is read as it was written; anything else counts as none', () => {
+  const note: Note = {
     rollout: 'u',
-    generation: 2,
+    revision: 2,
     from: 'a',
-    to: 'b',
-    back: false,
-    container: 'c',
-    imageId: 'd',
+    wanted: 'b',
+    effective: 'mirror/b',
+    base: 'o',
+    back: true,
+    gen: 3,
+    ids: ['c', 'd'],
+    keep: ['k'],
+    between: true,
+    images: ['i'],
     at: NOW,
   }
-  const key = touchKey('envoy')
-  assert.deepEqual([...readTouches({ [key]: writeTouch(touch), other: '{}' })], [['envoy', touch]])
-  for (const text of ['', 'null', '[]', '{}', '{"at":"x"}', writeTouch(touch).replace('"u"', '1')]) {
-    assert.equal(readTouches({ [key]: text }).size, 0, text)
+  const key = noteKey('envoy')
+  assert.deepEqual([...readNotes({ [key]: writeNote(note), other: '{}' }, 9)], [['envoy', note]])
+  const plain = { ...note, effective: undefined, keep: [], between: false, images: [] }
+  assert.deepEqual([...readNotes({ [key]: writeNote(plain) }, 9).values()], [plain])
+  const broken = writeNote(note).replace('"u"', '1')
+  for (const text of ['', 'null', '[]', '{}', '1', '{"at":"x"}', '{"to":1}', broken]) {
+    assert.equal(readNotes({ [key]: text }, 9).size, 0, text)
   }
 })
 
-test('references are the same in full', () => {
-  for (const [reported, wanted] of [
+test('references name the same image in full', () => {
+  for (const [one, other] of [
     ['docker.io/library/envoy:latest', 'envoy'],
+    ['docker.io/envoy:v1', 'docker.io/library/envoy:v1'],
     ['docker.io/example/envoy:v1', 'example/envoy:v1'],
     ['localhost:5000/envoy:v1', 'localhost:5000/envoy:v1'],
     ['r.io/e@sha256:aa', 'r.io/e:v1@sha256:aa'],
-    ['sha256:aa', 'anything'],
   ] as const) {
-    assert.ok(sameImage(reported, wanted), `${reported} ${wanted}`)
+    assert.ok(sameName(one, other), `${one} ${other}`)
   }
-  for (const [reported, wanted] of [
+  for (const [one, other] of [
     ['docker.io/library/envoy:v1', 'envoy:v2'],
     ['docker.io/example/envoy:v1', 'quay.io/example/envoy:v1'],
     ['localhost:5000/envoy:latest', 'localhost:5001/envoy'],
+    ['sha256:aa', 'anything'],
   ] as const) {
-    assert.ok(!sameImage(reported, wanted), `${reported} ${wanted}`)
+    assert.ok(!sameName(one, other), `${one} ${other}`)
   }
+})
+
+test('a digest proves an image, and so does its full name; nothing proves another', () => {
+  const digest = `sha256:${'a'.repeat(64)}`
+  const status = { image: 'docker.io/library/envoy:v1', imageId: `docker.io/library/envoy@${digest}` }
+  assert.ok(proves(status, `envoy:v9@${digest}`))
+  assert.ok(proves(status, 'envoy:v1'))
+  assert.ok(!proves(status, 'envoy:v2'))
+  assert.ok(!proves({ image: digest, imageId: digest }, 'envoy:v1'))
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { describe, test } from 'node:test'
 import { drawTimeline } from '../../src/timeline/draw.ts'
 import { timelineOf } from '../../src/timeline/timeline.ts'
 import { waitedFor } from '../../src/timeline/waits.ts'
@@ -12,11 +12,16 @@ const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
 /** Recorded from a real node (1.36.3), without the fields that nobody reads: `{pod, events}`; beside it, what a person sees. */
 describe('recorded pods', () => {
   for (const name of names) {
-    it(name, () => {
+    test(name, () => {
       const { pod, events } = JSON.parse(readFileSync(join(folder, name), 'utf8'))
       const draw = (seen: []) => {
         const timeline = timelineOf(pod, seen, Date.parse(pod.metadata.creationTimestamp) + 12_000)
-        return drawTimeline(timeline, waitedFor(timeline, pod), { width: 110, color: false, unicode: true })
+        return drawTimeline(timeline, waitedFor(timeline, pod), {
+          width: 110,
+          color: false,
+          unicode: true,
+          terminal: false,
+        })
       }
       const text = `${draw(events)}\nwithout events\n\n${draw([])}`
       const golden = join(folder, name.replace('.json', '.txt'))
@@ -25,7 +30,7 @@ describe('recorded pods', () => {
     })
   }
 
-  it('have no stale picture', () => {
+  test('have no stale picture', () => {
     const pictures = readdirSync(folder).filter((name) => name.endsWith('.txt'))
     assert.deepEqual(
       pictures.filter((name) => !names.includes(name.replace('.txt', '.json'))),

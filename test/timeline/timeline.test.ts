@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { describe, test } from 'node:test'
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import { jsonTimeline } from '../../src/timeline/json.ts'
 import { happenings } from '../../src/timeline/moment.ts'
@@ -20,11 +20,11 @@ describe('the time of an event', () => {
   })
   const moment = (name: string) => happenings([event(name)])[0]?.moment
 
-  it('is in its name, in nanoseconds', () => {
+  test('is in its name, in nanoseconds', () => {
     assert.deepEqual(moment('tl.18ea0b770d610931'), { at: 1_795_260_007_414, exact: true })
   })
 
-  it('is not believed of a name where its own times say otherwise', () => {
+  test('is not believed of a name where its own times say otherwise', () => {
     const second = { at: Date.parse('2026-11-21T11:20:07Z'), exact: false }
     assert.deepEqual(moment('tl.18ea0b7609000000'), second)
     assert.deepEqual(moment('tl.0123456789abcdef'), second)
@@ -36,7 +36,7 @@ describe('what the app waited for', () => {
   const waited = ({ pod, events }: { pod: V1Pod; events: CoreV1Event[] }) =>
     waitedFor(timelineOf(pod, events, Date.parse('2026-11-21T11:21:45Z')), pod)
 
-  it('is each hook, for the sidecars of its tier', () => {
+  test('is each hook, for the sidecars of its tier', () => {
     const { app, waits, early } = waited(recorded('tiers'))
     assert.equal(app, 'app')
     assert.deepEqual(
@@ -49,7 +49,7 @@ describe('what the app waited for', () => {
     assert.deepEqual(early, [])
   })
 
-  it('is a hook that still waits, up to now', () => {
+  test('is a hook that still waits, up to now', () => {
     const { waits } = waited(recorded('waiting'))
     assert.deepEqual(
       waits.map(({ hook, outcome }) => [hook, outcome]),
@@ -58,14 +58,14 @@ describe('what the app waited for', () => {
     assert.ok((waits[0]?.took ?? 0) > 5000)
   })
 
-  it('is a hook that failed', () => {
+  test('is a hook that failed', () => {
     assert.deepEqual(
       waited(recorded('failing')).waits.map(({ outcome }) => outcome),
       ['failed'],
     )
   })
 
-  it('is nothing where no hook held it, and the sidecar that came later is named', () => {
+  test('is nothing where no hook held it, and the sidecar that came later is named', () => {
     const { waits, early } = waited(recorded('unpatched'))
     assert.deepEqual(waits, [])
     assert.deepEqual(
@@ -74,7 +74,7 @@ describe('what the app waited for', () => {
     )
   })
 
-  it("does not take the app's own hook for a sidecar's", () => {
+  test("does not take the app's own hook for a sidecar's", () => {
     const { pod, events } = recorded('unpatched')
     for (const container of pod.spec?.containers ?? []) {
       if (container.name === 'app') container.lifecycle = { postStart: { exec: { command: ['/warm'] } } }
@@ -97,7 +97,7 @@ describe('without events, a container that restarted', () => {
     return timelineOf(pod, [], Date.now()).starts[0]?.started?.at
   }
 
-  it('is known by its first run as long as the status has it', () => {
+  test('is known by its first run as long as the status has it', () => {
     assert.equal(started(1), Date.parse('2026-11-21T11:20:00Z'))
     assert.equal(started(2), undefined)
   })
@@ -112,11 +112,11 @@ describe('when the app was ready', () => {
     return { app: starts.find(({ name }) => name === 'app')?.ready, unknown: unknown.join('\n'), until }
   }
 
-  it("is the pod's condition", () => {
+  test("is the pod's condition", () => {
     assert.equal(ready(3000).app?.at, Date.parse('2026-11-21T11:20:13Z'))
   })
 
-  it('is not known where the condition has changed since: a chart of hours would show nothing', () => {
+  test('is not known where the condition has changed since: a chart of hours would show nothing', () => {
     const { app, unknown, until } = ready(7_200_000)
     assert.equal(app, undefined)
     assert.match(unknown, /when app was first ready/)
@@ -125,7 +125,7 @@ describe('when the app was ready', () => {
 })
 
 describe('a pod of which nothing is known yet', () => {
-  it('has a timeline', () => {
+  test('has a timeline', () => {
     const pod: V1Pod = {
       metadata: { name: 'new', namespace: 'a' },
       spec: { containers: [{ name: 'app', image: 'a' }] },

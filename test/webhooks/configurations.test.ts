@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
-import { defaultConfiguration } from '../../src/admission/configuration.ts'
-import { indexRules, type Rule } from '../../src/admission/rules.ts'
+import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
+import type { Rule } from '../../src/admission/intent/rule.ts'
+import { indexRules } from '../../src/admission/intent/rule-index.ts'
 import { type WebhookOptions, webhookConfigurations, webhookYaml } from '../../src/webhooks/configurations.ts'
-import { setOf } from '../../src/webhooks/set.ts'
 import { many, rule } from './rules.ts'
 
 const options: WebhookOptions = {
@@ -46,7 +46,6 @@ test('without rules there is one webhook of each kind, with what practice asks f
         { key: 'sidecar-first.dev/injection', operator: 'In', values: ['enabled'] },
       ],
     },
-    objectSelector: { matchExpressions: [{ key: 'sidecar-first.dev/inject', operator: 'NotIn', values: ['false'] }] },
     failurePolicy: 'Fail',
     reinvocationPolicy: 'IfNeeded',
     sideEffects: 'None',
@@ -74,7 +73,7 @@ test('cluster-wide takes all namespaces that did not opt out, and lets pods thro
   assert.deepEqual(mode, { key: 'sidecar-first.dev/injection', operator: 'NotIn', values: ['disabled'] })
 })
 
-test('each distinct namespaceSelector has a webhook and a path of its own, within the namespaces of the mode', () => {
+test('each distinct namespaceSelector has a webhook that marks, in the namespaces of the mode; the one that plans is the last', () => {
   const team = { matchLabels: { team: 'a' } }
   const rules = [
     rule({ containers: ['everywhere'] }),
@@ -83,41 +82,47 @@ test('each distinct namespaceSelector has a webhook and a path of its own, withi
       containers: ['two'],
       namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'In', values: ['a'] }] },
     }),
-    rule({ containers: ['three'], namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'Exists' }] } }),
+    rule(
+      { containers: ['three'], namespaceSelector: { matchExpressions: [{ key: 'team', operator: 'Exists' }] } },
+      true,
+    ),
   ]
   const { mutating, validating } = webhooksOf(rules)
-  const set = setOf(team)
-  assert.equal(mutating.length, 3)
-  assert.equal(mutating[1]?.name, `${set}.pods.sidecar-first.dev`)
-  assert.equal(mutating[1]?.clientConfig.service?.path, `/mutate/${set}`)
-  assert.equal(validating[1]?.clientConfig.service?.path, `/validate/${set}`)
+  const [a, any] = rules.flatMap(({ set }) => set ?? []).filter((set, at, all) => all.indexOf(set) === at)
+  assert.deepEqual(
+    mutating.map(({ name, clientConfig, reinvocationPolicy }) => [
+      name,
+      clientConfig.service?.path,
+      reinvocationPolicy,
+    ]),
+    [
+      ['reset.pods.sidecar-first.dev', '/mutate/reset', 'Never'],
+      [`${a}.pods.sidecar-first.dev`, `/mutate/mark-${a}`, 'Never'],
+      [`${any}.pods.sidecar-first.dev`, `/mutate/mark-${any}`, 'Never'],
+      ['pods.sidecar-first.dev', '/mutate', 'IfNeeded'],
+    ],
+  )
+  assert.deepEqual(
+    validating.map(({ name, clientConfig }) => [name, clientConfig.service?.path]),
+    [
+      ['pods.sidecar-first.dev', '/validate'],
+      [`${any}.pods.sidecar-first.dev`, `/validate/set-${any}`],
+    ],
+    'a set without an enforced rule has nothing to insist on',
+  )
   assert.deepEqual(mutating[1]?.namespaceSelector?.matchLabels, { team: 'a' })
   assert.deepEqual(
     mutating[2]?.namespaceSelector?.matchExpressions?.map(({ key }) => key),
     ['kubernetes.io/metadata.name', 'sidecar-first.dev/injection', 'team'],
   )
-  const [general = '', own = '', other = ''] = expressionOf(rules)
+  const [, one = '', three = '', general = ''] = expressionOf(rules)
   assert.deepEqual(
-    [general, own, other].map((text) =>
+    [general, one, three].map((text) =>
       ['everywhere', 'one', 'two', 'three'].filter((name) => text.includes(`"${name}"`)),
     ),
     [['everywhere'], ['one', 'two'], ['three']],
   )
-  assert.ok(general.includes('sidecar-first.dev/"') && !own.includes('startsWith'), 'annotations are for /mutate alone')
-})
-
-test('an enforced rule sees pods that opted out, in its own webhook', () => {
-  const rules = [
-    rule({ containers: ['one'] }),
-    rule({ containers: ['two'], namespaceSelector: { matchLabels: { a: 'b' } } }, true),
-  ]
-  const { mutating, validating } = webhooksOf(rules)
-  for (const webhooks of [mutating, validating]) {
-    assert.deepEqual(
-      webhooks.map(({ objectSelector }) => objectSelector !== undefined),
-      [true, false],
-    )
-  }
+  assert.ok(general.includes('sidecar-first.dev/"') && !one.includes('startsWith'), 'annotations are for /mutate alone')
 })
 
 test('rules that do not fit are not looked at, and a notice says so', () => {

@@ -1,4 +1,4 @@
-import type { Rule } from '../../src/admission/rules.ts'
+import type { Rule } from '../../src/admission/intent/rule.ts'
 import { setOf } from '../../src/webhooks/set.ts'
 
 /** A rule that says nothing but whom it matches. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LabelSelector } from '../../src/admission/selector.ts'
+import type { LabelSelector } from '../../src/admission/pod/selector.ts'
 import { setOf } from '../../src/webhooks/set.ts'
 
 test('a set is named by what its selector says, in whatever order', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { SidecarRollout } from '../../../rollouts/types.ts'
 import { createNamespace, deleteNamespaces, kubectl, until } from '../../cluster/cluster.ts'
@@ -35,7 +35,7 @@ describe('a controller that is killed', () => {
   }
   const reason = ({ status }: SidecarRollout) => status?.conditions.find(({ type }) => type === 'Progressing')?.reason
 
-  it('while it fetches, touches, and between pods: the next one goes on, and every pod is touched once', async (t) => {
+  test('while it fetches, touches, and between pods: the next one goes on, and every pod is touched once', async (t) => {
     const before = await apps(forward)
     const watch = await watchPods(t, forward)
     await rollout(forward)
@@ -55,7 +55,7 @@ describe('a controller that is killed', () => {
     assert.deepEqual(await apps(forward), before)
   })
 
-  it('in the middle of a failure and of a rollback: every pod has its image back', async (t) => {
+  test('in the middle of a failure and of a rollback: every pod has its image back', async (t) => {
     await rollout(back, { strategy: { maxUnavailable: 3 } })
     await phase(back, ['Complete'])
     const watch = await watchPods(t, back)
@@ -69,7 +69,7 @@ describe('a controller that is killed', () => {
     assert.deepEqual([failed, mostDown <= 2], [[], true])
   })
 
-  it('pods scaled up and down and deleted, the API server restarted, all in the middle', async () => {
+  test('pods scaled up and down and deleted, the API server restarted, all in the middle', async () => {
     const scale = (replicas: number) => kubectl('scale', '-n', churn, 'deploy/shop', `--replicas=${replicas}`)
     await rollout(churn, { strategy: { maxUnavailable: 2 } })
     await until('a pod to be in progress', async () => ((await rolloutOf(churn)).status?.inProgress ? true : undefined))

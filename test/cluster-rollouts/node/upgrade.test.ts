@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { fetchPod } from '../../../rollouts/fetch.ts'
+import { after, before, describe, test } from 'node:test'
+import { fetchPod } from '../../../rollouts/controller/fetch.ts'
 import { createNamespace, deleteNamespaces, kubectl, tryKubectl, until } from '../../cluster/cluster.ts'
 import { type Controller, prepare, startController } from './controller.ts'
 import { apps, change, deploy, envoy, imageOf, phase, podsOf, rollout, rolloutOf, versions, watchPods } from './shop.ts'
@@ -31,7 +31,7 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       await deploy(namespace, { replicas: 8 })
     })
 
-    it('goes in shares; the apps go on and no client notices; one sidecar is away at a time', async (t) => {
+    test('goes in shares; the apps go on and no client notices; one sidecar is away at a time', async (t) => {
       const before = await apps(namespace)
       const watch = await watchPods(t, namespace)
       await rollout(namespace, { strategy: { partition: '75%' } })
@@ -58,7 +58,7 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       console.log(`${one.requests + two.requests} requests to the apps, none failed`)
     })
 
-    it('a raised partition takes them back', async (t) => {
+    test('a raised partition takes them back', async (t) => {
       const watch = await watchPods(t, namespace)
       await change(namespace, { strategy: { partition: '50%', maxUnavailable: 2 } })
       await phase(namespace, ['Complete', 'Stopped'])
@@ -67,7 +67,7 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       assert.deepEqual([failed, mostDown <= 2], [[], true])
     })
 
-    it('pods that appear get what their share says, and a rollout that is complete stays so', async () => {
+    test('pods that appear get what their share says, and a rollout that is complete stays so', async () => {
       await change(namespace, { strategy: { partition: 0, maxUnavailable: 2 } })
       await phase(namespace, ['Complete'])
       await kubectl('scale', '-n', namespace, 'deploy/shop', '--replicas=10')
@@ -81,7 +81,7 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       assert.equal(status.inProgress, 0)
     })
 
-    it('a client reads it all from the metrics and the events', async () => {
+    test('a client reads it all from the metrics and the events', async () => {
       const metrics = await (await fetch(`http://127.0.0.1:${await controller.metricsPort}/metrics`)).text()
       assert.match(metrics, /sidecar_first_rollout_pods\{namespace="rollout-upgrade",rollout="envoy",state="done"\} 10/)
       const [, away = '0'] = /^sidecar_first_rollout_away_seconds_count (\d+)/m.exec(metrics) ?? []
@@ -92,7 +92,7 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
   })
 
   describe('an image that does not work', () => {
-    it('v3 never gets ready: pause stops at the first pod, and the partition takes it back', async (t) => {
+    test('v3 never gets ready: pause stops at the first pod, and the partition takes it back', async (t) => {
       const namespace = await open('rollout-pause')
       await deploy(namespace, { replicas: 4 })
       const before = await apps(namespace)
@@ -113,7 +113,7 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       assert.deepEqual(await apps(namespace), before)
     })
 
-    it('v3 with rollback: every pod has its image back', async (t) => {
+    test('v3 with rollback: every pod has its image back', async (t) => {
       const namespace = await open('rollout-back')
       await deploy(namespace, { replicas: 4 })
       await rollout(namespace, { strategy: { maxUnavailable: 2 } })
@@ -131,7 +131,7 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       assert.deepEqual([failed, mostDown <= 2], [[], true])
     })
 
-    it("v4 can't be pulled: no pod is touched", async () => {
+    test("v4 can't be pulled: no pod is touched", async () => {
       const namespace = await open('rollout-missing')
       await deploy(namespace, { replicas: 2 })
       const generations = async () => (await podsOf(namespace)).map(({ metadata }) => metadata.generation)
@@ -150,7 +150,7 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
 
   describe('tiers and native sidecars', () => {
     for (const gate of ['hook', 'native']) {
-      it(`${gate}: either of two tiers is upgraded, and the app goes on`, async (t) => {
+      test(`${gate}: either of two tiers is upgraded, and the app goes on`, async (t) => {
         const namespace = await open(`rollout-tiers-${gate}`)
         const sidecars = [envoy('vault', 15022), envoy()]
         await deploy(namespace, { replicas: 3, sidecars, annotations: { 'sidecar-first.dev/gate': gate } })
@@ -169,7 +169,7 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
   })
 
   describe('others', () => {
-    it('of two rollouts for one container the younger waits until the older is gone', async () => {
+    test('of two rollouts for one container the younger waits until the older is gone', async () => {
       const namespace = await open('rollout-rivals')
       await deploy(namespace, { replicas: 2 })
       await rollout(namespace, { strategy: { paused: true } })
@@ -187,7 +187,7 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       assert.deepEqual(await versions(namespace), { v2: 2 })
     })
 
-    it('a pod that somebody else has patched is left alone; a disruption budget is honoured', async () => {
+    test('a pod that somebody else has patched is left alone; a disruption budget is honoured', async () => {
       const namespace = await open('rollout-others')
       await deploy(namespace, { replicas: 3 })
       await kubectl(
@@ -220,13 +220,13 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       await kubectl('set', 'image', '-n', namespace, `pod/${one?.metadata.name}`, `envoy=${imageOf('v1')}`)
       const message = await until('it to be noticed', async () => {
         const { status } = await rolloutOf(namespace)
-        return status?.conditions.find(({ type }) => type === 'Diverged')?.message
+        return status?.conditions.find(({ type }) => type === 'Superseded')?.message
       })
       assert.match(message, new RegExp(one?.metadata.name ?? 'none'))
       assert.deepEqual(await versions(namespace), { v1: 1, v2: 2 })
     })
 
-    it('the pod that fetches passes PodSecurity restricted', async () => {
+    test('the pod that fetches passes PodSecurity restricted', async () => {
       const namespace = await open('rollout-restricted')
       await kubectl('label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted')
       await rollout(namespace, { strategy: { paused: true } })
@@ -236,7 +236,7 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       assert.equal(stderr, '')
     })
 
-    it('nonsense is refused', async () => {
+    test('nonsense is refused', async () => {
       const namespace = await open('rollout-nonsense')
       const refused = async (spec: object) => {
         const object = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { create, createNamespace, deleteNamespaces, kubectl, until } from '../cluster.ts'
 import { app, firstLineOf, getPod, logOf, markOf, pod, sidecar, statusOf } from '../pod.ts'
@@ -41,7 +41,7 @@ describe('a kubelet restarted in mid-hook', () => {
   })
 
   for (const name of ['hook', 'hook-startup', 'native']) {
-    it(`${name}: the app starts, ready or not`, async () => {
+    test(`${name}: the app starts, ready or not`, async () => {
       const log = await logOf(namespace, name)
       assert.throws(() => markOf(log, 'sidecar', 'ready'))
       assert.equal(statusOf(await getPod(namespace, name), 'sidecar')?.restartCount, 0)
@@ -50,7 +50,7 @@ describe('a kubelet restarted in mid-hook', () => {
 
   // To a kubelet that has just started (1.36), a container counts as started until there is a worker for its startupProbe: syncPod sets the
   // status before it adds the probes. A worker that looks before the next sync takes that for a success (prober/worker.go, doProbe).
-  it('native-startup: the app still waits, unless the kubelet takes the probe for passed', async (t) => {
+  test('native-startup: the app still waits, unless the kubelet takes the probe for passed', async (t) => {
     const live = await getPod(namespace, 'native-startup')
     if (statusOf(live, 'app')?.state.running) {
       t.diagnostic('the kubelet took the probe for passed')

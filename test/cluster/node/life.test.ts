@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
@@ -23,7 +23,7 @@ describe('the node', () => {
   })
   after(() => cluster('down'))
 
-  it('is Ready, stays when started again, and leaves nothing behind', async () => {
+  test('is Ready, stays when started again, and leaves nothing behind', async () => {
     await cluster('up')
     const [first] = processes()
     assert.ok(first)
@@ -41,14 +41,14 @@ describe('the node', () => {
   })
 
   for (const delay of [100, 400, 2000, 5000]) {
-    it(`is cleared away when \`up\` was killed after ${delay} ms`, async () => {
+    test(`is cleared away when \`up\` was killed after ${delay} ms`, async () => {
       await killUp(delay)
       await cluster('down')
       assert.deepEqual(traces(), untouched)
     })
   }
 
-  it('starts after an `up` that was killed, and after its own processes were', async () => {
+  test('starts after an `up` that was killed, and after its own processes were', async () => {
     await killUp(4000)
     await cluster('up')
     for (const pid of processes()) process.kill(pid, 'SIGKILL')

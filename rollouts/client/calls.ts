@@ -1,0 +1,118 @@
+import { type KubeConfig, PatchStrategy } from '@kubernetes/client-node'
+import type { LabelSelector } from '../../src/admission/pod/selector.ts'
+import { createClock } from '../../src/kubernetes/clock.ts'
+import { connection } from '../../src/kubernetes/connection.ts'
+import { ClusterError, failureKind, isMissingKind } from '../../src/kubernetes/failure.ts'
+import { rawCalls } from '../../src/kubernetes/raw.ts'
+import { type SeenPod, seenPod, type WirePod } from '../pod.ts'
+import {
+  API_GROUP,
+  API_VERSION,
+  CONTROLLER_LABELS,
+  PLURAL,
+  type RolloutStrategy,
+  type SidecarRollout,
+} from '../types.ts'
+import type { StartRequest } from './request.ts'
+import { selectorText } from './selector.ts'
+
+/** The calls that the command makes, in one namespace. Each throws ClusterError. */
+export interface RolloutCluster {
+  read(name: string): Promise<SidecarRollout | undefined>
+  list(): Promise<SidecarRollout[]>
+  /** The pods that the selector matches; undefined if they can't be listed. */
+  pods(selector: LabelSelector): Promise<SeenPod[] | undefined>
+  /** Server-side apply, with force: takes over fields that others own. */
+  apply(request: StartRequest): Promise<SidecarRollout>
+  change(name: string, change: SpecChange): Promise<SidecarRollout>
+  /** Deletes this very rollout; no pod changes. */
+  remove(rollout: SidecarRollout): Promise<void>
+  /** Whether the controller's Deployment exists in any namespace; undefined if that can't be listed. */
+  hasController(): Promise<boolean | undefined>
+  /** The API server's clock, in ms. */
+  now(): number
+}
+
+/** What a command changes of a rollout's spec. */
+export interface SpecChange {
+  readonly image?: string
+  readonly strategy: Partial<RolloutStrategy>
+}
+
+/** A best guess at a pod's past for a first look: the API doesn't record when a sidecar became ready. */
+export function firstSeen(pod: WirePod): SeenPod {
+  const { conditions = [], initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {}
+  const ready = conditions.find(({ type }) => type === 'Ready')?.lastTransitionTime
+  const starts = [...initContainerStatuses, ...containerStatuses].map(({ state }) => state?.running?.startedAt)
+  return seenPod(pod, undefined, Math.max(0, ...[ready, ...starts].map((time) => Date.parse(time ?? '') || 0)))
+}
+
+export const installLine = 'sidecar-first install --rollouts --apply'
+const owned = '?fieldManager=sidecar-first'
+
+export function rolloutCluster(kubeconfig: KubeConfig, namespace: string): RolloutCluster {
+  const clock = createClock()
+  const configuration = connection(kubeconfig, { timeout: 30_000, heard: clock.heard })
+  const calls = rawCalls(configuration)
+  const path = `/apis/${API_GROUP}/${API_VERSION}/namespaces/${namespace}/${PLURAL}`
+  const one = (name: string) => `${path}/${encodeURIComponent(name)}`
+  let former = new Map<string, SeenPod>()
+
+  async function listPods(selector: LabelSelector): Promise<SeenPod[]> {
+    const found = new Map<string, SeenPod>()
+    const pages = calls.pages<WirePod>(`/api/v1/namespaces/${namespace}/pods`, {
+      labelSelector: selectorText(selector),
+    })
+    for await (const { items } of pages) {
+      for (const pod of items) {
+        found.set(pod.metadata.name, seenPod(pod, former.get(pod.metadata.name) ?? firstSeen(pod), clock.now()))
+      }
+    }
+    former = found
+    return [...found.values()]
+  }
+
+  return {
+    now: clock.now,
+    read: (name) => known(calls.find<SidecarRollout>(one(name))),
+    list: async () => (await known(calls.get<{ items: SidecarRollout[] }>(path))).items,
+    apply: (request) =>
+      known(calls.patch(`${one(request.metadata.name)}${owned}&force=true`, request, PatchStrategy.ServerSideApply)),
+    change: (name, spec) => known(calls.patch(`${one(name)}${owned}`, { spec }, PatchStrategy.MergePatch)),
+    async remove({ metadata: { name, uid } }) {
+      await known(calls.remove(one(name), { preconditions: { uid } }))
+    },
+    pods: (selector) => allowed(listPods(selector)),
+    async hasController() {
+      const found = await allowed(
+        calls.get<{ items: unknown[] }>('/apis/apps/v1/deployments', {
+          labelSelector: CONTROLLER_LABELS,
+        }),
+      )
+      return found && found.items.length > 0
+    },
+  }
+}
+
+/** Undefined if the call is forbidden. */
+async function allowed<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer
+  } catch (error) {
+    if (failureKind(error) === 'forbidden') return undefined
+    throw error
+  }
+}
+
+/** @throws ClusterError that says how to install the kind, if the cluster doesn't have it */
+async function known<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    if (!isMissingKind(error)) throw error
+    throw new ClusterError(
+      'missing',
+      `the cluster does not know SidecarRollout yet; install it and its controller: ${installLine}`,
+    )
+  }
+}

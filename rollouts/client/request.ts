@@ -1,0 +1,128 @@
+import type { LabelSelector } from '../../src/admission/pod/selector.ts'
+import { quote } from '../../src/admission/words/quote.ts'
+import { UsageError } from '../../src/terminal/command.ts'
+import { duration, oneOf, wholeNumber } from '../../src/terminal/flag.ts'
+import { API_GROUP, API_VERSION, KIND, type OnFailure } from '../types.ts'
+import { parseSelector } from './selector.ts'
+
+/** The flags of `rollout start` that describe the rollout. */
+export interface StartFlags {
+  readonly name?: string | undefined
+  readonly selector?: string | undefined
+  readonly container?: string | undefined
+  readonly image?: string | undefined
+  readonly partition?: string | undefined
+  readonly 'max-unavailable'?: string | undefined
+  readonly 'min-ready-seconds'?: string | undefined
+  readonly deadline?: string | undefined
+  readonly 'on-failure'?: string | undefined
+  readonly 'max-failures'?: string | undefined
+}
+
+/** What `rollout start` applies. Everything not given is left to the schema's defaults. */
+export interface StartRequest {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace: string }
+  readonly spec: {
+    readonly selector: LabelSelector
+    readonly container: string
+    readonly image: string
+    readonly strategy: {
+      readonly partition: number | string
+      readonly paused: false
+      readonly rest: 'base'
+      readonly maxFailures?: number | string
+      readonly maxUnavailable?: number | string
+      readonly minReadySeconds?: number
+      readonly progressDeadlineSeconds?: number
+      readonly onFailure?: OnFailure
+    }
+  }
+}
+
+/** What registries take: a host with a port, names in small letters, a tag, a digest. */
+const imageForm =
+  /^([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]+)?\/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[a-f0-9]{64})?$/
+
+/** Makes the same checks as the schema (manifests/rollouts/crd.yaml), so that an error names its flag. @throws UsageError */
+export function startRequest(flags: StartFlags, namespace: string): StartRequest {
+  const given = needed('--selector', flags.selector, 'the labels of the pods, such as app=shop')
+  const container = needed('--container', flags.container, "the sidecar's name")
+  const image = needed('--image', flags.image, 'the new image of the sidecar')
+  const selector = parseSelector(given)
+  if (!selector.ok) throw new UsageError(`--selector: ${selector.problem}`)
+  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(container)) {
+    throw new UsageError(`--container takes a container's name: a-z, 0-9 and -, not ${quote(container)}`)
+  }
+  if (image.length > 1024 || !imageForm.test(image)) {
+    throw new UsageError(`--image takes an image such as example/envoy:2.1, not ${quote(image)}`)
+  }
+  const name = flags.name ?? nameOf(selector.value, container)
+  if (name.length > 253 || !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) {
+    throw new UsageError(`--name takes a-z, 0-9, - and ., not ${quote(name)}`)
+  }
+  const strategy = strategyOf(flags)
+  const metadata = { name, namespace }
+  const spec = { selector: selector.value, container, image, strategy }
+  return { apiVersion: `${API_GROUP}/${API_VERSION}`, kind: KIND, metadata, spec }
+}
+
+function strategyOf(flags: StartFlags): StartRequest['spec']['strategy'] {
+  const maxUnavailable = flags['max-unavailable']
+  const minReady = flags['min-ready-seconds']
+  const maxFailures = flags['max-failures']
+  const { deadline } = flags
+  const onFailure = flags['on-failure']
+  const seconds = deadline === undefined ? undefined : parseSeconds('--deadline', deadline)
+  const strategy = {
+    partition: parsePartition(flags.partition ?? '0'),
+    paused: false as const,
+    rest: 'base' as const,
+    ...(maxFailures === undefined ? {} : { maxFailures: share('--max-failures', maxFailures, 0) }),
+    ...(maxUnavailable === undefined ? {} : { maxUnavailable: share('--max-unavailable', maxUnavailable, 1) }),
+    ...(minReady === undefined ? {} : { minReadySeconds: wholeNumber('--min-ready-seconds', minReady, 0, 86_400) }),
+    ...(seconds === undefined ? {} : { progressDeadlineSeconds: seconds }),
+    ...(onFailure === undefined
+      ? {}
+      : { onFailure: oneOf<OnFailure>('--on-failure', onFailure, ['pause', 'rollback']) }),
+  } satisfies StartRequest['spec']['strategy']
+  if ((strategy.progressDeadlineSeconds ?? 300) <= (strategy.minReadySeconds ?? 10)) {
+    throw new UsageError(
+      '--deadline (300s) must be more than --min-ready-seconds (10): a pod must be ready that long to be done',
+    )
+  }
+  return strategy
+}
+
+/** @throws UsageError */
+export const parsePartition = (text: string): number | string => share('--partition', text, 0)
+
+function share(flag: string, text: string, least: 0 | 1): number | string {
+  const count = /^\d{1,9}$/.test(text) ? Number(text) : undefined
+  const percent = /^(100|[1-9]?\d)%$/.test(text) ? Number.parseInt(text, 10) : undefined
+  if ((count ?? percent ?? -1) < least) {
+    throw new UsageError(`${flag} takes a number or a percentage, ${least} to 100%, not ${quote(text)}`)
+  }
+  return count ?? text
+}
+
+/** Whole seconds, rounded up. @throws UsageError that names the flag */
+export const parseSeconds = (flag: string, text: string): number => Math.ceil(duration(flag, text) / 1000)
+
+function needed(flag: string, text: string | undefined, what: string): string {
+  if (text) return text
+  throw new UsageError(`start needs ${flag}: ${what}`)
+}
+
+/** `shop-envoy` for the container envoy of app=shop. */
+function nameOf({ matchLabels = {} }: LabelSelector, container: string): string {
+  const words = [...Object.values(matchLabels), container].map((word) =>
+    word.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-'),
+  )
+  return words
+    .filter((word) => /[a-z0-9]/.test(word))
+    .join('-')
+    .slice(0, 253)
+    .replaceAll(/^-+|-+$/g, '')
+}

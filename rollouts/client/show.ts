@@ -1,0 +1,28 @@
+import type { ExitCode } from '../../src/terminal/command.ts'
+import { lookOf } from '../../src/terminal/look.ts'
+import { outcomeOf } from './follow.ts'
+import { renderRollout } from './render.ts'
+import { found, type Session } from './session.ts'
+import { rolloutTable } from './table.ts'
+import { viewOf } from './view.ts'
+import { wait } from './wait.ts'
+
+/** Shows one rollout, or all in the namespace if none is named; as JSON for programs. @throws ExpectedError, ClusterError */
+export async function show(session: Session, name: string | undefined, json: boolean): Promise<ExitCode> {
+  const { cluster, namespace, terminal } = session
+  const rollouts = name === undefined ? await cluster.list() : [await found(session, name)]
+  if (session.wait && name !== undefined) return await wait(session, name)
+  const views = []
+  for (const one of rollouts) views.push(viewOf(one, await cluster.pods(one.spec.selector), cluster.now()))
+  const [view] = views
+  if (json) terminal.stdout.write(`${JSON.stringify(name === undefined ? views : view, undefined, 2)}\n`)
+  else if (view === undefined) terminal.stderr.write(`No rollouts in namespace ${namespace}.\n`)
+  else if (name === undefined) terminal.stdout.write(rolloutTable(views))
+  else {
+    const lines = renderRollout(view, lookOf(terminal, process.env), Number.POSITIVE_INFINITY)
+    terminal.stdout.write(`${lines.join('\n')}\n`)
+  }
+  const [only] = name === undefined ? [] : rollouts
+  const outcome = only && outcomeOf(only)
+  return outcome === 'failed' || outcome === 'rolled back' ? 1 : 0
+}

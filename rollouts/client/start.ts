@@ -1,0 +1,76 @@
+import { selects } from '../../src/admission/pod/selector.ts'
+import type { ExitCode } from '../../src/terminal/command.ts'
+import { ExpectedError } from '../../src/terminal/command.ts'
+import type { SeenPod } from '../pod.ts'
+import type { SidecarRollout } from '../types.ts'
+import type { RolloutCluster } from './calls.ts'
+import { takenUp } from './follow.ts'
+import type { StartRequest } from './request.ts'
+import { selectorText } from './selector.ts'
+import { type Session, sayNobody } from './session.ts'
+import { wait } from './wait.ts'
+
+/** How long a controller may take to see the rollout before `start` says that none does, in ms. */
+const SOON = 5000
+
+/** Creates a rollout, or gives the one with that name another image. @throws ExpectedError, ClusterError */
+export async function start(session: Session, request: StartRequest): Promise<ExitCode> {
+  const { cluster, namespace, terminal } = session
+  const { name } = request.metadata
+  terminal.stdout.write(`sidecarrollout/${name} ${await apply(cluster, request)}\n`)
+  if (session.wait) return await wait(session, name)
+  if (await takenUp(cluster, name, SOON)) {
+    terminal.stdout.write(`Follow it: sidecar-first rollout status -n ${namespace} ${name} --wait\n`)
+  } else await sayNobody(session)
+  return 0
+}
+
+/** @returns what to say after the rollout's name */
+async function apply(cluster: RolloutCluster, request: StartRequest): Promise<string> {
+  const { metadata, spec } = request
+  const [there, pods] = [await cluster.list(), await cluster.pods(spec.selector)]
+  const before = there.find((one) => one.metadata.name === metadata.name)
+  if (before && !claimsTheSame(before, request)) {
+    const claimed = `${before.spec.container} of ${selectorText(before.spec.selector)}`
+    throw new ExpectedError(`the rollout ${metadata.name} already exists, for ${claimed}; choose another --name`)
+  }
+  const having = pods?.filter((pod) => pod.containers.some(({ name }) => name === spec.container))
+  if (pods && having?.length === 0) throw new ExpectedError(nothingTo(request, pods))
+  const other = there.find((one) => one !== before && claims(one, request, having ?? []))
+  if (other) throw new ExpectedError(claimedBy(other, request))
+
+  const after = await cluster.apply(request)
+  if (before?.metadata.generation === after.metadata.generation) return 'is unchanged'
+  const { maxUnavailable, partition } = after.spec.strategy
+  const pace = `${having ? `${having.length} pods` : 'its pods'}, maxUnavailable ${maxUnavailable}`
+  const gray = partition === 0 || partition === '0%' ? '' : `, partition ${partition}`
+  const was = before && before.spec.image !== spec.image ? `${before.spec.image} becomes ` : ''
+  return `${before ? 'changed' : 'created'}: ${was}${spec.image} for ${pace}${gray}`
+}
+
+function claimsTheSame({ spec }: SidecarRollout, { spec: wanted }: StartRequest): boolean {
+  return spec.container === wanted.container && selectorText(spec.selector) === selectorText(wanted.selector)
+}
+
+/** Whether an existing rollout claims the same container of one of the pods. */
+function claims({ spec }: SidecarRollout, request: StartRequest, pods: readonly SeenPod[]): boolean {
+  if (spec.container !== request.spec.container) return false
+  return (
+    selectorText(spec.selector) === selectorText(request.spec.selector) ||
+    pods.some(({ labels }) => selects(spec.selector, labels))
+  )
+}
+
+function claimedBy({ metadata: { name, namespace }, spec }: SidecarRollout, request: StartRequest): string {
+  const claim = `${spec.container} of ${selectorText(spec.selector)}`
+  const same = selectorText(spec.selector) === selectorText(request.spec.selector)
+  const change = same ? `change that one (start --name ${name} …), or delete it` : 'delete that one first'
+  return `the rollout ${name} already upgrades ${claim}; ${change} (kubectl delete sidecarrollout -n ${namespace} ${name})`
+}
+
+function nothingTo({ metadata, spec }: StartRequest, pods: readonly SeenPod[]): string {
+  const selector = selectorText(spec.selector)
+  if (pods.length === 0) return `no pod in namespace ${metadata.namespace} matches ${selector}`
+  const names = [...new Set(pods.flatMap(({ containers }) => containers.map(({ name }) => name)))]
+  return `none of the ${pods.length} pods that match ${selector} has a container ${spec.container}; they have ${names.join(', ')}`
+}

@@ -1,0 +1,43 @@
+import type { ExitCode } from '../../src/terminal/command.ts'
+import { interrupted } from '../../src/terminal/interrupted.ts'
+import { lookOf } from '../../src/terminal/look.ts'
+import { follow } from './follow.ts'
+import { screen } from './screen.ts'
+import { type Session, sayNobody } from './session.ts'
+
+/** How long a controller may take to see a rollout before the wait ends, in ms: a new leader waits 15 s for its predecessor's Lease. */
+const PATIENCE = 40_000
+
+/** Shows a rollout until its end, the time limit, or Ctrl-C. */
+export async function wait(session: Session, name: string): Promise<ExitCode> {
+  const { cluster, namespace, terminal, seconds } = session
+  const interruption = interrupted()
+  const limits = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)]
+  const outcome = await follow(cluster, name, {
+    screen: screen(terminal.stdout, () => lookOf(terminal, process.env)),
+    signal: AbortSignal.any([interruption, ...limits]),
+    patience: PATIENCE,
+  })
+  const again = `-n ${namespace} ${name}`
+  switch (outcome) {
+    case 'done':
+      return 0
+    case 'failed':
+      terminal.stderr.write(`sidecar-first: the rollout has failed. Undo it: sidecar-first rollout undo ${again}\n`)
+      return 1
+    case 'rolled back':
+      terminal.stderr.write('sidecar-first: the rollout has failed, and every pod is back on the image it had\n')
+      return 1
+    case 'unseen':
+      await sayNobody(session)
+      return 1
+    case 'ended': {
+      const why = interruption.aborted ? '' : `not done within ${seconds} s. `
+      const how = `Pause it: sidecar-first rollout pause ${again}; watch it again: sidecar-first rollout status ${again} --wait`
+      terminal.stderr.write(`\nsidecar-first: ${why}The rollout continues. ${how}\n`)
+      return 1
+    }
+    default:
+      return outcome satisfies never
+  }
+}

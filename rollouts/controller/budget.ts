@@ -1,0 +1,44 @@
+import { type LabelSelector, selects } from '../../src/admission/pod/selector.ts'
+import type { SeenPod } from '../pod.ts'
+import { isAway } from '../sidecar.ts'
+
+/** A PodDisruptionBudget; the numbers are those of its status. */
+export interface Budget {
+  readonly name: string
+  readonly selector: LabelSelector
+  readonly allowed: number
+  /** undefined until the disruption controller has looked at it: then it allows nothing. */
+  readonly desiredHealthy: number | undefined
+}
+
+export interface Budgets {
+  /** The budget that has no room for this pod to be away; undefined: all have. */
+  refuses(pod: SeenPod): string | undefined
+  /** The pod will be away. */
+  take(pod: SeenPod): void
+}
+
+/**
+ * What the budgets still have room for. Their status alone isn't enough: it lags, and while a hook runs the pod's Ready condition is the old
+ * one, so those that are away are counted here as well.
+ * @param pods all of the namespace
+ */
+export function budgets(all: readonly Budget[], pods: readonly SeenPod[], now: number): Budgets {
+  const rooms = all.map((budget) => {
+    const covered = pods.filter((pod) => !pod.ending && covers(budget, pod))
+    const away = covered.filter((pod) => pod.ready && isAway(pod, now)).length
+    const healthy = covered.filter((pod) => pod.ready).length - away
+    const room =
+      budget.desiredHealthy === undefined ? 0 : Math.min(budget.allowed - away, healthy - budget.desiredHealthy)
+    return { budget, room }
+  })
+  return {
+    refuses: (pod) => rooms.find(({ budget, room }) => room < 1 && covers(budget, pod))?.budget.name,
+    take(pod) {
+      for (const one of rooms) if (covers(one.budget, pod)) one.room--
+    },
+  }
+}
+
+/** policy/v1: an empty selector is all pods of the namespace. */
+const covers = ({ selector }: Budget, pod: SeenPod) => selects(selector, pod.labels)

@@ -1,0 +1,323 @@
+import { isDeepStrictEqual } from 'node:util'
+import { selects } from '../../src/admission/pod/selector.ts'
+import type { Report } from '../../src/kubernetes/event.ts'
+import { type FailureKind, failureKind } from '../../src/kubernetes/failure.ts'
+import type { SeenPod } from '../pod.ts'
+import type { SidecarRollout } from '../types.ts'
+import { type Actor, createActor } from './act.ts'
+import { claimedBy } from './claim.ts'
+import type { Cluster, Mirrors } from './cluster.ts'
+import type { Mirrored } from './mirror.ts'
+import { type Decision, next } from './next.ts'
+import { createQueue, type Queue } from './queue.ts'
+import { differs, statusOf } from './status.ts'
+import type { Shown, Step } from './step.ts'
+import { createStore, type Space, type Store } from './store.ts'
+import { Templates } from './templates.ts'
+
+/** What the controller tells whatever observes it: metrics, the log. */
+export interface Observer {
+  looked(rollout: SidecarRollout, shown: Shown, decision: Decision): void
+  /** @param ms how long it took */
+  took(rollout: SidecarRollout, step: Step, ms: number): void
+  turned(rollout: SidecarRollout, report: Report): void
+  forgot(rollout: SidecarRollout): void
+  failed(kind: FailureKind, error: unknown): void
+  /** What may be asked at any time: how long a rollout has waited for a worker, in ms, and how many objects are kept. */
+  watch?(state: { age: () => number; watched: () => number }): void
+}
+
+export interface Controlling {
+  readonly cluster: Cluster
+  readonly mirrors: Mirrors
+  /** Whether this process may write now. */
+  readonly leads: () => boolean
+  /** The API server's clock, in ms. */
+  readonly now: () => number
+  readonly steady: () => number
+  /** The image of the pods that fetch. */
+  readonly waiter: string
+  readonly observer: Observer
+  readonly signal: AbortSignal
+}
+
+/** The shortest time between two writes of a status in which only the counts differ, in ms. */
+const COUNTS = 1000
+/** How often a rollout is looked at while it fetches an image, in ms. */
+const FETCHING = 2000
+
+/** Upgrades sidecars until `signal` ends. */
+export async function control(controlling: Controlling): Promise<void> {
+  await new Controller(controlling).run()
+}
+
+/** How many rollouts are worked on at once. */
+const WORKERS = 4
+/** A slice of work is at most so many calls, and takes about so long, in ms; then it's another rollout's turn. */
+const CALLS = 10
+const SLICE = 2000
+
+class Controller {
+  readonly #controlling: Controlling
+  readonly #rollouts = new Map<string, SidecarRollout>()
+  /** Their keys by namespace. */
+  readonly #names = new Map<string, Set<string>>()
+  /** Kept only to save calls, to wait less, and for messages: a new process finds it out again. */
+  readonly #written = new Map<string, number>()
+  readonly #trouble = new Map<string, string>()
+  readonly #settled = new Map<string, ReadonlySet<string>>()
+  readonly #told = new Map<string, ReadonlySet<string>>()
+  readonly #actor: Actor
+  readonly #queue: Queue
+  readonly #templates: Templates
+  readonly #store: Store
+  readonly #intoRollouts: Mirrored<SidecarRollout>
+
+  constructor(controlling: Controlling) {
+    const { cluster, mirrors, steady, now, waiter, signal, observer } = controlling
+    this.#controlling = controlling
+    this.#actor = createActor({ cluster, steady, waiter })
+    this.#templates = new Templates(cluster, steady)
+    this.#queue = createQueue({
+      steady,
+      signal,
+      workers: WORKERS,
+      // One rollout of a namespace at a time: they share its budgets, and claims are decided among them.
+      groupOf: (key) => key.slice(0, key.indexOf('/')),
+      work: (key) => this.#work(key),
+      failed: (key, error) => {
+        this.#trouble.set(key, error instanceof Error ? error.message : String(error))
+        observer.failed(failureKind(error), error)
+      },
+    })
+    this.#store = createStore({
+      mirrors,
+      now,
+      changed: (namespace, was, is) => this.#changed(namespace, was, is),
+      failed: (kind, error) => observer.failed(kind, error),
+    })
+    this.#intoRollouts = {
+      put: (rollout) => this.#put(rollout),
+      gone: (name, namespace) => this.#gone(name, namespace),
+      listed: (objects) => {
+        const keys = new Set(objects.map(keyOf))
+        for (const [key, { metadata }] of this.#rollouts) {
+          if (!keys.has(key)) this.#gone(metadata.name, metadata.namespace)
+        }
+        this.#store.begin()
+      },
+    }
+  }
+
+  async run(): Promise<void> {
+    const { mirrors, signal, observer } = this.#controlling
+    observer.watch?.({ age: () => this.#queue.age(), watched: () => this.#store.size() })
+    await Promise.all([mirrors.rollouts(this.#intoRollouts, signal), this.#queue.ended])
+    this.#store.stop()
+  }
+
+  #put(rollout: SidecarRollout) {
+    const key = keyOf(rollout.metadata)
+    const was = this.#rollouts.get(key)
+    const { uid, resourceVersion, namespace } = rollout.metadata
+    if (was?.metadata.uid === uid && Number(resourceVersion) < Number(was.metadata.resourceVersion)) return
+    this.#rollouts.set(key, rollout)
+    const names = this.#names.get(namespace) ?? new Set()
+    this.#names.set(namespace, names.add(key))
+    this.#store.open(namespace)
+    // Rivals may be affected, too.
+    if (was?.metadata.generation !== rollout.metadata.generation) this.#wake(namespace)
+  }
+
+  #gone(name: string, namespace: string) {
+    const key = keyOf({ name, namespace })
+    const was = this.#rollouts.get(key)
+    this.#rollouts.delete(key)
+    for (const map of [this.#written, this.#trouble, this.#settled, this.#told]) map.delete(key)
+    this.#queue.forget(key)
+    this.#templates.forget(key)
+    if (was) this.#controlling.observer.forgot(was)
+    const names = this.#names.get(namespace)
+    names?.delete(key)
+    if (names && names.size > 0) return this.#wake(namespace)
+    this.#names.delete(namespace)
+    this.#store.close(namespace)
+  }
+
+  #of(namespace: string): readonly SidecarRollout[] {
+    return [...(this.#names.get(namespace) ?? [])].flatMap((key) => this.#rollouts.get(key) ?? [])
+  }
+
+  #wake(namespace: string) {
+    for (const key of this.#names.get(namespace) ?? []) this.#queue.add(key)
+  }
+
+  #changed(namespace: string, was?: SeenPod, is?: SeenPod) {
+    // Neither: a budget, a pod that fetches, or a list has changed.
+    if (was === undefined && is === undefined) return this.#wake(namespace)
+    for (const { spec, metadata } of this.#of(namespace)) {
+      if ([was, is].some((pod) => pod && selects(spec.selector, pod.labels))) this.#queue.add(keyOf(metadata))
+    }
+  }
+
+  /** @returns whether pods are to be taken back: that goes before everything else */
+  async #work(key: string): Promise<boolean> {
+    const { leads, now, observer } = this.#controlling
+    const rollout = this.#rollouts.get(key)
+    const space = rollout && this.#store.space(rollout.metadata.namespace)
+    if (!rollout || !space || !leads()) return false
+    const shown = this.#look(key, rollout, space)
+    const decision = next(shown)
+    this.#remember(key, shown, decision)
+    observer.looked(rollout, shown, decision)
+    const said = await this.#say(key, rollout, decision)
+    await this.#tell(key, said, decision)
+    if (leads()) await this.#actor.clear(said, space, decision.wanted, shown.now)
+    await this.#act(key, said, space, decision)
+    this.#trouble.delete(key)
+    if (decision.again !== undefined) this.#queue.add(key, decision.again - now())
+    // How a fetch is judged also depends on its age.
+    if (decision.wanted.length > 0) this.#queue.add(key, FETCHING)
+    await this.#expire(key, said, decision)
+    await this.#lookAtTemplates(key, said, shown, decision)
+    return decision.phase === 'RollingBack' || decision.reason === 'TakingBack'
+  }
+
+  /** A slice of the steps. Before each, the spec must still be the one by which it was decided: it may have been paused. */
+  async #act(key: string, rollout: SidecarRollout, space: Space, { steps }: Decision) {
+    const { leads, steady, observer } = this.#controlling
+    const end = steady() + SLICE
+    if (steps.some((step) => step.do !== 'fetch') && !(await this.#stillWanted(key, rollout))) return
+    for (const [index, step] of steps.entries()) {
+      if (index >= CALLS || steady() > end) return this.#queue.add(key)
+      const { metadata } = this.#rollouts.get(key) ?? {}
+      if (metadata?.uid !== rollout.metadata.uid || metadata.generation !== rollout.metadata.generation) {
+        return this.#queue.add(key)
+      }
+      if (!leads()) return
+      const began = steady()
+      await this.#actor.take(step, rollout, space)
+      observer.took(rollout, step, steady() - began)
+    }
+  }
+
+  #look(key: string, rollout: SidecarRollout, space: Space): Shown {
+    const { namespace, uid } = rollout.metadata
+    const at = this.#controlling.now()
+    const neighbours = space.pods()
+    const pods = neighbours.filter(({ labels }) => selects(rollout.spec.selector, labels))
+    const fetches = new Map(
+      space.fetches(at).flatMap((one) => (one.rollout === uid ? [[`${one.node} ${one.image}`, one.fetch]] : [])),
+    )
+    const settled = this.#settled.get(key)
+    return {
+      now: at,
+      rollout,
+      claimedBy: claimedBy(rollout, this.#of(namespace), pods),
+      pods,
+      neighbours,
+      budgets: space.budgets(),
+      fetchOf: (node, image) => this.#actor.refusedFetch(rollout, node, image) ?? fetches.get(`${node} ${image}`),
+      isSettled: (one) => settled?.has(one) ?? false,
+      behind: this.#templates.behind(key, rollout),
+    }
+  }
+
+  #remember(key: string, { pods }: Shown, { settled }: Decision) {
+    const there = new Set(pods.map(({ uid }) => uid))
+    const before = [...(this.#settled.get(key) ?? [])].filter((one) => there.has(one.slice(0, one.indexOf(' '))))
+    this.#settled.set(key, new Set([...before, ...settled]))
+  }
+
+  /**
+   * Writes the status before anything is done by it: a successor after a crash must know of a failure before the first pod is put back.
+   */
+  async #say(key: string, rollout: SidecarRollout, decision: Decision): Promise<SidecarRollout> {
+    const { cluster, now, steady, observer } = this.#controlling
+    const { status: former } = rollout
+    const status = statusOf(rollout, decision, { now: now(), trouble: this.#trouble.get(key) })
+    if (!differs(former, status)) {
+      if (isDeepStrictEqual(former, status)) return rollout
+      const rest = (this.#written.get(key) ?? 0) + COUNTS - steady()
+      if (rest > 0) {
+        this.#queue.add(key, rest)
+        return rollout
+      }
+    }
+    this.#written.set(key, steady())
+    const said = await cluster.writeStatus(rollout, status).catch(async (error) => {
+      // Somebody else wrote first, or the rollout is gone: the watch may not have told us yet.
+      const kind = failureKind(error)
+      if (kind === 'invalid' || kind === 'conflict' || kind === 'missing') await this.#refresh(rollout)
+      throw error
+    })
+    this.#put(said)
+    const report = reportOf(rollout, decision)
+    if (report) {
+      observer.turned(said, report)
+      await cluster.report(said, report, now()).catch((error) => observer.failed(failureKind(error), error))
+    }
+    return said
+  }
+
+  /** An event for each pod that fails without stopping the rollout: after it was complete, or within maxFailures. */
+  async #tell(key: string, rollout: SidecarRollout, { failing, failure }: Decision) {
+    const { cluster, now, observer } = this.#controlling
+    const before = this.#told.get(key)
+    this.#told.set(key, new Set(failing.map(({ pod }) => pod ?? '')))
+    for (const { pod = '', reason, message } of failing) {
+      if (before?.has(pod) || failure?.pod === pod) continue
+      const report: Report = { type: 'Warning', reason: 'PodFailed', message: `pod ${pod}: ${reason}: ${message}` }
+      observer.turned(rollout, report)
+      await cluster.report(rollout, report, now()).catch((error) => observer.failed(failureKind(error), error))
+    }
+  }
+
+  /** Only informs, so trouble with it holds nothing up. */
+  async #lookAtTemplates(key: string, rollout: SidecarRollout, { pods }: Shown, { phase, unneeded }: Decision) {
+    if (phase !== 'Complete' || unneeded) return
+    const { observer } = this.#controlling
+    const changed = await this.#templates.look(key, rollout, pods).catch((error) => {
+      observer.failed(failureKind(error), error)
+      return false
+    })
+    if (changed) this.#queue.add(key)
+  }
+
+  /** Deletes the rollout once it has been unneeded for as long as it says. */
+  async #expire(key: string, rollout: SidecarRollout, { unneeded }: Decision) {
+    const { cluster, now, leads } = this.#controlling
+    const seconds = rollout.spec.ttlSecondsAfterUnneeded
+    const condition = rollout.status?.conditions.find(({ type }) => type === 'Unneeded')
+    if (seconds === undefined || !unneeded || condition?.status !== 'True') return
+    const rest = Date.parse(condition.lastTransitionTime) + seconds * 1000 - now()
+    if (rest > 0) this.#queue.add(key, rest)
+    else if (leads()) await cluster.removeRollout(rollout)
+  }
+
+  /** Reads the rollout itself, since a watch that has gone silent may have missed that it was paused. */
+  async #stillWanted(key: string, rollout: SidecarRollout): Promise<boolean> {
+    const found = await this.#refresh(rollout)
+    const { uid, generation } = rollout.metadata
+    if (found?.metadata.uid === uid && found.metadata.generation === generation) return true
+    this.#queue.add(key)
+    return false
+  }
+
+  async #refresh({ metadata: { namespace, name } }: SidecarRollout): Promise<SidecarRollout | undefined> {
+    const found = await this.#controlling.cluster.readRollout(namespace, name)
+    if (found) this.#put(found)
+    else this.#gone(name, namespace)
+    return found
+  }
+}
+
+const keyOf = ({ namespace, name }: { namespace: string; name: string }) => `${namespace}/${name}`
+
+/** An event when the phase changes. */
+function reportOf({ status }: SidecarRollout, { phase, message, failure }: Decision): Report | undefined {
+  if (status?.phase === phase) return undefined
+  const bad = phase === 'Stopped' || phase === 'RollingBack' || phase === 'Waiting'
+  const why = failure ? ` (${failure.reason}${failure.pod ? `, pod ${failure.pod}` : ''}: ${failure.message})` : ''
+  return { type: bad ? 'Warning' : 'Normal', reason: phase, message: `${message}${why}` }
+}

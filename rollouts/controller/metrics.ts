@@ -1,0 +1,169 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { failureKinds } from '../../src/kubernetes/failure.ts'
+import { noteOf, standing } from '../sidecar.ts'
+import { failures as failureReasons, phases } from '../types.ts'
+import type { Observer } from './control.ts'
+import type { Shown, Step } from './step.ts'
+
+const podStates = ['old', 'in_progress', 'updated', 'done', 'silent', 'refused', 'superseded'] as const
+
+/** Longer than the longest pause between two turns of the loop, in ms. */
+const STALLED = 60_000
+
+export interface Metrics {
+  readonly observer: Observer
+  readonly registry: Registry
+  /** Another turn of the loop. */
+  turned(leading: boolean): void
+  /** Whether the loop still turns. */
+  alive(): boolean
+}
+
+/** Metrics of `rollouts run`. @param steady a clock that never jumps, in ms */
+export function createMetrics(steady: () => number): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  const named = ['namespace', 'rollout'] as const
+  const pods = new Gauge({
+    name: 'sidecar_first_rollout_pods',
+    help: 'Pods of a rollout by state; done: updated and ready for long enough; superseded and refused ones are left alone',
+    labelNames: [...named, 'state'],
+    registers,
+  })
+  const phase = new Gauge({
+    name: 'sidecar_first_rollout_phase',
+    help: '1 for the phase that a rollout is in',
+    labelNames: [...named, 'phase'],
+    registers,
+  })
+  const away = new Histogram({
+    name: 'sidecar_first_rollout_away_seconds',
+    help: "How long a pod was without its sidecar: from the old container's end to the new one's being ready",
+    buckets: [0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300],
+    registers,
+  })
+  const failed = new Counter({
+    name: 'sidecar_first_rollout_failures_total',
+    help: 'Rollouts that a failure has stopped, by what failed',
+    labelNames: ['reason'],
+    registers,
+  })
+  const calls = new Counter({
+    name: 'sidecar_first_rollouts_failed_calls_total',
+    help: 'Failed calls to the API server, by kind',
+    labelNames: ['kind'],
+    registers,
+  })
+  const steps = new Counter({
+    name: 'sidecar_first_rollouts_steps_total',
+    help: 'Pods touched, put back, and images fetched',
+    labelNames: ['step'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'sidecar_first_rollouts_step_seconds',
+    help: 'How long a step took, by its kind',
+    labelNames: ['step'],
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10],
+    registers,
+  })
+  let state: { age: () => number; watched: () => number } | undefined
+  new Gauge({
+    name: 'sidecar_first_rollouts_queue_age_seconds',
+    help: 'How long the rollout that has waited longest has waited for a worker',
+    registers,
+    collect() {
+      this.set((state?.age() ?? 0) / 1000)
+    },
+  })
+  new Gauge({
+    name: 'sidecar_first_rollouts_watched_objects',
+    help: 'Pods and disruption budgets that are kept',
+    registers,
+    collect() {
+      this.set(state?.watched() ?? 0)
+    },
+  })
+  collectDefaultMetrics({ register: registry })
+  const leader = new Gauge({ name: 'sidecar_first_rollouts_leader', help: '1 for the process that leads', registers })
+  for (const reason of failureReasons) failed.inc({ reason }, 0)
+  for (const kind of failureKinds) calls.inc({ kind }, 0)
+  let turned = steady()
+  /** The sidecars that are away, by the container that ended. */
+  const gone = new Map<string, Set<string>>()
+
+  const observer: Observer = {
+    looked(rollout, shown, { counts, phase: at, failure }) {
+      const { namespace, name } = rollout.metadata
+      const labels = { namespace, rollout: name }
+      const old = counts.matched - counts.updated
+      const states: Record<(typeof podStates)[number], number> = {
+        old,
+        in_progress: counts.inProgress,
+        updated: counts.updated,
+        done: counts.updatedReady,
+        silent: counts.silent,
+        refused: counts.refused,
+        superseded: counts.superseded,
+      }
+      for (const state of podStates) pods.set({ ...labels, state }, states[state])
+      for (const one of phases) phase.set({ ...labels, phase: one }, one === at ? 1 : 0)
+      const known = rollout.status?.failure
+      if (failure && (known?.generation !== failure.generation || known.reason !== failure.reason)) {
+        failed.inc({ reason: failure.reason })
+      }
+      const key = `${namespace}/${name}`
+      const before = gone.get(key) ?? new Set()
+      gone.set(
+        key,
+        watchAway(shown, before, (seconds) => away.observe(seconds)),
+      )
+    },
+    took(_, step, ms) {
+      steps.inc({ step: nameOf(step) })
+      seconds.observe({ step: nameOf(step) }, ms / 1000)
+    },
+    turned() {},
+    forgot({ metadata: { namespace, name } }) {
+      gone.delete(`${namespace}/${name}`)
+      for (const state of podStates) pods.remove({ namespace, rollout: name, state })
+      for (const one of phases) phase.remove({ namespace, rollout: name, phase: one })
+    },
+    failed(kind) {
+      calls.inc({ kind })
+    },
+    watch(found) {
+      state = found
+    },
+  }
+  return {
+    observer,
+    registry,
+    turned(leading) {
+      turned = steady()
+      leader.set(leading ? 1 : 0)
+    },
+    alive: () => steady() - turned < STALLED,
+  }
+}
+
+const nameOf = (step: Step) =>
+  step.do === 'fetch' ? 'fetch' : step.do === 'note' ? 'note' : step.note.back ? 'put_back' : 'touch'
+
+/** The sidecars that are away now; reports each that was and is back. */
+function watchAway({ rollout, pods, now }: Shown, before: Set<string>, back: (seconds: number) => void): Set<string> {
+  const away = new Set<string>()
+  for (const pod of pods) {
+    const container = pod.containers.find(({ name }) => name === rollout.spec.container)
+    const note = container && noteOf(pod, container)
+    if (!container || !note || note.rollout !== rollout.metadata.uid || pod.ending) continue
+    const key = `${pod.uid} ${note.at}`
+    const { status } = container
+    if (!(status?.ready && standing(pod, container) === 'current')) away.add(key)
+    else if (before.has(key)) {
+      const stopped = status.last && note.ids.includes(status.last.id) ? status.last.ended : note.at
+      back(Math.max(0, now - stopped) / 1000)
+    }
+  }
+  return away
+}

@@ -1,0 +1,257 @@
+/**
+ * What to do next about a rollout, decided from what the cluster shows and the time alone. What is remembered besides (when a container was
+ * first seen ready) only ever makes it wait longer, so a successor of a process that was killed, at any point, goes on from there. Times are
+ * in ms since 1970, by the API server's clock.
+ */
+
+import { sameName } from '../image.ts'
+import { type Counts, countsOf, type Member, membersOf, settledKey, withContainer } from '../members.ts'
+import { type Memory, remember } from '../memory.ts'
+import type { Note } from '../record.ts'
+import { allowedFailures } from '../share.ts'
+import { deadlineOf, isRewritten, noteOf, type Patience, patienceOf, standing } from '../sidecar.ts'
+import type { FailureReason, ProgressReason, RolloutFailure, RolloutPhase, SidecarRollout } from '../types.ts'
+import type { Shown, Step } from './step.ts'
+import { desiredIn, type Move, movesOf } from './targets.ts'
+import { type Walk, walk } from './walk.ts'
+
+export interface Decision extends Pick<Walk, 'wanted' | 'unfetchable' | 'unfetched'> {
+  readonly phase: RolloutPhase
+  readonly reason: ProgressReason
+  readonly message: string
+  readonly counts: Counts
+  /** When this generation was taken up. */
+  readonly since: number
+  readonly failure: RolloutFailure | undefined
+  /** Whether this generation has reached its share, now or before. */
+  readonly completed: boolean
+  readonly memory: Memory
+  /** Pods that are left alone, by why. */
+  readonly leftAlone: Readonly<Record<'superseded' | 'refused' | 'silent' | 'tooOld', readonly string[]>>
+  readonly behind: readonly string[]
+  /** Complete, and no pod has an image from here any more. */
+  readonly unneeded: boolean
+  /** Pods that fail now, whether that stops the rollout or not. */
+  readonly failing: readonly RolloutFailure[]
+  /** Touched pods that have been done for long enough: see `settledKey`. */
+  readonly settled: readonly string[]
+  readonly steps: readonly Step[]
+  /** When to look again even if nothing changes; undefined: no need. */
+  readonly again: number | undefined
+}
+
+export function next(shown: Shown): Decision {
+  const { rollout, isSettled } = shown
+  const { generation, uid } = rollout.metadata
+  const { strategy } = rollout.spec
+  const patience = patienceOf(rollout, shown.now)
+  const pods = withContainer(rollout, shown.pods)
+  const remembered = remember(rollout, pods)
+  const members = membersOf(rollout, pods, remembered, { patience, isSettled })
+  const { all } = members
+  const memory = withEffective(remembered, all)
+  const counts = countsOf(all, desiredIn(rollout, all))
+  const completed = (rollout.status?.conditions ?? []).some(
+    ({ type, status, observedGeneration }) =>
+      type === 'Completed' && status === 'True' && observedGeneration === generation,
+  )
+  const named = (of: (one: Member) => boolean) => all.filter(of).map(({ pod }) => pod.name)
+  const failing = failingOf(shown, all)
+  const still = {
+    counts,
+    since: patience.since,
+    leftAlone: {
+      superseded: named((one) => one.standing === 'superseded'),
+      refused: named((one) => one.standing === 'refused'),
+      silent: named(({ inProgress, state }) => inProgress && state.is === 'silent'),
+      tooOld: named((one) => one.standing === 'too old'),
+    },
+    behind: shown.behind,
+    unneeded: false,
+    failing,
+    settled: all.flatMap(({ pod, note, state }) => (note && state.is === 'done' ? [settledKey(pod, note)] : [])),
+    memory,
+    failure: undefined,
+    completed,
+    steps: notesOf(all),
+    wanted: [],
+    unfetchable: undefined,
+    unfetched: undefined,
+    again: soonest(all, patience),
+  }
+  if (shown.claimedBy !== undefined) {
+    const message = `SidecarRollout ${shown.claimedBy} is older and upgrades ${rollout.spec.container} of the same pods`
+    return { ...still, steps: [], phase: 'Waiting', reason: 'Waiting', message }
+  }
+  const kept = rollout.status?.failure?.generation === generation ? rollout.status.failure : undefined
+  // A new pod that fails after the rollout was complete doesn't put the others back.
+  const failure = kept ?? (completed ? undefined : failureOf(shown, all, failing))
+  if (strategy.paused)
+    return { ...still, phase: 'Paused', reason: 'Paused', message: 'no more pods are touched', failure }
+  if (failure && strategy.onFailure === 'pause') {
+    return { ...still, phase: 'Stopped', reason: 'Stopped', message: 'continues when the spec changes', failure }
+  }
+
+  const { moves, limit, back } = movesOf(rollout, all, memory, failure !== undefined)
+  const { touches, fetches, held, ...images } = walk(shown, {
+    members: all,
+    proven: members.proven,
+    moves,
+    limit,
+    back,
+  })
+  const going = {
+    ...still,
+    ...images,
+    failure,
+    steps: [...still.steps, ...touches.map((move) => touching(move, { shown, back })), ...fetches],
+  }
+  const broken = all.filter(({ inProgress, state }) => inProgress && state.is === 'failed').length
+  const idle = limit === 0 && counts.inProgress === broken
+  if (failure) {
+    const off = all.filter(({ inProgress, note }) => inProgress && note?.back)
+    if (moves.length === 0 && off.length === 0) {
+      const message = 'every touched pod is back on the image it had'
+      return { ...going, phase: 'RolledBack', reason: 'RolledBack', message }
+    }
+    const stuck = off.find(({ state }) => state.is === 'failed')
+    const message = stuck ? `pod ${stuck.pod.name} does not recover` : `${moves.length} pods to put back`
+    return { ...going, phase: 'RollingBack', reason: 'RollingBack', message }
+  }
+  const done = counts.updatedReady >= Math.min(counts.updated, counts.desired) - broken
+  const progress = progressOf(counts, back ? moves.length : 0, broken)
+  if (idle && (completed || done)) {
+    const reason = counts.matched === 0 ? 'NoPods' : 'Complete'
+    const unneeded = counts.matched > 0 && all.every(({ note }) => note?.rollout !== uid)
+    const finished = { ...going, memory: withCompleted(memory, rollout, counts), unneeded, completed: true }
+    return { ...finished, phase: 'Complete', reason, message: progress }
+  }
+  const only = moves.length === 0 && counts.inProgress === broken && counts.refused > 0
+  if (only) {
+    const message = `${progress}; admission puts the old image back on ${counts.refused} pods`
+    return { ...going, phase: 'Stopped', reason: 'Refused', message }
+  }
+  if (held && touches.length === 0 && counts.inProgress === 0) {
+    return { ...going, phase: 'Progressing', reason: held.reason, message: `${progress}; ${held.message}` }
+  }
+  return { ...going, phase: 'Progressing', reason: back ? 'TakingBack' : 'Updating', message: progress }
+}
+
+function progressOf({ matched, desired, updatedReady }: Counts, toTakeBack: number, broken: number): string {
+  if (matched === 0) return 'no pods match'
+  if (toTakeBack > 0) return `${toTakeBack} to take back; ${desired} of ${matched} pods are to have the image`
+  if (desired === 0) return `none of ${matched} pods is to have the image`
+  return `${updatedReady} of ${desired} pods are done${broken > 0 ? `, ${broken} have failed` : ''}`
+}
+
+/** What admission makes of the present image, as soon as one pod has shown it. */
+function withEffective(memory: Memory, members: readonly Member[]): Memory {
+  const revisions = memory.revisions.map((revision) => {
+    const shown = members.find(
+      ({ note, container }) => note?.effective === container.image && sameName(note.wanted, revision.image),
+    )
+    const image = shown?.container.image
+    return image === undefined || sameName(image, revision.image) ? revision : { ...revision, effective: image }
+  })
+  return { ...memory, revisions }
+}
+
+/** With its share; an image that no pod is to have isn't one to come back to. */
+function withCompleted(memory: Memory, { spec }: SidecarRollout, { desired }: Counts): Memory {
+  const present = memory.revisions.at(-1)
+  if (!present) return memory
+  const { partition } = spec.strategy
+  return { ...memory, revisions: [...memory.revisions.slice(0, -1), { ...present, partition, completed: desired > 0 }] }
+}
+
+/** Notes that don't yet say what admission has made of the image. */
+function notesOf(members: readonly Member[]): readonly Step[] {
+  return members.flatMap(({ pod, container, note }): Step[] => {
+    const stored = pod.notes.get(container.name)
+    return note && stored && isRewritten(stored, pod, container) ? [{ do: 'note', pod, container, note }] : []
+  })
+}
+
+function touching({ member, to }: Move, { shown: { rollout, now }, back }: { shown: Shown; back: boolean }): Step {
+  const { pod, container, origin } = member
+  const note: Note = {
+    rollout: rollout.metadata.uid,
+    revision: rollout.metadata.generation,
+    from: container.image,
+    wanted: to,
+    effective: undefined,
+    base: origin ?? container.image,
+    back,
+    gen: pod.generation + 1,
+    ...formerOf(member, to),
+    at: now,
+  }
+  return { do: 'touch', pod, container, note }
+}
+
+/** What of a pod that is touched ran before, and what may be started before the kubelet sees the touch. */
+function formerOf({ pod, container }: Member, to: string): Pick<Note, 'ids' | 'keep' | 'between' | 'images'> {
+  const { status } = container
+  const now = status?.id ? { ids: [status.id], images: [status.imageId].filter(Boolean) } : { ids: [], images: [] }
+  const before = noteOf(pod, container)
+  if (!before || standing(pod, container) === 'current') {
+    // Scheduled, and nothing is reported yet: the old image may be starting.
+    return { ...now, keep: [], between: now.ids.length === 0 && pod.node !== undefined }
+  }
+  // Taken back before the kubelet acted: what ran before goes on. Had it acted, its next report wouldn't show that one any more.
+  const keep = !before.between && before.from === to ? before.ids : []
+  const ids = [...new Set([...before.ids, ...before.keep, ...now.ids])].filter((id) => !keep.includes(id))
+  return { ids, keep, between: true, images: [...new Set([...before.images, ...now.images])] }
+}
+
+/** The pods that fail now. */
+function failingOf({ rollout, now }: Shown, members: readonly Member[]): readonly RolloutFailure[] {
+  return members.flatMap(({ pod, state, note }): RolloutFailure[] => {
+    if (state.is !== 'failed' || !note) return []
+    const { reason, message } = state
+    return [failed({ reason, message, pod: pod.name, node: pod.node }, rollout, now)]
+  })
+}
+
+function failed(
+  { node, ...rest }: { reason: FailureReason; message: string; pod?: string; node?: string | undefined },
+  { metadata }: SidecarRollout,
+  now: number,
+): RolloutFailure {
+  const time = new Date(now).toISOString()
+  return { ...rest, ...(node !== undefined && { node }), generation: metadata.generation, time }
+}
+
+/** What fails the rollout: more pods, or nodes that can't pull the image, than may fail. */
+function failureOf(
+  { rollout, now, fetchOf }: Shown,
+  members: readonly Member[],
+  failing: readonly RolloutFailure[],
+): RolloutFailure | undefined {
+  const allowed = allowedFailures(rollout.spec.strategy.maxFailures, members.length)
+  if (failing.length > allowed) return failing[0]
+  const nodes = new Set(
+    members.flatMap(({ updated, standing: is, pod }) => (updated || is !== 'eligible' ? [] : (pod.node ?? []))),
+  )
+  const late: RolloutFailure[] = []
+  for (const node of nodes) {
+    const fetch = fetchOf(node, rollout.spec.image)
+    const found = fetch?.is === 'failed' || (fetch?.is === 'waiting' && fetch.late) ? fetch.why : undefined
+    if (found === undefined) continue
+    const why = failed({ reason: 'ImageUnavailable', message: found, node }, rollout, now)
+    if (fetch?.is === 'failed') return why
+    late.push(why)
+  }
+  return late.length > allowed ? late[0] : undefined
+}
+
+/** When the first of them will have been ready long enough, or not in time. */
+function soonest(members: readonly Member[], patience: Patience): number | undefined {
+  const times = members.flatMap(({ pod, container, state, note, inProgress }) => {
+    if (state.is === 'settling') return [state.until]
+    const deadline = note && inProgress && state.is === 'starting' ? deadlineOf(pod, container, patience) : undefined
+    // A millisecond late: at the deadline itself it hasn't passed.
+    return deadline === undefined ? [] : [Math.max(deadline, patience.now) + 1]
+  })
+  return times.length > 0 ? Math.min(...times) : undefined
+}

@@ -1,0 +1,136 @@
+/**
+ * Keys that several workers work on: one key of a group at a time, and of those that are due the most urgent and then the longest waiting
+ * first. A key that is added many times is worked on once; after a failure its whole group waits, longer each time.
+ */
+export interface Queue {
+  forget(key: string): void
+  /** @param delay in ms; a time that is already set stays if it's earlier */
+  add(key: string, delay?: number): void
+  /** How long the key that has waited longest has been due, in ms. */
+  age(): number
+  readonly ended: Promise<void>
+}
+
+interface Entry {
+  readonly group: string
+  due: number
+  urgent: boolean
+  /** Not before this, by the steady clock. */
+  earliest: number
+}
+
+interface Group {
+  busy: boolean
+  failures: number
+  earliest: number
+}
+
+/** The shortest rest of a key, in ms; one whose work took longer rests for as long, so that none takes more than half of a worker. */
+const SHORTEST = 100
+const LONGEST = 10_000
+const IDLE = 60_000
+
+export function createQueue({
+  work,
+  steady,
+  signal,
+  failed,
+  groupOf = (key) => key,
+  workers = 1,
+}: {
+  /** @returns whether the key is urgent the next time */
+  work: (key: string) => Promise<boolean>
+  steady: () => number
+  signal: AbortSignal
+  failed: (key: string, error: unknown) => void
+  groupOf?: (key: string) => string
+  workers?: number
+}): Queue {
+  const entries = new Map<string, Entry>()
+  const groups = new Map<string, Group>()
+  const working = new Set<Promise<void>>()
+  const over = Promise.withResolvers<void>()
+  let timer: NodeJS.Timeout | undefined
+
+  const group = (name: string): Group => {
+    const found = groups.get(name) ?? { busy: false, failures: 0, earliest: 0 }
+    groups.set(name, found)
+    return found
+  }
+  const when = (entry: Entry) => Math.max(entry.due, entry.earliest, group(entry.group).earliest)
+
+  /** Starts what is due, as far as there are workers, and sets the clock for the rest. */
+  function dispatch() {
+    clearTimeout(timer)
+    if (signal.aborted) {
+      if (working.size === 0) over.resolve()
+      return
+    }
+    let next = IDLE
+    const now = steady()
+    const free = [...entries].filter(([, entry]) => !group(entry.group).busy)
+    const due = free.filter(([, entry]) => when(entry) <= now)
+    due.sort(([, a], [, b]) => Number(b.urgent) - Number(a.urgent) || when(a) - when(b))
+    for (const [key, entry] of due) {
+      if (working.size >= workers) return
+      if (!group(entry.group).busy) start(key, entry)
+    }
+    for (const [, entry] of free) if (when(entry) > now) next = Math.min(next, when(entry) - now)
+    timer = setTimeout(dispatch, next)
+  }
+
+  function start(key: string, entry: Entry) {
+    const its = group(entry.group)
+    its.busy = true
+    entry.due = Number.POSITIVE_INFINITY
+    const began = steady()
+    const done = work(key)
+      .then((urgent) => {
+        entry.urgent = urgent
+        entry.earliest = steady() + Math.max(SHORTEST, steady() - began)
+        its.failures = 0
+      })
+      .catch((error) => {
+        failed(key, error)
+        its.failures++
+        its.earliest = steady() + Math.min(LONGEST, SHORTEST * 2 ** its.failures) * (0.5 + Math.random() / 2)
+        entry.due = 0
+      })
+      .finally(() => {
+        its.busy = false
+        if (![...entries.values()].some((one) => one.group === entry.group)) groups.delete(entry.group)
+        working.delete(done)
+        dispatch()
+      })
+    working.add(done)
+  }
+
+  let dispatching = false
+  /** Once for all that is added in one go: a list of pods adds thousands. */
+  function wake() {
+    if (dispatching) return
+    dispatching = true
+    queueMicrotask(() => {
+      dispatching = false
+      dispatch()
+    })
+  }
+
+  signal.addEventListener('abort', dispatch, { once: true })
+  return {
+    add(key, delay = 0) {
+      const at = steady() + delay
+      const found = entries.get(key)
+      if (!found) entries.set(key, { group: groupOf(key), due: at, urgent: false, earliest: 0 })
+      else if (at < found.due) found.due = at
+      else return
+      wake()
+    },
+    forget: (key) => void entries.delete(key),
+    age() {
+      const now = steady()
+      return [...entries.values()].reduce((oldest, entry) => Math.max(oldest, now - when(entry)), 0)
+    },
+    ended: over.promise,
+  }
+}

@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from 'node:util'
+import {
+  type ConditionType,
+  conditionTypes,
+  type RolloutCondition,
+  type RolloutStatus,
+  type SidecarRollout,
+} from '../types.ts'
+import type { Decision } from './next.ts'
+
+interface Finding {
+  readonly status: 'True' | 'False'
+  readonly reason: string
+  readonly message: string
+}
+
+/** What the decision says to people and programs. @param trouble a call that fails and keeps the rollout from continuing */
+export function statusOf(
+  { metadata, status: former }: SidecarRollout,
+  decision: Decision,
+  { now, trouble }: { now: number; trouble: string | undefined },
+): RolloutStatus {
+  const { counts, phase, failure, since, memory } = decision
+  const findings = findingsOf(decision, trouble)
+  const before = new Map(former?.conditions.map((one) => [one.type, one]))
+  const conditions = conditionTypes.flatMap((type): RolloutCondition[] => {
+    const found = findings[type]
+    if (!found) return []
+    const was = before.get(type)
+    const lastTransitionTime = was?.status === found.status ? was.lastTransitionTime : whole(now)
+    return [{ type, ...found, observedGeneration: metadata.generation, lastTransitionTime }]
+  })
+  return {
+    observedGeneration: metadata.generation,
+    since: new Date(since).toISOString(),
+    ...counts,
+    revisions: memory.revisions,
+    ...(memory.origins && { origins: memory.origins }),
+    phase,
+    ...(failure && { failure }),
+    conditions,
+  }
+}
+
+/** Whether steps must wait until the API server has the new status: what is decided by it later may differ, and not by counts alone. */
+export function differs(a: RolloutStatus | undefined, b: RolloutStatus): boolean {
+  const kept = (status: RolloutStatus) => [
+    status.observedGeneration,
+    status.since,
+    status.phase,
+    status.failure,
+    status.revisions,
+    status.origins,
+    status.conditions.map(({ type, status: value, reason }) => [type, value, reason]),
+  ]
+  // Not compared as text: the API server orders fields in its own way.
+  return a === undefined || !isDeepStrictEqual(kept(a), kept(b))
+}
+
+const NAMED = 5
+const named = (names: readonly string[]) =>
+  names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '')
+
+function findingsOf(decision: Decision, trouble: string | undefined): Partial<Record<ConditionType, Finding>> {
+  const { phase, reason, message, failure, completed, unfetchable, unfetched, leftAlone, behind, unneeded } = decision
+  const moving = phase === 'Progressing' || phase === 'RollingBack'
+  const said = moving && trouble !== undefined ? `${message}; ${trouble}` : message
+  const why = moving && trouble !== undefined ? 'CallFailed' : reason
+  const stalled = isStalled(decision)
+  const as = (value: boolean): Finding => ({ status: value ? 'True' : 'False', reason: why, message: said })
+  const some = (names: readonly string[], name: string, text: string) =>
+    names.length === 0 ? undefined : finding('True', name, `${text}: ${named(names)}`)
+  const found = {
+    Ready: as(phase === 'Complete'),
+    Reconciling: as(moving && !stalled),
+    Stalled:
+      failure && stalled ? finding('True', failure.reason, `${where(failure)}: ${failure.message}`) : as(stalled),
+    Progressing: as(moving),
+    Completed: finding(completed ? 'True' : 'False', completed ? 'Complete' : 'UnderWay', ''),
+    Failed: failure
+      ? finding('True', failure.reason, `${where(failure)}: ${failure.message}`)
+      : finding('False', 'NoFailure', ''),
+    Conflicting: phase === 'Waiting' ? finding('True', 'ClaimedByAnother', message) : finding('False', 'NoOther', ''),
+    ImageFetched: unfetched
+      ? finding('False', 'PullFails', `${named(unfetched.nodes)} can't pull the image yet (${unfetched.why})`)
+      : unfetchable &&
+        finding(
+          'False',
+          'NotFetchedAhead',
+          `${named(unfetchable.nodes)} can't fetch images ahead (${unfetchable.why}); pods there go one at a time`,
+        ),
+    Superseded: some(
+      leftAlone.superseded,
+      'OtherImage',
+      'left alone, since they have an image that is not to be replaced',
+    ),
+    Refused: some(leftAlone.refused, 'PutBack', 'admission has put the old image back'),
+    Silent: some(leftAlone.silent, 'KubeletSilent', 'their kubelets have not seen the new image'),
+    NodesTooOld: some(leftAlone.tooOld, 'NoObservedGeneration', 'left alone, since their kubelets are older than 1.34'),
+    TemplateBehind: some(behind, 'OldTemplate', 'their templates still have an image that is replaced here'),
+    Unneeded: unneeded
+      ? finding('True', 'NoPodNeedsIt', 'no pod has an image from here any more: the rollout can be deleted')
+      : finding('False', phase === 'Complete' ? 'PodsNeedIt' : 'UnderWay', ''),
+  }
+  return Object.fromEntries(Object.entries(found).filter(([, one]) => one !== undefined))
+}
+
+const finding = (status: Finding['status'], reason: string, message: string): Finding => ({ status, reason, message })
+
+/** Whether it needs somebody. */
+function isStalled({ phase, failing }: Decision): boolean {
+  switch (phase) {
+    case 'Stopped':
+    case 'RolledBack':
+    case 'Waiting':
+      return true
+    case 'RollingBack':
+      return failing.length > 0
+    case 'Progressing':
+    case 'Paused':
+    case 'Complete':
+      return false
+    default:
+      return phase satisfies never
+  }
+}
+
+const where = ({ pod, node }: { pod?: string; node?: string }) =>
+  [pod && `pod ${pod}`, node && `node ${node}`].filter(Boolean).join(' on ')
+
+/** metav1.Time has whole seconds. */
+const whole = (ms: number) => new Date(Math.floor(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z')

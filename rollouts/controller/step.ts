@@ -1,0 +1,37 @@
+import type { SeenContainer, SeenPod } from '../pod.ts'
+import type { Note } from '../record.ts'
+import type { SidecarRollout } from '../types.ts'
+import type { Budget } from './budget.ts'
+import type { Fetch } from './fetch.ts'
+
+/** What a decision about a rollout is made from. */
+export interface Shown {
+  readonly now: number
+  readonly rollout: SidecarRollout
+  /** An older rollout that claims the container of one of the pods. */
+  readonly claimedBy: string | undefined
+  /** The pods that the selector matches. */
+  readonly pods: readonly SeenPod[]
+  /** All of the namespace, for the budgets. */
+  readonly neighbours: readonly SeenPod[]
+  readonly budgets: readonly Budget[]
+  /** How an image is doing on a node; undefined: nobody has asked for it there yet. */
+  readonly fetchOf: (node: string, image: string) => Fetch | undefined
+  /** Whether a touched pod has been done for long enough, once: see `settledKey`. */
+  readonly isSettled: (key: string) => boolean
+  /** Workloads whose template has an image that is replaced here. */
+  readonly behind: readonly string[]
+}
+
+export type Step =
+  | { readonly do: 'touch'; readonly pod: SeenPod; readonly container: SeenContainer; readonly note: Note }
+  /** Notes what admission has made of the image, so that it stays known when somebody else changes the pod. */
+  | { readonly do: 'note'; readonly pod: SeenPod; readonly container: SeenContainer; readonly note: Note }
+  | {
+      readonly do: 'fetch'
+      readonly node: string
+      readonly image: string
+      /** A pod whose pull secrets will do. */
+      readonly like: SeenPod
+      readonly pullPolicy: string
+    }

@@ -1,0 +1,62 @@
+import { sameName } from '../image.ts'
+import type { SeenPod } from '../pod.ts'
+import type { SidecarRollout } from '../types.ts'
+import type { Cluster } from './cluster.ts'
+
+/** How long an answer holds, in ms: templates change with releases. */
+const FRESH = 600_000
+/** Of how many owners the templates are read. */
+const OWNERS = 10
+
+/** Which workloads would still create pods with an image that a rollout replaces; asked for once it is complete. */
+export class Templates {
+  readonly #cluster: Cluster
+  readonly #steady: () => number
+  readonly #known = new Map<string, { at: number; uid: string; generation: number; behind: readonly string[] }>()
+
+  constructor(cluster: Cluster, steady: () => number) {
+    this.#cluster = cluster
+    this.#steady = steady
+  }
+
+  /** What is known of it. */
+  behind(key: string, { metadata }: SidecarRollout): readonly string[] {
+    const known = this.#known.get(key)
+    return known?.uid === metadata.uid && known.generation === metadata.generation ? known.behind : []
+  }
+
+  /** @returns whether something new is known */
+  async look(key: string, { metadata, spec, status }: SidecarRollout, pods: readonly SeenPod[]): Promise<boolean> {
+    const { uid, generation, namespace } = metadata
+    const known = this.#known.get(key)
+    const same = known?.uid === uid && known.generation === generation
+    if (same && this.#steady() - known.at < FRESH) return false
+    const owners = new Map(
+      pods.flatMap(({ owner }) => (owner ? [[`${owner.kind}/${owner.name}`, owner] as const] : [])),
+    )
+    const behind = new Set<string>()
+    for (const owner of [...owners.values()].slice(0, OWNERS)) {
+      const found = await this.#holder(namespace, owner.kind, owner.name)
+      const containers = [...(found?.template?.initContainers ?? []), ...(found?.template?.containers ?? [])]
+      const image = containers.find(({ name }) => name === spec.container)?.image
+      if (image && status?.origins?.some((origin) => sameName(origin, image))) behind.add(found?.name ?? '')
+    }
+    this.#known.set(key, { at: this.#steady(), uid, generation, behind: [...behind].sort() })
+    return !same || known.behind.join() !== [...behind].sort().join()
+  }
+
+  forget(key: string) {
+    this.#known.delete(key)
+  }
+
+  /** A ReplicaSet's template is its Deployment's. */
+  async #holder(namespace: string, kind: string, name: string) {
+    const found = await this.#cluster.readWorkload(namespace, kind, name)
+    const above = found?.metadata.ownerReferences?.find(({ controller }) => controller)
+    const deployment =
+      above?.kind === 'Deployment' ? await this.#cluster.readWorkload(namespace, above.kind, above.name) : undefined
+    const template = (deployment ?? found)?.spec?.template?.spec
+    const title = deployment && above ? `${above.kind} ${above.name}` : `${kind} ${name}`
+    return template && { name: title, template }
+  }
+}

@@ -1,0 +1,135 @@
+import type { Member } from '../members.ts'
+import { allowedUnavailable } from '../share.ts'
+import type { ProgressReason } from '../types.ts'
+import { budgets } from './budget.ts'
+import type { Shown, Step } from './step.ts'
+import type { Move } from './targets.ts'
+
+export interface Walk {
+  readonly touches: readonly Move[]
+  readonly fetches: readonly Extract<Step, { do: 'fetch' }>[]
+  /** Fetches that are of use. */
+  readonly wanted: readonly { readonly node: string; readonly image: string }[]
+  /** Nodes that can't fetch ahead. */
+  readonly unfetchable: Unfetched | undefined
+  /** Nodes on which the pull fails and is tried again. */
+  readonly unfetched: Unfetched | undefined
+  /** What holds back the first that can't be made now. */
+  readonly held: { readonly reason: ProgressReason; readonly message: string } | undefined
+}
+
+export interface Unfetched {
+  readonly nodes: readonly string[]
+  readonly why: string
+}
+
+/** How many nodes may be fetching for one rollout. */
+const FETCHING = 8
+
+/** Goes through the moves in their order and takes those that may be made now, `limit` at most. */
+export function walk(
+  shown: Shown,
+  {
+    members,
+    proven,
+    moves,
+    limit,
+    back,
+  }: { members: readonly Member[]; proven: boolean; moves: readonly Move[]; limit: number; back: boolean },
+): Walk {
+  const allowed = allowedUnavailable(shown.rollout.spec.strategy.maxUnavailable, members.length)
+  const room = budgets(shown.budgets, shown.neighbours, shown.now)
+  const images = createImages(shown, back)
+  let unavailable = members.filter(({ available }) => !available).length
+  let inProgress = members.filter((one) => one.inProgress).length
+  let alone = false
+  let held: Walk['held']
+  const hold = (reason: ProgressReason, message: string) => {
+    held ??= { reason, message }
+  }
+  const touches: Move[] = []
+
+  for (const [index, move] of moves.entries()) {
+    if (touches.length >= limit) break
+    const { pod, state, available } = move.member
+    // A pod that has never run isn't interrupted.
+    if (state.is === 'pending' && (proven || back)) {
+      touches.push(move)
+      continue
+    }
+    // Not scheduled: the image can't be fetched there yet, and until it has proven itself no pod gets it unfetched.
+    if (pod.node === undefined) continue
+    // Put back to what it had, a pod that isn't ready has nothing to lose.
+    const there = back && !available ? 'there' : images.on(pod.node, move, index < limit)
+    if (there === 'no') {
+      hold('FetchingImage', `fetching ${move.to} on ${pod.node}`)
+      continue
+    }
+    const most = there === 'unknown' ? 1 : allowed
+    const more = move.member.inProgress ? 0 : 1
+    if (alone || inProgress + more > most) {
+      hold('Updating', 'others are in progress')
+      continue
+    }
+    if (available) {
+      if (unavailable >= most) {
+        hold('HeldByUnreadyPods', `${unavailable} pods are not ready, at most ${most} may be`)
+        continue
+      }
+      const budget = room.refuses(pod)
+      if (budget !== undefined) {
+        hold('HeldByDisruptionBudget', `PodDisruptionBudget ${budget} allows no further disruption`)
+        continue
+      }
+      room.take(pod)
+      unavailable++
+    }
+    inProgress += more
+    alone = there === 'unknown'
+    touches.push(move)
+  }
+  return { touches, held, ...images.found() }
+}
+
+/** Whether images are on nodes; remembers what must be fetched. */
+function createImages({ fetchOf }: Shown, back: boolean) {
+  const fetches = new Map<string, Extract<Step, { do: 'fetch' }>>()
+  const wanted = new Map<string, { node: string; image: string }>()
+  const unable = new Map<string, string>()
+  const waiting = new Map<string, string>()
+  let fetching = 0
+  return {
+    on(node: string, { member: { pod, container }, to: image }: Move, soon: boolean): 'there' | 'no' | 'unknown' {
+      const fetch = fetchOf(node, image)
+      const key = `${node} ${image}`
+      if (fetch || soon) wanted.set(key, { node, image })
+      // An image that ran there a moment ago is probably still there: a failed pull doesn't stop a pod from going back.
+      if (fetch?.is === 'unable' || (back && (fetch?.is === 'failed' || fetch?.is === 'waiting'))) {
+        unable.set(node, fetch.why)
+        return 'unknown'
+      }
+      if (fetch?.is === 'there') return 'there'
+      if (fetch?.is === 'waiting' || fetch?.is === 'failed') waiting.set(node, fetch.why)
+      if (fetch && fetch.is !== 'expired') {
+        if (fetch.is === 'fetching') fetching++
+      } else if (soon && !fetches.has(key) && fetching < FETCHING) {
+        fetching++
+        fetches.set(key, { do: 'fetch', node, image, like: pod, pullPolicy: container.pullPolicy })
+      }
+      return 'no'
+    },
+    found(): Pick<Walk, 'fetches' | 'wanted' | 'unfetchable' | 'unfetched'> {
+      return {
+        fetches: [...fetches.values()],
+        wanted: [...wanted.values()],
+        unfetchable: nodesOf(unable),
+        unfetched: nodesOf(waiting),
+      }
+    },
+  }
+}
+
+function nodesOf(nodes: ReadonlyMap<string, string>): Unfetched | undefined {
+  const [why] = nodes.values()
+  return why === undefined ? undefined : { nodes: [...nodes.keys()].sort(), why }
+}

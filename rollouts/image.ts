@@ -1,0 +1,18 @@
+/** Whether two references name the same image in full: `envoy` is `docker.io/library/envoy:latest`. */
+export const sameName = (a: string, b: string): boolean => a === b || full(a) === full(b)
+
+/** Whether a runtime's status proves that a container runs this image. Most often it doesn't: it may have any of the image's names. */
+export function proves(status: { readonly image: string; readonly imageId: string }, wanted: string): boolean {
+  const digest = /@(.+)$/.exec(wanted)?.[1]
+  if (digest !== undefined && status.imageId.endsWith(digest)) return true
+  return !status.image.startsWith('sha256:') && sameName(status.image, wanted)
+}
+
+function full(reference: string): string {
+  const [first = '', ...rest] = reference.split('/')
+  const registry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost')
+  const [host, path] = registry ? [first, rest.join('/')] : ['docker.io', reference]
+  const name = host === 'docker.io' && !path.includes('/') ? `library/${path}` : path
+  if (name.includes('@')) return `${host}/${name.replace(/:[^:/@]+@/, '@')}`
+  return `${host}/${/:[^/]+$/.test(name) ? name : `${name}:latest`}`
+}

@@ -1,0 +1,56 @@
+import { matchesGlob } from '../src/admission/intent/glob.ts'
+import { sameName } from './image.ts'
+import type { SeenContainer, SeenPod } from './pod.ts'
+import { noteOf } from './sidecar.ts'
+import type { Revision, SidecarRollout } from './types.ts'
+
+/** What a rollout remembers in its status, brought up to date with its spec. */
+export interface Memory {
+  /** The last one is the present image. */
+  readonly revisions: readonly Revision[]
+  /** The images that may be replaced: those found at first, and each former one of the spec; undefined until a pod was found. */
+  readonly origins: readonly string[] | undefined
+}
+
+const REVISIONS = 5
+const ORIGINS = 20
+
+/** @param pods those that the selector matches and that have the container */
+export function remember(
+  { metadata, spec, status }: SidecarRollout,
+  pods: readonly { readonly pod: SeenPod; readonly container: SeenContainer }[],
+): Memory {
+  const former = status?.revisions ?? []
+  const at = former.findIndex(({ image }) => sameName(image, spec.image))
+  // Back on an earlier image: what came after it is undone.
+  const revisions = at >= 0 ? former.slice(0, at + 1) : [...former, { ...present(spec), completed: false }]
+  const superseded = former.flatMap(({ image }) => (sameName(image, spec.image) ? [] : [image]))
+  const known = status?.origins
+  const found = pods.flatMap(({ pod, container }) => {
+    const note = noteOf(pod, container)
+    if (note?.rollout === metadata.uid) return [note.base]
+    return sameName(container.image, spec.image) ? [] : [container.image]
+  })
+  if (!known && pods.length === 0) return { revisions: revisions.slice(-REVISIONS), origins: undefined }
+  const origins = [...new Set([...(known ?? found), ...superseded])].sort()
+  return { revisions: revisions.slice(-REVISIONS), origins: origins.slice(-ORIGINS) }
+}
+
+const present = ({ image, strategy }: SidecarRollout['spec']) => ({ image, partition: strategy.partition })
+
+/** Whether a pod that has this image, and no note of ours, may get another. */
+export function isOrigin(image: string, { spec }: SidecarRollout, { origins = [] }: Memory): boolean {
+  return origins.some((one) => sameName(one, image)) || (spec.from ?? []).some((glob) => matchesGlob(glob, image))
+}
+
+/**
+ * The images that pods fall back to, in this order, each with the share that stays on what follows it; after them, each pod's own origin.
+ * @param failed whether the present image has failed
+ */
+export function basesOf({ spec }: SidecarRollout, { revisions }: Memory, failed: boolean): readonly Revision[] {
+  if (spec.strategy.rest === 'origin') return []
+  const current = revisions.at(-1)
+  const earlier = revisions.slice(0, -1).filter(({ completed }) => completed)
+  // A greater share of the same image has failed: back to the one that was complete.
+  return [...(failed && current?.completed ? [current] : []), ...earlier.reverse()]
+}

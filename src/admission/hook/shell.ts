@@ -1,0 +1,129 @@
+import type { HttpCheck, PolledCheck, TcpCheck } from '../check/grammar.ts'
+import type { Header, Hook } from '../pod/pod.ts'
+import type { SpecCheck } from './waiter.ts'
+
+/** `$0` of the shell form, by which it is recognised. */
+export const shellName = 'sidecar-first'
+
+/**
+ * The fixed script of the `shell` delivery: POSIX sh with wget, curl or nc. Every value is an argument, so nothing that a manifest
+ * says is ever read as shell. After the message path come the hook that was there (exec, sleep or none; the number of its words; the words),
+ * then for each check: container, onTimeout, seconds, seconds an attempt, successes, kind, host, port, path, number of headers, headers.
+ * All checks count from the same start, so waiting for them in turn takes no longer than waiting at once.
+ */
+export const shellScript = `set -f
+message=$1 kind=$2 count=$3
+shift 3
+fail() { printf '%s\\n' "$1"; printf '%s\\n' "$1" >"$message"; exit 1; }
+# bound COMMAND...: no longer than what is left of the attempt (wget's -T is missing in some busyboxes, and crashes there)
+bound() { if command -v timeout >/dev/null; then timeout "$left" "$@"; else "$@"; fi; }
+# run N WORD...: the first N words as a command
+run() {
+  n=$1 i=0
+  shift
+  for word; do
+    [ $i -gt 0 ] || set --
+    [ $i -ge "$n" ] || set -- "$@" "$word"
+    i=$((i + 1))
+  done
+  "$@"
+}
+# fetch HOST [HEADER...]: whether http answers 200 to 399 there
+fetch() {
+  h=$1
+  shift
+  if command -v curl >/dev/null; then
+    for word; do set -- "$@" -H "$word"; shift; done
+    code=$(curl -s -o /dev/null -m "$left" -w '%{http_code}' "$@" "http://$h:$port$path" 2>/dev/null)
+  elif command -v wget >/dev/null; then
+    for word; do set -- "$@" --header "$word"; shift; done
+    bound wget -q -O /dev/null "$@" "http://$h:$port$path" 2>/dev/null && code=200 || code=0
+  else
+    code=$({ printf 'GET %s HTTP/1.0\\r\\nHost: %s\\r\\n' "$path" "$h"; for word; do printf '%s\\r\\n' "$word"; done; printf '\\r\\n'; } |
+      bound nc -w "$left" "$(bare "$h")" "$port" 2>/dev/null | head -n 1 | cut -d ' ' -f 2)
+  fi
+  [ "\${code:-0}" -ge 200 ] 2>/dev/null && [ "$code" -le 399 ]
+}
+# dial HOST: whether the port accepts a connection there; a server may well say nothing and never hang up
+dial() {
+  if command -v nc >/dev/null; then
+    a=$(bare "$1")
+    bound nc -z -w "$left" "$a" "$port" </dev/null >/dev/null 2>&1 || bound nc -w "$left" "$a" "$port" -e true </dev/null >/dev/null 2>&1
+  else [ "$(curl -s -m 1 -o /dev/null -w '%{num_connects}' "telnet://$1:$port" </dev/null 2>/dev/null)" = 1 ]; fi
+}
+bare() { h=\${1#[}; echo "\${h%]}"; }
+# try [HEADER...]: one attempt; no host is loopback, then the container's own addresses
+try() {
+  for at in \${host:-127.0.0.1 [::1] $(hostname -i 2>/dev/null)}; do
+    case $at in \\[*) ;; *:*) at="[$at]" ;; esac
+    left=$((begin + limit - $(date +%s)))
+    [ $left -lt "$attempt" ] || left=$attempt
+    [ $left -ge 1 ] || left=1
+    if [ "$scheme" = tcp ]; then dial "$at"; else fetch "$at" "$@"; fi && return 0
+  done
+  return 1
+}
+case $kind in
+  exec) (run $((count + 1)) exec "$@") || fail "sidecar-first: the container's own PostStart hook failed with exit code $?" ;;
+  sleep) sleep "$1" ;;
+esac
+shift "$count"
+unset http_proxy HTTP_PROXY all_proxy ALL_PROXY
+begin=$(date +%s)
+while [ $# -gt 0 ]; do
+  name=$1 late=$2 limit=$3 attempt=$4 need=$5 scheme=$6 host=$7 port=$8 path=$9
+  shift 9
+  headers=$1 passed=0 tries=0
+  shift
+  while :; do
+    tries=$((tries + 1))
+    if run $((headers + 1)) try "$@"; then passed=$((passed + 1)); else passed=0; fi
+    [ $passed -lt "$need" ] || break
+    waited=$(($(date +%s) - begin))
+    if [ $waited -ge "$limit" ]; then
+      text="sidecar-first: $name was not ready after \${limit}s: $scheme://$host:$port$path did not pass in $tries attempts"
+      [ "$late" = continue ] || fail "$text"
+      printf '%s; going on\\n' "$text"
+      break
+    fi
+    if [ $waited -lt 5 ]; then sleep 0.05 2>/dev/null || sleep 1; else sleep 0.25 2>/dev/null || sleep 1; fi
+  done
+  shift "$headers"
+done
+`
+
+/** Whether the shell form can poll a check. */
+export function shellPolls(check: PolledCheck): check is HttpCheck<number> | TcpCheck<number> {
+  return check.kind === 'http' || check.kind === 'tcp'
+}
+
+export interface ShellCheck extends Pick<SpecCheck, 'container' | 'onTimeout'> {
+  readonly check: HttpCheck<number> | TcpCheck<number>
+  /** Milliseconds; the shell counts whole seconds, so it is rounded up. */
+  readonly timeout: number
+  /** Seconds. */
+  readonly attemptTimeout: number
+  readonly successes: number
+  readonly headers: readonly Header[]
+}
+
+export type ShellBefore = Extract<Hook, { kind: 'exec' | 'sleep' }>
+
+export function shellHook(checks: readonly ShellCheck[], before: ShellBefore | undefined, message: string): Hook {
+  const words = before === undefined ? [] : before.kind === 'exec' ? before.command : [String(before.seconds)]
+  const groups = checks.flatMap(({ container, onTimeout, timeout, attemptTimeout, successes, check, headers }) => [
+    container,
+    onTimeout,
+    String(Math.ceil(timeout / 1000)),
+    String(attemptTimeout),
+    String(successes),
+    check.kind,
+    check.host.includes(':') ? `[${check.host}]` : check.host,
+    String(check.port),
+    check.kind === 'http' ? check.path : '',
+    String(headers.length),
+    ...headers.map(({ name, value }) => `${name}: ${value}`),
+  ])
+  const args = [message, before?.kind ?? 'none', String(words.length), ...words, ...groups]
+  return { kind: 'exec', command: ['sh', '-c', shellScript, shellName, ...args] }
+}

@@ -1,0 +1,82 @@
+import type { Hook } from '../pod/pod.ts'
+import type { Waiter as WaiterConfiguration } from '../words/choices.ts'
+import type { Json } from '../words/json.ts'
+
+/** The names of what we add to a pod. */
+export const waiterName = 'sidecar-first-waiter'
+export const waiterDirectory = '/.sidecar-first'
+export const waiterPath = `${waiterDirectory}/wait`
+
+/** The kernel takes 128 KiB in one argument of a program, its final NUL included; a quarter is left for what a newer version adds. */
+export const mostArgument = 96 * 1024
+
+/** The waiter's `--spec`, version 1. */
+export interface WaiterSpec {
+  readonly v: 1
+  readonly checks: readonly SpecCheck[]
+  /** The hook that was there before ours; it runs first. */
+  readonly before?: Json
+  /** Where the reason of a failure is written: the container's terminationMessagePath. */
+  readonly message: string
+}
+
+export interface SpecCheck {
+  readonly container: string
+  readonly check: string
+  /** A duration such as `1m30s`. */
+  readonly timeout: string
+  readonly onTimeout: 'fail' | 'continue'
+  readonly headers?: readonly { readonly name: string; readonly value: string }[]
+  /** What to ask for, read as the kubelet reads a probe's path, where `check` can't say it. */
+  readonly path?: string
+  readonly attemptTimeout?: string
+  readonly successes?: number
+}
+
+export function runsWaiter(hook: Hook): boolean {
+  return hook.kind === 'exec' && hook.command[0] === waiterPath
+}
+
+/** Read-only: no sidecar may change what another one's hook runs. */
+export const waiterMount: Json = { name: waiterName, mountPath: waiterDirectory, readOnly: true }
+
+export const emptyDirVolume: Json = { name: waiterName, emptyDir: {} }
+
+export function imageVolume({ image, imagePullPolicy }: WaiterConfiguration): Json {
+  return { name: waiterName, image: { reference: image, pullPolicy: imagePullPolicy } }
+}
+
+/** Where the waiter's image has it. */
+export const waiterProgram = '/wait'
+
+/** What the waiter image runs to copy itself; it also distinguishes our init container from others. */
+export const installCommand = [waiterProgram, 'install', waiterDirectory] as const
+
+/**
+ * The init container that copies the waiter into the emptyDir. `resources` are the first sidecar's, so that quotas, LimitRanges and
+ * the QoS class stay as they are. The volume, still empty then, also hides the service account token from it.
+ */
+export function initContainer(
+  { image, imagePullPolicy }: WaiterConfiguration,
+  resources: { readonly [key: string]: Json },
+): Json {
+  return {
+    name: waiterName,
+    image,
+    imagePullPolicy,
+    command: installCommand,
+    ...(Object.keys(resources).length > 0 ? { resources } : {}),
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+      runAsUser: 65532,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    volumeMounts: [
+      { name: waiterName, mountPath: waiterDirectory },
+      { name: waiterName, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount', readOnly: true },
+    ],
+  }
+}

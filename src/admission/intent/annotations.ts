@@ -1,0 +1,162 @@
+import { parseDuration } from '../check/duration.ts'
+import { type Check, parseCheck } from '../check/grammar.ts'
+import type { Metadata } from '../pod/pod.ts'
+import { mostProblems } from '../pod/reader.ts'
+import {
+  type Delivery,
+  deliveries,
+  type ExistingHookPolicy,
+  existingHooks,
+  type GateChoice,
+  gates,
+  type NativePosition,
+  nativePositions,
+  type OnTimeout,
+  timeoutActions,
+} from '../words/choices.ts'
+import { isOurs, keys, perContainer, rolloutNote } from '../words/keys.ts'
+import type { Problem, Warning } from '../words/messages.ts'
+import { type Parsed, parsed, problem } from '../words/parsed.ts'
+import type { Configuration } from './configuration.ts'
+import { parseSidecars, type TierNames } from './sidecars.ts'
+
+/** What a pod asks for with its annotations; undefined if it says nothing. */
+export interface Wishes {
+  readonly optedOut: boolean
+  readonly sidecars: readonly TierNames[] | undefined
+  readonly gate: GateChoice | undefined
+  readonly nativePosition: NativePosition | undefined
+  readonly existingHook: ExistingHookPolicy | undefined
+  readonly delivery: Delivery | undefined
+  /** Milliseconds. */
+  readonly timeout: number | undefined
+  readonly onTimeout: OnTimeout | undefined
+  /** By container. */
+  readonly containers: ReadonlyMap<string, ContainerWishes>
+  /** Every container that a key names: `sidecars`, or a key for one container. */
+  readonly named: readonly { readonly key: string; readonly name: string }[]
+  /** The keys that set something. */
+  readonly keys: readonly string[]
+  readonly problems: readonly Problem[]
+  readonly warnings: readonly Warning[]
+}
+
+export interface ContainerWishes {
+  readonly check: Check | undefined
+  readonly timeout: number | undefined
+  readonly onTimeout: OnTimeout | undefined
+}
+
+/** Keys that set nothing: one is for people to read, the other is read before. */
+const idle: ReadonlySet<string> = new Set([keys.status, keys.inject])
+const settings: ReadonlySet<string> = new Set(Object.values(keys))
+const prefixes = Object.values(perContainer)
+
+/** Whether the pod asks to be left alone. */
+export function optsOut({ labels, annotations }: Metadata): boolean {
+  return labels.get(keys.inject) === 'false' || annotations.get(keys.inject) === 'false'
+}
+
+/**
+ * Bytes that the API takes of all annotations together, keys and values (ValidateAnnotationsSize). It counts them after the webhooks, so whoever
+ * reads them first has to bound them.
+ */
+export const mostAnnotations = 256 * 1024
+
+/** Of keys and values together; each has at least a byte. */
+export function charactersOf(annotations: Iterable<readonly [string, unknown]>): number {
+  let sum = 0
+  for (const [key, value] of annotations) sum += key.length + (typeof value === 'string' ? value.length : 0)
+  return sum
+}
+
+/** Reads every key under our domains; all problems at once, each naming its annotation. */
+export function readWishes(metadata: Metadata, configuration: Configuration): Wishes {
+  const optedOut = optsOut(metadata)
+  const problems: Problem[] = []
+  const warnings: Warning[] = []
+  const values = new Map<string, string>()
+  const characters = charactersOf(metadata.annotations)
+  const tooMany = characters > mostAnnotations
+  if (tooMany) problems.push({ kind: 'too-many-annotations', characters, most: mostAnnotations })
+  for (const [key, value] of tooMany ? [] : metadata.annotations) {
+    if (problems.length >= mostProblems) break
+    if (!isOurs(key) || idle.has(key) || key.startsWith(rolloutNote)) continue
+    if (typeof value !== 'string') problems.push({ kind: 'unexpected-value', expected: 'text', path: key })
+    else if (settings.has(key) || prefixes.some((prefix) => key.startsWith(prefix))) values.set(key, value)
+    else if (warnings.length < mostProblems) warnings.push({ kind: 'unknown-key', key, version: configuration.version })
+  }
+  for (const value of [metadata.labels.get(keys.inject), metadata.annotations.get(keys.inject)]) {
+    if (value !== undefined && value !== null && value !== 'true' && value !== 'false')
+      problems.push({ kind: 'unexpected-value', expected: 'boolean', path: keys.inject })
+  }
+  const read = <T>(key: string, parse: (text: string) => Parsed<T>): T | undefined => {
+    const value = values.get(key)
+    if (value === undefined) return undefined
+    const result = parse(value)
+    if (result.ok) return result.value
+    problems.push({ ...result.problem, path: key })
+    return undefined
+  }
+  const sidecars = read(keys.sidecars, parseSidecars)
+
+  const named = (sidecars ?? [])
+    .flatMap((tier) => (tier === '*' ? [] : tier))
+    .map((name) => ({ key: keys.sidecars as string, name }))
+  const containers = new Map<string, ContainerWishes>()
+  for (const key of values.keys()) {
+    if (problems.length >= mostProblems) break
+    const prefix = prefixes.find((candidate) => key.startsWith(candidate))
+    const name = key.slice(prefix?.length)
+    if (prefix === undefined || containers.has(name)) continue
+    named.push({ key, name })
+    const check = read(perContainer.check + name, (text) => parseAllowedCheck(text, configuration))
+    // A check that can't be read is reported; `none` takes its place, so that it is the only problem.
+    const unread = check === undefined && values.has(perContainer.check + name)
+    const timeout = read(perContainer.timeout + name, parseDuration)
+    const onTimeout = read(perContainer.onTimeout + name, parseOnTimeout)
+    if (check?.kind === 'hook') {
+      for (const bound of [perContainer.timeout + name, perContainer.onTimeout + name]) {
+        if (values.has(bound))
+          problems.push({ kind: 'hook-bounds-itself', check: perContainer.check + name, path: bound })
+      }
+    }
+    containers.set(name, { check: unread ? { kind: 'none' } : check, timeout, onTimeout })
+  }
+  return {
+    optedOut,
+    sidecars,
+    gate: read(keys.gate, parseGate),
+    nativePosition: read(keys.nativePosition, parseNativePosition),
+    existingHook: read(keys.existingHook, parseExistingHook),
+    delivery: read(keys.waiter, parseDelivery),
+    timeout: read(keys.timeout, parseDuration),
+    onTimeout: read(keys.onTimeout, parseOnTimeout),
+    containers,
+    named,
+    keys: [...values.keys()],
+    // A pod that opts out says nothing that could be wrong.
+    problems: optedOut ? [] : problems,
+    warnings,
+  }
+}
+
+function oneOf<T extends string>(choices: readonly T[]): (text: string) => Parsed<T> {
+  return (text) => {
+    const choice = choices.find((candidate) => candidate === text)
+    return choice === undefined ? problem({ kind: 'unknown-choice', text, choices }) : parsed(choice)
+  }
+}
+
+const parseOnTimeout = oneOf(timeoutActions)
+const parseGate = oneOf(gates)
+const parseNativePosition = oneOf(nativePositions)
+const parseExistingHook = oneOf(existingHooks)
+const parseDelivery = oneOf(deliveries)
+
+function parseAllowedCheck(text: string, configuration: Configuration): Parsed<Check> {
+  const check = parseCheck(text)
+  const allowed = configuration.annotations.checks
+  if (!check.ok || allowed.has(check.value.kind)) return check
+  return problem({ kind: 'check-not-allowed', allowed: [...allowed] })
+}

@@ -1,0 +1,52 @@
+import { type Check, type CheckKind, checkKinds } from '../check/grammar.ts'
+import type { ExistingHookPolicy, GateChoice, NativePosition, OnTimeout, Waiter } from '../words/choices.ts'
+import { noRules, type RuleIndex } from './rule-index.ts'
+
+/** The checked contents of the configuration file. */
+export interface Configuration {
+  /** The version of this program, for the status annotation. */
+  readonly version: string
+  readonly mode: 'enforce' | 'observe'
+  readonly invalid: 'refuse' | 'warn'
+  /** The cluster's version, for `gate: auto`. */
+  readonly kubernetesVersion: { readonly major: number; readonly minor: number } | undefined
+  readonly waiter: Waiter
+  readonly defaults: {
+    readonly check: Check
+    /** Milliseconds. */
+    readonly timeout: number
+    readonly onTimeout: OnTimeout
+    readonly gate: GateChoice
+    readonly nativePosition: NativePosition
+    readonly existingHook: ExistingHookPolicy
+  }
+  /** The kinds of check that annotations may use. */
+  readonly annotations: { readonly checks: ReadonlySet<CheckKind> }
+  readonly rules: RuleIndex
+}
+
+/** The configuration of an empty file. `version`: the program's. */
+export function defaultConfiguration(version: string): Configuration {
+  return {
+    version,
+    mode: 'enforce',
+    invalid: 'refuse',
+    kubernetesVersion: undefined,
+    waiter: {
+      image: `sidecar-first/waiter:${version}`,
+      imagePullPolicy: 'IfNotPresent',
+      delivery: 'init-container',
+      mirrors: [],
+    },
+    defaults: {
+      check: { kind: 'probe', probe: 'either' },
+      timeout: 60_000,
+      onTimeout: 'fail',
+      gate: 'hook',
+      nativePosition: 'last',
+      existingHook: 'chain',
+    },
+    annotations: { checks: new Set(checkKinds) },
+    rules: noRules,
+  }
+}

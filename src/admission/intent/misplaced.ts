@@ -1,0 +1,29 @@
+import type { Metadata } from '../pod/pod.ts'
+import { readMetadata } from '../pod/read.ts'
+import { isOurs, keys } from '../words/keys.ts'
+import type { Warning } from '../words/messages.ts'
+
+/**
+ * Our keys in places where no admission sees them: on a workload and not on its `pod`, or as a label. `way` leads to the pod template; it
+ * is empty for a pod itself.
+ */
+export function misplacedKeys(
+  workload: string,
+  object: unknown,
+  pod: unknown,
+  way: readonly string[],
+): readonly Warning[] {
+  const place = [...way, 'metadata.annotations'].join('.')
+  const { annotations, labels } = metadataOf(pod)
+  const outside = way.length === 0 ? [] : [...metadataOf(object).annotations.keys()].filter(isOurs)
+  const misplaced: readonly Extract<Warning, { key: string; place: string }>[] = [
+    ...outside.map((key) => ({ kind: 'key-on-workload', key, workload, place }) as const),
+    ...(labels.has(keys.sidecars) ? [{ kind: 'key-as-label', key: keys.sidecars, place } as const] : []),
+  ]
+  return misplaced.filter(({ key }) => !annotations.has(key))
+}
+
+function metadataOf(object: unknown): Pick<Metadata, 'annotations' | 'labels'> {
+  const metadata = readMetadata(object)
+  return metadata.ok ? metadata.value : { annotations: new Map(), labels: new Map() }
+}

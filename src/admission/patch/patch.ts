@@ -1,0 +1,120 @@
+import { hookJson } from '../hook/hook.ts'
+import { waiterMount } from '../hook/waiter.ts'
+import type { Order } from '../plan/order.ts'
+import type { Plan } from '../plan/plan.ts'
+import type { Container, Metadata, Pod, Spec } from '../pod/pod.ts'
+import { type Json, type Operation, pointer } from '../words/json.ts'
+import { longestRising } from './rising.ts'
+
+/** The fewest operations that carry out a plan. Containers move first, so later paths count the new places. */
+export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[] {
+  const { order, hooks, failureThresholds, delivery, annotations } = plan
+  const operations: Operation[] = []
+  if (delivery.initContainer !== undefined) {
+    operations.push(append(['spec', 'initContainers'], spec.initContainers.length, '0', delivery.initContainer))
+  } else if (order.initContainers.length > 0 && !spec.hasInitContainers) {
+    operations.push({ op: 'add', path: pointer('spec', 'initContainers'), value: [] })
+  }
+  const shift = delivery.initContainer === undefined ? 0 : 1
+  operations.push(...moves(order, spec, shift))
+
+  const places = new Map<Container, readonly (string | number)[]>()
+  for (const [place, container] of order.containers.entries()) places.set(container, ['spec', 'containers', place])
+  for (const [place, container] of order.initContainers.entries()) {
+    places.set(container, ['spec', 'initContainers', place + shift])
+  }
+  const at = (container: Container) => places.get(container) ?? ['spec', container.list, container.index]
+
+  for (const container of order.initContainers) {
+    if (container.list === 'initContainers') continue
+    operations.push({ op: 'add', path: pointer(...at(container), 'restartPolicy'), value: 'Always' })
+    const failureThreshold = failureThresholds.get(container)
+    if (failureThreshold === undefined) continue
+    const probe = [...at(container), 'startupProbe']
+    operations.push({ op: 'add', path: pointer(...probe, 'periodSeconds'), value: 1 })
+    operations.push({ op: 'add', path: pointer(...probe, 'failureThreshold'), value: failureThreshold })
+  }
+  for (const [container, hook] of hooks) {
+    const lifecycle = [...at(container), 'lifecycle']
+    if (hook === undefined) {
+      const alone = !container.hasOtherLifecycle
+      operations.push({ op: 'remove', path: alone ? pointer(...lifecycle) : pointer(...lifecycle, 'postStart') })
+    } else if (container.hasLifecycle) {
+      operations.push({ op: 'add', path: pointer(...lifecycle, 'postStart'), value: hookJson(hook) })
+    } else operations.push({ op: 'add', path: pointer(...lifecycle), value: { postStart: hookJson(hook) } })
+  }
+  for (const container of delivery.mounts) {
+    operations.push(append([...at(container), 'volumeMounts'], container.mounts.length, '-', waiterMount))
+  }
+  if (delivery.volume !== undefined) {
+    operations.push(append(['spec', 'volumes'], spec.volumes.length, '-', delivery.volume.json))
+  }
+  operations.push(...annotate(annotations, metadata))
+  return operations
+}
+
+/**
+ * How far a pod is from its plan. `order`: its containers start in another order, or without a gate; `details`: the order is held, but in
+ * another way, such as with another timeout; `notes`: only annotations differ.
+ */
+export const changes = ['order', 'details', 'notes'] as const
+export type Change = (typeof changes)[number]
+
+export function changeOf({ hooks, delivery }: Plan, operations: readonly Operation[]): Change {
+  const ungated = [...hooks].some(([{ postStart }, hook]) => postStart === undefined && hook !== undefined)
+  if (ungated || operations.some(({ op }) => op === 'move')) return 'order'
+  const { mounts, volume, initContainer } = delivery
+  return hooks.size > 0 || mounts.length > 0 || volume || initContainer !== undefined ? 'details' : 'notes'
+}
+
+/** Adds an item to a list; an absent or empty one is written whole, since nothing can be appended to a list that isn't there. */
+function append(list: readonly (string | number)[], length: number, place: '-' | '0', value: Json): Operation {
+  return length > 0
+    ? { op: 'add', path: pointer(...list, place), value }
+    : { op: 'add', path: pointer(...list), value: [value] }
+}
+
+/** The fewest moves to an order. `shift`: how many containers stand before all of `order.initContainers`. */
+function moves({ containers, initContainers }: Order, spec: Spec, shift: number): Operation[] {
+  const operations: Operation[] = []
+  const regular = spec.containers.slice()
+  const init = spec.initContainers.slice()
+  const firstPlace = (list: Container['list']) => (list === 'initContainers' ? shift : 0)
+
+  for (const [list, current, wanted] of [
+    ['initContainers', init, initContainers],
+    ['containers', regular, containers],
+  ] as const) {
+    if (wanted.length === 0) continue
+    const residents = wanted.filter((container) => container.list === list)
+    const rising = longestRising(residents.map(({ index }) => index))
+    const staying = new Set(residents.filter((_, position) => rising.has(position)))
+    // From the front: everything before is final, so a container goes right behind its predecessor.
+    for (const [place, container] of wanted.entries()) {
+      if (staying.has(container)) continue
+      const source = container.list === 'containers' ? regular : init
+      const from = source.indexOf(container)
+      source.splice(from, 1)
+      const predecessor = wanted[place - 1]
+      const to = predecessor === undefined ? 0 : current.indexOf(predecessor) + 1
+      current.splice(to, 0, container)
+      operations.push({
+        op: 'move',
+        from: pointer('spec', container.list, from + firstPlace(container.list)),
+        path: pointer('spec', list, to + firstPlace(list)),
+      })
+    }
+  }
+  return operations
+}
+
+function annotate(annotations: Plan['annotations'], metadata: Metadata): Operation[] {
+  if (annotations.length === 0) return []
+  if (metadata.hasAnnotations) {
+    return annotations.map(([key, value]) => ({ op: 'add', path: pointer('metadata', 'annotations', key), value }))
+  }
+  const value = Object.fromEntries(annotations)
+  return metadata.exists
+    ? [{ op: 'add', path: pointer('metadata', 'annotations'), value }]
+    : [{ op: 'add', path: pointer('metadata'), value: { annotations: value } }]
+}

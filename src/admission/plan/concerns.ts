@@ -1,0 +1,92 @@
+import { isLoopback, type PolledCheck } from '../check/grammar.ts'
+import type { Container, Spec } from '../pod/pod.ts'
+import { mostProblems } from '../pod/reader.ts'
+import type { Surroundings } from '../pod/surroundings.ts'
+import type { Warning } from '../words/messages.ts'
+import type { Delivery } from './delivery.ts'
+import { type LineUp, type Member, startsNative, waits } from './line-up.ts'
+import { meshProxies, type Order } from './order.ts'
+
+/** What a plan does that may hurt later, each with the way out. */
+export function concerns(
+  { pod, intent, tiers }: LineUp,
+  order: Order,
+  delivery: Delivery,
+  surroundings: Surroundings,
+): readonly Warning[] {
+  const { metadata, spec } = pod
+  const members = tiers.flat()
+  const regular = members.filter((member) => !startsNative(member, intent))
+  const warnings: Warning[] = []
+
+  if ((surroundings.job || metadata.ownedByJob) && regular.length > 0) {
+    warnings.push({ kind: 'job-never-completes', names: namesOf(regular) })
+  }
+  for (const member of regular) {
+    const early = members.slice(members.indexOf(member)).find((later) => startsNative(later, intent))
+    if (early === undefined) continue
+    warnings.push({ kind: 'init-container-first', name: member.sidecar.name, early: early.sidecar.name })
+  }
+  const [leader] = order.containers
+  const moved = members.filter(({ container }) => container.list === 'containers' && intent.gate === 'native')
+  if (leader !== undefined && moved.length > 0 && meshProxies.has(leader.name)) {
+    warnings.push({ kind: 'before-mesh-proxy', names: namesOf(moved), proxy: leader.name })
+  }
+  const gated = regular.filter(waits)
+  if (spec.restartPolicy !== 'Always' && gated.length > 0) {
+    warnings.push({ kind: 'not-restarted', names: namesOf(gated), restartPolicy: spec.restartPolicy })
+  }
+  for (const { sidecar, resolved } of spec.hostNetwork ? members : []) {
+    if (resolved.kind === 'polled' && onLoopback(resolved.check)) {
+      warnings.push({ kind: 'node-loopback', name: sidecar.name })
+    }
+  }
+  warnings.push(...movedPorts(order, spec))
+  if (delivery.volume?.kind === 'emptyDir' && !spec.volumes.some(({ emptyDir }) => emptyDir)) {
+    warnings.push({ kind: 'adds-empty-dir' })
+  }
+  return warnings
+}
+
+function onLoopback(check: PolledCheck): boolean {
+  switch (check.kind) {
+    case 'http':
+    case 'https':
+    case 'tcp':
+    case 'grpc':
+      return isLoopback(check.host)
+    case 'unix':
+    case 'file':
+    case 'exec':
+      return false
+    default:
+      return check satisfies never
+  }
+}
+
+function namesOf(members: readonly Member[]): readonly string[] {
+  return members.map(({ sidecar }) => sidecar.name)
+}
+
+/** A Service's named targetPort takes the first container with the name, native sidecars last (podutil.FindPort). */
+function movedPorts({ containers, initContainers }: Order, spec: Spec): readonly Warning[] {
+  const isNative = ({ restartPolicy }: Container) => restartPolicy === 'Always'
+  const before = portOwners([...spec.containers, ...spec.initContainers.filter(isNative)])
+  const natives = initContainers.filter((container) => container.list === 'containers' || isNative(container))
+  const after = portOwners([...containers, ...natives])
+  const moved: Warning[] = []
+  for (const [port, owner] of before) {
+    const now = after.get(port)
+    if (now !== undefined && now !== owner) moved.push({ kind: 'port-moves', port, from: owner.name, to: now.name })
+    if (moved.length === mostProblems) break
+  }
+  return moved
+}
+
+function portOwners(containers: readonly Container[]): ReadonlyMap<string, Container> {
+  const owners = new Map<string, Container>()
+  for (const container of containers) {
+    for (const { name } of container.ports) if (name !== '' && !owners.has(name)) owners.set(name, container)
+  }
+  return owners
+}

@@ -1,0 +1,63 @@
+import {
+  emptyDirVolume,
+  imageVolume,
+  initContainer,
+  installCommand,
+  waiterDirectory,
+  waiterName,
+} from '../hook/waiter.ts'
+import type { Configuration } from '../intent/configuration.ts'
+import type { Container } from '../pod/pod.ts'
+import type { Json } from '../words/json.ts'
+import type { Problem } from '../words/messages.ts'
+import type { LineUp } from './line-up.ts'
+
+/** What is still missing for the waiter to get into the pod. */
+export interface Delivery {
+  /** Containers without the waiter's mount. */
+  readonly mounts: readonly Container[]
+  readonly volume: { readonly kind: 'emptyDir' | 'image'; readonly json: Json } | undefined
+  readonly initContainer: Json | undefined
+}
+
+const nothing: Delivery = { mounts: [], volume: undefined, initContainer: undefined }
+
+/**
+ * Plans how the waiter reaches the containers whose hook runs it. Parts that have our names and our form stay as they are, even with
+ * another image: somebody may have pointed it at a mirror.
+ */
+export function planDelivery(
+  { pod: { spec }, intent, tiers }: LineUp,
+  carriers: readonly Container[],
+  { waiter }: Configuration,
+): { readonly delivery: Delivery; readonly problems: readonly Problem[] } {
+  const firstSidecar = tiers[0]?.[0]?.container
+  if (carriers.length === 0 || firstSidecar === undefined) return { delivery: nothing, problems: [] }
+  const problems: Problem[] = []
+  const taken = (what: 'volume' | 'container' | 'init container') =>
+    problems.push({ kind: 'name-taken', what, name: waiterName })
+
+  const volume = spec.volumes.find(({ name }) => name === waiterName)
+  if (volume !== undefined && !volume.emptyDir && !volume.image) taken('volume')
+  if (spec.containers.some(({ name }) => name === waiterName)) taken('container')
+  const installer = spec.initContainers.find(({ name }) => name === waiterName)
+  if (installer !== undefined && installer.command.join('\n') !== installCommand.join('\n')) taken('init container')
+  const mounts = carriers.filter(({ name, mounts }) => {
+    const mount = mounts.find(({ mountPath }) => mountPath.replace(/\/+$/, '') === waiterDirectory)
+    if (mount !== undefined && mount.name !== waiterName) {
+      problems.push({ kind: 'mount-taken', name, directory: waiterDirectory })
+    }
+    return mount === undefined
+  })
+
+  const byImage = volume === undefined ? intent.delivery === 'image-volume' : volume.image
+  const added = byImage
+    ? ({ kind: 'image', json: imageVolume(waiter) } as const)
+    : ({ kind: 'emptyDir', json: emptyDirVolume } as const)
+  const delivery: Delivery = {
+    mounts,
+    volume: volume === undefined ? added : undefined,
+    initContainer: byImage || installer !== undefined ? undefined : initContainer(waiter, firstSidecar.resources),
+  }
+  return { delivery, problems }
+}

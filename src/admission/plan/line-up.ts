@@ -1,0 +1,153 @@
+import { sameHook } from '../hook/hook.ts'
+import { unwrap } from '../hook/unwrap.ts'
+import type { Intent, Sidecar } from '../intent/intent.ts'
+import type { Container, Hook, Pod, Spec } from '../pod/pod.ts'
+import { keys } from '../words/keys.ts'
+import type { Problem, Warning } from '../words/messages.ts'
+import { type Resolved, resolve } from './resolve.ts'
+
+/** The sidecars that are in a pod, in the order in which they have to start: what the rest of the plan is made from. */
+export interface LineUp {
+  readonly pod: Pod
+  readonly intent: Intent
+  /** No tier is empty. */
+  readonly tiers: readonly (readonly Member[])[]
+  readonly originals: Originals
+}
+
+/** A sidecar that is there: what is asked of it, together with its container. */
+export interface Member {
+  readonly sidecar: Sidecar
+  readonly container: Container
+  readonly resolved: Resolved
+  /** The hook that was there before ours. */
+  readonly original: Hook | undefined
+  /** `existing-hook: keep` leaves its own hook, so nothing of ours runs in it. */
+  readonly kept: boolean
+}
+
+/** For each container the hook it had before ours. */
+export type Originals = ReadonlyMap<Container, Hook>
+
+/** Finds the containers of the sidecars that are asked for, and what each has to be waited for. */
+export function lineUp(pod: Pod, intent: Intent) {
+  const { spec } = pod
+  const { originals, problems } = readOriginals(spec)
+  const warnings: Warning[] = []
+  const containers = new Map(
+    [...spec.initContainers, ...spec.containers].map((container) => [container.name, container]),
+  )
+  const tiers: Member[][] = []
+  for (const sidecars of intent.tiers) {
+    const tier: Member[] = []
+    for (const sidecar of sidecars) {
+      const container = containers.get(sidecar.name)
+      if (container === undefined) continue
+      const found = findMember(sidecar, container, intent.gate, originals.get(container))
+      if (found.member !== undefined) tier.push(found.member)
+      problems.push(...found.problems)
+      warnings.push(...found.warnings)
+    }
+    if (tier.length > 0) tiers.push(tier)
+  }
+  const moving = tiers.flat().filter(({ container }) => container.list === 'containers')
+  if (intent.gate === 'native' && moving.length === spec.containers.length) {
+    problems.push({ kind: 'no-app-left', path: keys.gate })
+  }
+  const arranged = tiers.map(arrange)
+  problems.push(...arranged.flatMap(({ problem }) => problem ?? []))
+  const lined: LineUp = { pod, intent, tiers: arranged.map(({ tier }) => tier), originals }
+  return { lined, problems, warnings }
+}
+
+/** Reads back what our hooks wrap. A hook of ours that can't be read is a problem: replacing it might lose somebody's hook. */
+function readOriginals({ containers, initContainers }: Spec) {
+  const originals = new Map<Container, Hook>()
+  const problems: Problem[] = []
+  for (const container of [...containers, ...initContainers]) {
+    if (container.postStart === undefined) continue
+    const unwrapped = unwrap(container.postStart)
+    if (unwrapped === undefined) problems.push({ kind: 'hook-unreadable', name: container.name })
+    else if (unwrapped.original !== undefined) originals.set(container, unwrapped.original)
+  }
+  return { originals, problems }
+}
+
+function findMember(
+  sidecar: Sidecar,
+  container: Container,
+  gate: Intent['gate'],
+  original: Hook | undefined,
+): { member?: Member; problems: readonly Problem[]; warnings: readonly Warning[] } {
+  const { name } = sidecar
+  if (container.list === 'initContainers' && container.restartPolicy !== 'Always') {
+    return { problems: [{ kind: 'ends-before-app', name, path: keys.sidecars }], warnings: [] }
+  }
+  const problems: Problem[] = []
+  if (gate === 'native' && container.list === 'containers' && container.restartPolicy !== '') {
+    problems.push({ kind: 'restart-policy-set', name, path: keys.gate })
+  }
+  const { resolved, ...found } = ownWait(sidecar, original) ?? resolve(sidecar, container)
+  problems.push(...found.problems)
+  // The hook that a `hook:` check asks for may be there already.
+  const foreign =
+    original !== undefined &&
+    !(resolved.kind === 'hook' && sameHook(original, { kind: 'exec', command: resolved.command }))
+  if (foreign && resolved.kind === 'hook') {
+    problems.push({ kind: 'check-beside-hook', name, path: sidecar.checkSource })
+  } else if (foreign && sidecar.existingHook === 'refuse') {
+    problems.push({ kind: 'hook-refused', name, path: keys.existingHook })
+  }
+  const kept = foreign && sidecar.existingHook === 'keep'
+  const member: Member = { sidecar, container, original, kept, resolved: kept ? { kind: 'none' } : resolved }
+  if (!kept) return { member, problems, warnings: found.warnings }
+  return { member, problems, warnings: resolved.kind === 'none' ? [] : [{ kind: 'keeps-own-hook', name }] }
+}
+
+/** A well-known sidecar whose own hook already waits is left as it is. */
+function ownWait({ rule }: Sidecar, original: Hook | undefined): ReturnType<typeof resolve> | undefined {
+  const own = rule?.preset?.ownHook
+  if (own === undefined || original?.kind !== 'exec') return undefined
+  // The command may be a shell's, so it is split into words, each without its folder. Under an enforced rule it has to be the program itself:
+  // a shell may only mention it.
+  const words = original.command
+    .slice(0, 16)
+    .map((argument) => argument.slice(0, mostRead))
+    .flatMap((argument) => (rule?.enforce ? [argument] : argument.split(/[\s;&|]+/)))
+    .map((word) => word.replace(/^.*\//, ''))
+  const starts = rule?.enforce ? [0] : [...words.keys()]
+  const runs = starts.some((at) => own.every((word, offset) => words[at + offset] === word))
+  if (!runs) return undefined
+  return { resolved: { kind: 'hook', command: original.command }, problems: [], warnings: [] }
+}
+
+/** Characters of an argument that are read: what a known sidecar's own hook runs stands at its beginning. */
+const mostRead = 4096
+
+/** Whether a tier has to be waited for because of this one. */
+export function waits({ resolved }: Member): boolean {
+  return resolved.kind !== 'none'
+}
+
+/** Puts last the one that has to carry the tier's hook: its check, or a hook it already has, must run in its own container. */
+function arrange(members: readonly Member[]): { tier: readonly Member[]; problem?: Problem } {
+  if (!members.some(waits)) return { tier: members }
+  const inside = members.filter(
+    ({ resolved, original, kept }) => runsInside(resolved) || (original !== undefined && !kept),
+  )
+  const last = inside[0] ?? members.findLast(({ kept }) => !kept)
+  const tier = last === undefined ? members : [...members.filter((member) => member !== last), last]
+  if (inside.length < 2) return { tier }
+  const names = inside.map(({ sidecar }) => sidecar.name)
+  return { tier, problem: { kind: 'tier-of-two-hooks', names, path: keys.sidecars } }
+}
+
+function runsInside(resolved: Resolved): boolean {
+  if (resolved.kind === 'hook') return true
+  return resolved.kind === 'polled' && ['exec', 'file', 'unix'].includes(resolved.check.kind)
+}
+
+/** Whether it starts among the init containers: it is there already, or the gate moves it there. */
+export function startsNative({ container }: Pick<Member, 'container'>, { gate }: Pick<Intent, 'gate'>): boolean {
+  return container.list === 'initContainers' || gate === 'native'
+}

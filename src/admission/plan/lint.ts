@@ -1,0 +1,96 @@
+import { formatCheck } from '../check/grammar.ts'
+import { imageTexts, matchesImage } from '../intent/glob.ts'
+import { presets } from '../intent/presets.ts'
+import { isComparable } from '../intent/rule-index.ts'
+import type { Container } from '../pod/pod.ts'
+import type { Surroundings } from '../pod/surroundings.ts'
+import type { Warning } from '../words/messages.ts'
+import { timeoutOf } from './gate.ts'
+import type { LineUp, Member } from './line-up.ts'
+
+/** What will go wrong although the plan does what was asked, each with the fix. */
+export function lint(lined: LineUp, surroundings: Surroundings): readonly Warning[] {
+  const members = lined.tiers.flat()
+  const sidecars = new Set(members.map(({ container }) => container))
+  const apps = lined.pod.spec.containers.filter((container) => !sidecars.has(container))
+  const awaiting = apps
+    .map((app): Awaiting => ({ name: app.name, ports: awaitedPorts(app) }))
+    .filter(({ ports }) => ports.size > 0)
+  return [
+    ...members.flatMap(deadlocks),
+    ...deadlines(lined, surroundings),
+    ...members.flatMap((member) => awaiting.flatMap((app) => waitsItself(member, app))),
+  ]
+}
+
+/** A check that passes only once the app is up never passes, since the app is held back. */
+function deadlocks({ sidecar, container, resolved }: Member): readonly Warning[] {
+  if (resolved.kind !== 'polled' || !('path' in resolved.check)) return []
+  const { path: written } = resolved.check
+  const query = written.indexOf('?')
+  const path = query < 0 ? written : written.slice(0, query)
+  return (presetsByDeadlock.get(path) ?? [])
+    .map(({ preset }) => preset)
+    .filter(({ containers, images }) => {
+      return (
+        containers.includes(container.name) ||
+        (isComparable(container.image) && images.some((glob) => matchesImage(glob, imageTexts(container.image))))
+      )
+    })
+    .flatMap(({ deadlocks }) => deadlocks.filter((deadlock) => deadlock.path === path))
+    .map(({ instead }) => ({ kind: 'deadlock', name: sidecar.name, endpoint: path, instead: formatCheck(instead) }))
+}
+
+const presetsByDeadlock = Map.groupBy(
+  presets.flatMap((preset) => preset.deadlocks.map(({ path }) => ({ path, preset }))),
+  ({ path }) => path,
+)
+
+function deadlines(
+  { tiers, pod: { spec } }: LineUp,
+  { progressDeadlineSeconds, activeDeadlineSeconds }: Surroundings,
+): readonly Warning[] {
+  const longest = tiers.map((tier) =>
+    Math.max(
+      0,
+      ...tier.map(({ sidecar, container, resolved }) =>
+        resolved.kind === 'polled' ? timeoutOf(sidecar, container) : 0,
+      ),
+    ),
+  )
+  const seconds = longest.reduce((sum, timeout) => sum + timeout, 0) / 1000
+  const limits = [
+    ['progressDeadlineSeconds', progressDeadlineSeconds],
+    ['activeDeadlineSeconds', spec.activeDeadlineSeconds ?? activeDeadlineSeconds],
+  ] as const
+  return limits.flatMap(([field, limit]): readonly Warning[] =>
+    limit === undefined || seconds <= limit ? [] : [{ kind: 'deadline', seconds, field, limit }],
+  )
+}
+
+const loop = /\b(until|while|wait-for|wait-for-it|wait4x|dockerize|nc -z|--retry)\b/
+
+const onLoopback = /(?:localhost|127\.0\.0\.1|\[::1\])[: ](\d{1,5})\b/g
+/** Characters of a word that are looked at: a loop that waits stands in front of what it waits for, and a script of 1 MB would cost 10 ms. */
+const readWord = 4096
+
+/** An app whose command waits for ports itself. */
+interface Awaiting {
+  readonly name: string
+  readonly ports: ReadonlySet<number>
+}
+
+/** The ports on loopback that an app's own command waits for. */
+function awaitedPorts({ command, args }: Container): ReadonlySet<number> {
+  const text = [...command, ...args]
+    .slice(0, 64)
+    .map((word) => word.slice(0, readWord))
+    .join(' ')
+  return new Set(loop.test(text) ? Array.from(text.matchAll(onLoopback), ([, port]) => Number(port)) : [])
+}
+
+/** An app that waits for the same port by itself waits twice. */
+function waitsItself({ sidecar, resolved }: Member, { name, ports }: Awaiting): readonly Warning[] {
+  if (resolved.kind !== 'polled' || !('port' in resolved.check) || !ports.has(resolved.check.port)) return []
+  return [{ kind: 'waits-by-itself', app: name, port: resolved.check.port, name: sidecar.name }]
+}

@@ -1,0 +1,90 @@
+import { waiterName } from '../hook/waiter.ts'
+import { presets } from '../intent/presets.ts'
+import type { Container } from '../pod/pod.ts'
+import { type LineUp, startsNative } from './line-up.ts'
+
+/** The containers in the order in which they have to be listed. */
+export interface Order {
+  readonly containers: readonly Container[]
+  /** Without the waiter's own init container if that is still to be added. */
+  readonly initContainers: readonly Container[]
+}
+
+/** By the names of their containers. */
+export const meshProxies: ReadonlySet<string> = new Set(
+  presets.filter(({ meshProxy }) => meshProxy).flatMap(({ containers }) => containers),
+)
+
+export function startOrder(lined: LineUp): Order {
+  const members = lined.tiers.flat()
+  const natives = members.filter((member) => startsNative(member, lined.intent)).map(({ container }) => container)
+  const sidecars = members.filter((member) => !startsNative(member, lined.intent)).map(({ container }) => container)
+  return { containers: regularOrder(sidecars, natives, lined), initContainers: initOrder(natives, lined) }
+}
+
+/**
+ * Sidecars first, all others in the order they have. A mesh proxy that already leads and has its own hook stays in front: a sidecar
+ * before it would talk to a proxy that isn't there yet.
+ */
+function regularOrder(
+  sidecars: readonly Container[],
+  natives: readonly Container[],
+  { pod: { spec }, originals }: LineUp,
+): readonly Container[] {
+  const remaining = spec.containers.filter((container) => !natives.includes(container))
+  const listed = new Set(sidecars)
+  const behind = remaining.findIndex(
+    (container) => listed.has(container) || !meshProxies.has(container.name) || !originals.has(container),
+  )
+  const proxies = behind < 0 ? remaining : remaining.slice(0, behind)
+  return [...new Set([...proxies, ...sidecars, ...remaining])]
+}
+
+/**
+ * Restartable init containers keep their places, or move forward to be in the tiers' order: none moves behind an init container that may need it. Those that move in go right behind the sidecar they follow, else
+ * right before the one they precede, else where `native-position` says.
+ */
+function initOrder(
+  natives: readonly Container[],
+  { pod: { spec }, intent: { nativePosition } }: LineUp,
+): readonly Container[] {
+  if (natives.length === 0) return spec.initContainers
+  const there = natives.filter(({ list }) => list === 'initContainers')
+  const turns = new Map(there.map((container, turn) => [container, turn]))
+  const order: Container[] = []
+  let placed = 0
+  for (const container of spec.initContainers) {
+    const turn = turns.get(container)
+    if (turn === undefined) order.push(container)
+    else if (turn >= placed) {
+      order.push(...there.slice(placed, turn + 1))
+      placed = turn + 1
+    }
+  }
+
+  for (const [turn, container] of natives.entries()) {
+    if (container.list === 'initContainers') continue
+    const predecessor = natives[turn - 1]
+    const successor = natives.slice(turn).find(({ list }) => list === 'initContainers')
+    const place =
+      predecessor !== undefined
+        ? order.indexOf(predecessor) + 1
+        : successor !== undefined
+          ? order.indexOf(successor)
+          : nativePosition === 'last'
+            ? order.length
+            : order.findIndex(({ name }) => name === waiterName) + 1
+    order.splice(place, 0, container)
+  }
+  return waiterFirst(order, natives)
+}
+
+/** Our init container delivers what the natives' hooks run. */
+function waiterFirst(order: readonly Container[], natives: readonly Container[]): readonly Container[] {
+  const waiter = order.find(({ name }) => name === waiterName)
+  const first = order.find((container) => natives.includes(container))
+  if (waiter === undefined || first === undefined || order.indexOf(waiter) < order.indexOf(first)) return order
+  const others = order.filter((container) => container !== waiter)
+  others.splice(others.indexOf(first), 0, waiter)
+  return others
+}

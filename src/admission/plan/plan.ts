@@ -1,0 +1,133 @@
+import { sameHook } from '../hook/hook.ts'
+import { runsWaiter } from '../hook/waiter.ts'
+import { charactersOf, mostAnnotations } from '../intent/annotations.ts'
+import type { Context } from '../intent/context.ts'
+import type { Intent } from '../intent/intent.ts'
+import type { Container, Hook, Metadata, Pod } from '../pod/pod.ts'
+import { byteLength } from '../words/json.ts'
+import { defaultContainerKey, keys } from '../words/keys.ts'
+import type { Problem, Warning } from '../words/messages.ts'
+import { printable } from '../words/printable.ts'
+import { concerns } from './concerns.ts'
+import { type Delivery, planDelivery } from './delivery.ts'
+import { loopholes } from './enforced.ts'
+import { planGates } from './gate.ts'
+import { type LineUp, lineUp } from './line-up.ts'
+import { lint } from './lint.ts'
+import { type Order, startOrder } from './order.ts'
+import { shownTiers, type Tiers } from './tiers.ts'
+
+/** What is to be true of the pod afterwards, as far as it isn't yet. */
+export interface Plan {
+  readonly tiers: Tiers
+  readonly order: Order
+  /** The PostStart hooks that have to change; undefined: there has to be none. */
+  readonly hooks: ReadonlyMap<Container, Hook | undefined>
+  /** The startupProbes to run every second, each with the failureThreshold that keeps its total time. */
+  readonly failureThresholds: ReadonlyMap<Container, number>
+  readonly delivery: Delivery
+  readonly annotations: readonly (readonly [key: string, value: string])[]
+}
+
+export type Planned =
+  | { readonly ok: true; readonly plan: Plan; readonly warnings: readonly Warning[] }
+  | { readonly ok: false; readonly problems: readonly Problem[]; readonly warnings: readonly Warning[] }
+
+/** What the API takes as a failureThreshold, an int32. */
+const mostSeconds = 2 ** 31 - 1
+
+/** Of a check in the status annotation, which is for people: a command may be long. */
+const mostShown = 256
+
+/** Plans a pod that asks for something, or finds everything that is wrong with what it asks. */
+export function plan(pod: Pod, intent: Intent, context: Context): Planned {
+  const { lined, ...found } = lineUp(pod, intent)
+  const gates = planGates(lined)
+  const carriers = [...gates.hooks].filter(([, hook]) => runsWaiter(hook)).map(([container]) => container)
+  const { delivery, ...delivered } = planDelivery(lined, carriers, context.configuration)
+  const order = startOrder(lined)
+
+  const problems = [
+    ...found.problems,
+    ...gates.problems,
+    ...delivered.problems,
+    ...loopholes(lined, order, carriers, context.configuration),
+  ]
+  const warnings = [
+    ...found.warnings,
+    ...concerns(lined, order, delivery, context.surroundings),
+    ...lint(lined, context.surroundings),
+  ]
+  if (problems.length > 0) return { ok: false, problems, warnings }
+
+  const tiers = shownTiers(lined)
+  const hooks = changedHooks(lined, gates.hooks)
+  const annotations = lined.tiers.length === 0 ? [] : annotate(lined, tiers, order, context)
+  return {
+    ok: true,
+    warnings,
+    plan: { tiers, order, hooks, failureThresholds: eagerProbes(order), delivery, annotations },
+  }
+}
+
+/** A container that no longer ends a tier gets back the hook it had. */
+function changedHooks({ pod: { spec }, originals }: LineUp, gates: ReadonlyMap<Container, Hook>): Plan['hooks'] {
+  const changed = new Map<Container, Hook | undefined>()
+  for (const container of [...spec.containers, ...spec.initContainers]) {
+    const wanted = gates.get(container) ?? originals.get(container)
+    if (!sameHook(container.postStart, wanted)) changed.set(container, wanted)
+  }
+  return changed
+}
+
+/** The app behind a native sidecar starts at the next tick of its startupProbe, so the probes of those that move in run every second. */
+function eagerProbes({ initContainers }: Order): Plan['failureThresholds'] {
+  const thresholds = new Map<Container, number>()
+  for (const container of initContainers) {
+    const probe = container.list === 'containers' ? container.startupProbe : undefined
+    if (probe !== undefined && probe.periodSeconds > 1)
+      thresholds.set(container, Math.min(probe.failureThreshold * probe.periodSeconds, mostSeconds))
+  }
+  return thresholds
+}
+
+function annotate({ pod, intent, tiers: members }: LineUp, tiers: Tiers, order: Order, context: Context) {
+  const { metadata, spec } = pod
+  const status = JSON.stringify({
+    version: context.configuration.version,
+    gate: intent.gate,
+    tiers: tiers.map((tier) => tier.map(({ name }) => name)),
+    checks: Object.fromEntries(tiers.flat().map(({ name, check }) => [name, printable(check, mostShown)])),
+  })
+  const wanted: [string, string][] = []
+  const first = spec.containers[0]
+  // kubectl logs and exec use the first container, unless this annotation names another. After our first pass another injector may have
+  // put its container in front, which isn't the app.
+  if (
+    first !== undefined &&
+    first !== order.containers[0] &&
+    !metadata.annotations.has(defaultContainerKey) &&
+    !metadata.annotations.has(keys.status) &&
+    !members.flat().some(({ container }) => container === first)
+  ) {
+    wanted.push([defaultContainerKey, first.name])
+  }
+  if (metadata.annotations.get(keys.status) !== status) wanted.push([keys.status, status])
+  return fitting(wanted, metadata.annotations)
+}
+
+/** Those that the pod has room for. They help people, and the API server refuses a pod with more. */
+function fitting(wanted: readonly [string, string][], there: Metadata['annotations']) {
+  // Nearly always; in UTF-8 a character has up to three bytes.
+  if ((charactersOf(there) + charactersOf(wanted)) * 3 <= mostAnnotations) return wanted
+  const size = ([key, value]: readonly [string, unknown]) => byteLength(key) + byteLength(String(value))
+  let room = mostAnnotations
+  for (const annotation of there) {
+    if (!wanted.some(([key]) => key === annotation[0])) room -= size(annotation)
+  }
+  return wanted.filter((annotation) => {
+    const fits = size(annotation) <= room
+    if (fits) room -= size(annotation)
+    return fits
+  })
+}

@@ -1,0 +1,36 @@
+import { formatCheck } from '../check/grammar.ts'
+import type { OnTimeout } from '../words/choices.ts'
+import { timeoutOf } from './gate.ts'
+import type { LineUp, Member } from './line-up.ts'
+
+/** One sidecar of a tier, as people are shown it. */
+export interface PlannedSidecar {
+  readonly name: string
+  /** What the app waits for: a check that is polled, the sidecar's own hook, or nothing. */
+  readonly kind: 'polled' | 'hook' | 'none'
+  /** The resolved check as one writes it in an annotation, or `none`. */
+  readonly check: string
+  /** Milliseconds; only of a polled check. */
+  readonly timeout?: number
+  readonly onTimeout?: OnTimeout
+}
+export type Tiers = readonly (readonly PlannedSidecar[])[]
+
+export function shownTiers({ tiers }: LineUp): Tiers {
+  return tiers.map((tier) => tier.map(shown))
+}
+
+function shown({ sidecar, container, resolved }: Member): PlannedSidecar {
+  const { name, onTimeout } = sidecar
+  const { kind } = resolved
+  switch (kind) {
+    case 'polled':
+      return { name, kind, check: formatCheck(resolved.check), timeout: timeoutOf(sidecar, container), onTimeout }
+    case 'hook':
+      return { name, kind, check: formatCheck(resolved) }
+    case 'none':
+      return { name, kind, check: 'none' }
+    default:
+      return kind satisfies never
+  }
+}

@@ -1,0 +1,118 @@
+import type { Json } from '../words/json.ts'
+
+/**
+ * The parts of a Pod (core/v1) that admission reads, translated from a manifest that anyone may have written: a value of the wrong
+ * type becomes a problem that names its path. Everything else stays in the manifest, which is never written back.
+ */
+export interface Pod {
+  readonly metadata: Metadata
+  readonly spec: Spec
+}
+
+export interface Metadata {
+  /** `name`, or `generateName` with `*`, or empty. */
+  readonly name: string
+  readonly namespace: string
+  readonly annotations: ReadonlyMap<string, Json>
+  readonly labels: ReadonlyMap<string, Json>
+  /** Whether there is a map to add an annotation to. */
+  readonly hasAnnotations: boolean
+  readonly exists: boolean
+  readonly ownedByJob: boolean
+}
+
+export interface Spec {
+  readonly containers: readonly Container[]
+  readonly initContainers: readonly Container[]
+  readonly hasInitContainers: boolean
+  readonly volumes: readonly Volume[]
+  readonly restartPolicy: string
+  readonly hostNetwork: boolean
+  readonly windows: boolean
+  /** Seconds; a Job's pod may carry it. */
+  readonly activeDeadlineSeconds: number | undefined
+}
+
+export interface Volume {
+  readonly name: string
+  readonly emptyDir: boolean
+  readonly image: boolean
+  /** Of an image volume; empty if it is none. */
+  readonly imageReference: string
+}
+
+export interface Container {
+  /** Its place: `spec[list][index]`. */
+  readonly list: 'containers' | 'initContainers'
+  readonly index: number
+  readonly name: string
+  readonly image: string
+  readonly command: readonly string[]
+  readonly args: readonly string[]
+  /** The values of `$(NAME)` in an exec probe. */
+  readonly env: () => ReadonlyMap<string, string>
+  readonly ports: readonly ContainerPort[]
+  readonly startupProbe: Probe | undefined
+  readonly readinessProbe: Probe | undefined
+  readonly hasLifecycle: boolean
+  /** Whether `lifecycle` holds anything beside `postStart`. */
+  readonly hasOtherLifecycle: boolean
+  readonly postStart: Hook | undefined
+  readonly terminationMessagePath: string
+  /** Of the container itself; `Always` makes an init container a native sidecar. */
+  readonly restartPolicy: string
+  /** `limits` and `requests` alone. */
+  readonly resources: { readonly [key: string]: Json }
+  readonly mounts: readonly { readonly name: string; readonly mountPath: string }[]
+  /** What only an enforced rule asks of the mounts, so it is read when it does. */
+  readonly mountDetails: () => readonly MountDetail[]
+}
+
+export interface MountDetail {
+  readonly name: string
+  readonly mountPath: string
+  readonly readOnly: boolean
+  /** Only a part of the volume: it has a subPath. */
+  readonly partial: boolean
+}
+
+export interface ContainerPort {
+  readonly name: string
+  readonly number: number
+}
+
+export interface Header {
+  readonly name: string
+  readonly value: string
+}
+
+export interface Probe {
+  readonly handler: ProbeHandler
+  readonly initialDelaySeconds: number
+  readonly periodSeconds: number
+  readonly timeoutSeconds: number
+  readonly successThreshold: number
+  readonly failureThreshold: number
+}
+
+export type ProbeHandler =
+  | ({ readonly kind: 'httpGet' } & HttpGet)
+  | { readonly kind: 'tcpSocket'; readonly host: string; readonly port: number | string }
+  | { readonly kind: 'grpc'; readonly port: number; readonly service: string }
+  | { readonly kind: 'exec'; readonly command: readonly string[] }
+  | { readonly kind: 'none' }
+
+export interface HttpGet {
+  readonly scheme: 'HTTP' | 'HTTPS'
+  readonly host: string
+  readonly port: number | string
+  readonly path: string
+  readonly httpHeaders: readonly Header[]
+}
+
+/** A PostStart hook. */
+export type Hook =
+  | { readonly kind: 'exec'; readonly command: readonly string[] }
+  | { readonly kind: 'sleep'; readonly seconds: number }
+  | ({ readonly kind: 'httpGet' } & HttpGet)
+  | { readonly kind: 'tcpSocket'; readonly host: string; readonly port: number | string }

@@ -1,0 +1,35 @@
+import type { Json } from '../words/json.ts'
+
+/** A LabelSelector (meta/v1). Empty selects everything. */
+export interface LabelSelector {
+  readonly matchLabels?: { readonly [key: string]: string }
+  readonly matchExpressions?: readonly LabelExpression[]
+}
+
+export interface LabelExpression {
+  readonly key: string
+  readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+  readonly values?: readonly string[]
+}
+
+/** As the API server decides it: a label that is absent satisfies NotIn and DoesNotExist. */
+export function selects(selector: LabelSelector, labels: ReadonlyMap<string, Json>): boolean {
+  const equal = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels.get(key) === value)
+  return equal && (selector.matchExpressions ?? []).every((expression) => holds(expression, labels))
+}
+
+function holds({ key, operator, values = [] }: LabelExpression, labels: ReadonlyMap<string, Json>): boolean {
+  const value = labels.get(key)
+  switch (operator) {
+    case 'In':
+      return typeof value === 'string' && values.includes(value)
+    case 'NotIn':
+      return typeof value !== 'string' || !values.includes(value)
+    case 'Exists':
+      return value !== undefined
+    case 'DoesNotExist':
+      return value === undefined
+    default:
+      return operator satisfies never
+  }
+}

@@ -1,0 +1,29 @@
+/** The values that annotations, rules and the configuration file choose from: each set once, its type derived from it. */
+
+/** What a sidecar does when its check takes too long: its hook fails, or the start goes on. */
+export const timeoutActions = ['fail', 'continue'] as const
+export type OnTimeout = (typeof timeoutActions)[number]
+
+/** How the app is held back, as a pod asks for it; `auto` is resolved by the cluster's version. */
+export const gates = ['hook', 'native', 'auto'] as const
+export type GateChoice = (typeof gates)[number]
+
+export const nativePositions = ['last', 'first'] as const
+export type NativePosition = (typeof nativePositions)[number]
+
+export const existingHooks = ['chain', 'keep', 'refuse'] as const
+export type ExistingHookPolicy = (typeof existingHooks)[number]
+
+/** How the waiter gets into the pod. */
+export const deliveries = ['init-container', 'image-volume', 'shell'] as const
+export type Delivery = (typeof deliveries)[number]
+
+export const pullPolicies = ['Always', 'IfNotPresent', 'Never'] as const
+
+export interface Waiter {
+  readonly image: string
+  readonly imagePullPolicy: (typeof pullPolicies)[number]
+  readonly delivery: Delivery
+  /** Globs of images that stand for it where a rule is enforced. */
+  readonly mirrors: readonly string[]
+}

@@ -1,0 +1,37 @@
+/** The annotation and label keys of the contract, by name. */
+const domain = 'sidecar-first.dev'
+export const keys = {
+  sidecars: `${domain}/sidecars`,
+  timeout: `${domain}/timeout`,
+  onTimeout: `${domain}/on-timeout`,
+  gate: `${domain}/gate`,
+  nativePosition: `${domain}/native-position`,
+  existingHook: `${domain}/existing-hook`,
+  waiter: `${domain}/waiter`,
+  inject: `${domain}/inject`,
+  status: `${domain}/status`,
+  sets: `${domain}/sets`,
+} as const
+
+/** `<what>.sidecar-first.dev/<container>` */
+export const perContainer = {
+  check: `check.${domain}/`,
+  timeout: `timeout.${domain}/`,
+  onTimeout: `on-timeout.${domain}/`,
+} as const
+
+/** What a rollout notes on a pod, per container: nothing a pod says. */
+export const rolloutNote = `rollout.${domain}/`
+
+/** Set by Kubernetes' tools: which container `kubectl logs` and `exec` mean. */
+export const defaultContainerKey = 'kubectl.kubernetes.io/default-container'
+/** Set by the kubelet on the copy of a static pod. */
+export const mirrorKey = 'kubernetes.io/config.mirror'
+
+const plain = `${domain}/`
+const prefixed = `.${domain}/`
+
+/** Whether a key is in one of our domains, known or not. */
+export function isOurs(key: string): boolean {
+  return key.startsWith(plain) || key.includes(prefixed)
+}

@@ -1,0 +1,450 @@
+import { keys, perContainer } from './keys.ts'
+import { printable } from './printable.ts'
+import { quote } from './quote.ts'
+import type { Values, Words } from './values.ts'
+
+/**
+ * All that admission says, each kind once: what it is about and the words for it. A message is a value, its `kind` and its data, so that
+ * nothing has to read a text to find out what it says. Texts are made here and nowhere else.
+ */
+
+/** What a field has to be. */
+const shapes = {
+  map: 'a map',
+  list: 'a list',
+  text: 'text; put quotes around it',
+  number: 'a whole number',
+  port: "a port's number or name",
+  command: 'a list of strings, a program first',
+  quantities: 'quantities',
+  hook: 'exec, httpGet, sleep or tcpSocket',
+  scheme: 'HTTP or HTTPS',
+  containers: 'at least one container',
+  boolean: '"true" or "false", in quotes',
+  reviewVersion: 'admission.k8s.io/v1',
+  review: 'AdmissionReview',
+} as const
+export type Shape = keyof typeof shapes
+
+const checkForms =
+  'probe, none, http://:PORT/PATH, https://, tcp://, grpc://, unix:///PATH, file:///PATH, exec:["…"] or hook:["…"]'
+
+interface Named {
+  readonly name: string
+}
+interface At {
+  /** Counted from 1. */
+  readonly character: number
+  readonly text: string
+}
+const at = ({ character, text }: At) => `at character ${character} of ${quote(text)}`
+
+/** What makes a pod invalid. Where the annotation or field is known, it is the `path`, and the text begins with it. */
+const problems = {
+  'unexpected-value': { text: ({ expected }: { readonly expected: Shape }) => `expected ${shapes[expected]}` },
+  'too-many-annotations': {
+    text: ({ characters, most }: { readonly characters: number; readonly most: number }) =>
+      `the annotations have ${characters.toLocaleString('en')} characters; Kubernetes takes ${most / 1024} KiB together`,
+  },
+  'too-many-containers': {
+    text: ({ count, most }: { readonly count: number; readonly most: number }) =>
+      `the pod has ${count.toLocaleString('en')} containers; sidecar-first looks at most at ${most}`,
+  },
+  'duplicate-container': { text: ({ name }: Named) => `another container is called ${name}` },
+  'unknown-choice': {
+    text: ({ text, choices }: { readonly text: string; readonly choices: readonly string[] }) =>
+      `${quote(text)} is not one of ${choices.join(', ')}`,
+  },
+  'not-a-duration': {
+    text: ({ text, range }: { readonly text: string; readonly range: string }) =>
+      `${quote(text)} is not a duration; use ${range}, such as 1m30s`,
+  },
+  'duration-out-of-range': {
+    text: ({ text, range }: { readonly text: string; readonly range: string }) =>
+      `${quote(text)} is out of range; use ${range}`,
+  },
+  'not-a-check': {
+    text: ({ text }: { readonly text: string }) => `${quote(text)} is not a check; use ${checkForms}`,
+  },
+  'check-syntax': { text: (data: At & { readonly expected: string }) => `expected ${data.expected} ${at(data)}` },
+  'check-not-allowed': {
+    text: ({ allowed }: { readonly allowed: readonly string[] }) =>
+      `this cluster's configuration allows annotations only ${allowed.join(', ')} checks`,
+  },
+  'hook-bounds-itself': {
+    text: ({ check }: { readonly check: string }) => `the hook in ${check} sets its own limit; remove one of the two`,
+  },
+  'container-name-expected': { text: (data: At) => `expected a container name ${at(data)}` },
+  'star-not-alone': { text: (data: At) => `"*" has to stand alone between commas, ${at(data)}` },
+  'too-many-named': {
+    text: ({ most }: { readonly most: number }) => `more than ${most} names; a pod has at most that many containers`,
+  },
+  'not-a-container-name': { text: (data: At & Named) => `${quote(data.name)} is not a container name, ${at(data)}` },
+  'named-twice': { text: (data: At & Named) => `${quote(data.name)} is named twice, again ${at(data)}` },
+  'no-app-left': {
+    text: () => `native would leave no app container: ${keys.sidecars} names them all; leave the app out`,
+  },
+  'ends-before-app': {
+    text: ({ name }: Named) =>
+      `${name} is an init container that ends before the app starts; nothing has to wait for it`,
+  },
+  'restart-policy-set': {
+    text: ({ name }: Named) => `native sets a restartPolicy, and ${name} already has one; remove it or use hook`,
+  },
+  'check-beside-hook': {
+    text: ({ name }: Named) => `${name} already has a different PostStart hook; remove one of the two`,
+  },
+  'hook-refused': {
+    text: ({ name }: Named) => `${name} has a PostStart hook, which "refuse" rules out; remove it or use chain`,
+  },
+  'hook-unreadable': {
+    text: ({ name }: Named) =>
+      `container ${name} has a hook that another version of sidecar-first wrote and this one cannot read; remove its lifecycle.postStart`,
+  },
+  'tier-of-two-hooks': {
+    text: ({ names }: { readonly names: readonly string[] }) =>
+      `${names.join(' and ')} can't share a tier: each needs the hook in its own container (an exec, file, unix or hook check, or a PostStart hook it already has); write "${names.join(', ')}"`,
+  },
+  'tcp-hook': {
+    text: ({ name }: Named) => `${name} has a tcpSocket PostStart hook, which the kubelet always fails; remove it`,
+  },
+  'hook-cannot-run': {
+    text: ({ name }: Named) =>
+      `${name} has a PostStart hook that can't run: its program is empty or a word has a NUL; remove it`,
+  },
+  'shell-http-hook': {
+    text: ({ name }: Named) => `the shell form can't chain the httpGet hook of ${name}; use init-container`,
+  },
+  'shell-check': {
+    text: ({ name, check }: Named & { readonly check: string }) =>
+      `the shell form polls http and tcp only, and ${name} has ${check}; use init-container`,
+  },
+  'hook-too-large': {
+    text: ({ name, cause }: Named & { readonly cause: string }) =>
+      `the hook of ${name} would be more than 96 KiB because of ${cause}, and the kernel takes 128 KiB in one argument; move the command into a script`,
+  },
+  'hook-port-missing': {
+    text: ({ name, port }: Named & { readonly port: string }) =>
+      `the PostStart hook of ${name} asks the port ${quote(port)}, which it doesn't have`,
+  },
+  'hook-header-unsendable': {
+    text: ({ name, header }: Named & { readonly header: string }) =>
+      `the PostStart hook of ${name} has a header ${quote(header)} that HTTP can't carry`,
+  },
+  'port-missing': { text: noPort },
+  'name-taken': {
+    text: ({ what, name }: Named & { readonly what: 'volume' | 'container' | 'init container' }) =>
+      `the ${what} ${name} is not ours; rename it, sidecar-first needs the name`,
+  },
+  'mount-taken': {
+    text: ({ name, directory }: Named & { readonly directory: string }) =>
+      `the mount ${directory} of ${name} is not ours; move it, sidecar-first needs the path`,
+  },
+  /** What would open the gate of an enforced rule. */
+  'not-the-waiter': {
+    text: ({ what, image }: { readonly what: 'volume' | 'init container'; readonly image: string }) =>
+      `an enforced rule needs the waiter's own image, and the ${what} sidecar-first-waiter has ${quote(image)}; if that is a mirror, allow it in the configuration under waiter.mirrors`,
+  },
+  'installer-changed': {
+    text: ({ part }: { readonly part: string }) =>
+      `an enforced rule needs the init container sidecar-first-waiter as sidecar-first writes it, and it has ${part}; remove that`,
+  },
+  'waiter-writable': {
+    text: ({ name, at }: Named & { readonly at: string }) =>
+      `an enforced rule lets nobody change the waiter, and ${name} mounts the volume sidecar-first-waiter writable at ${quote(at)}; make that mount readOnly`,
+  },
+  'waiter-covered': {
+    text: ({ name, at }: Named & { readonly at: string }) =>
+      `an enforced rule needs the waiter itself at /.sidecar-first, and ${name} has something else at ${quote(at)}; move it`,
+  },
+  'app-hidden': {
+    text: ({ name, sidecar }: Named & { readonly sidecar: string }) =>
+      `every regular container is a sidecar by the rules, and the init container ${name} keeps running and starts before ${sidecar}, whose rule is enforced; make ${name} a regular container, or exclude the pod with the rule's podSelector`,
+  },
+  /** What a final pod lacks. */
+  'wrong-list': {
+    text: ({ name, list }: Named & { readonly list: string }) =>
+      `${name} has to be in spec.${list} with restartPolicy: Always`,
+  },
+  'wrong-place': {
+    text: ({ name, place, instead }: Named & { readonly place: string; readonly instead: string | undefined }) =>
+      `${name} has to be at ${place}${instead === undefined ? '' : `, before ${instead}, which is there now`}`,
+  },
+  'hook-left-over': { text: ({ name }: Named) => `${name} still has a hook of ours that no tier needs` },
+  'hook-missing': { text: ({ name }: Named) => `${name} lacks the PostStart hook that holds the app back` },
+  'mount-missing': { text: ({ name }: Named) => `${name} lacks the mount of the waiter that its hook runs` },
+  'volume-missing': { text: () => 'the volume of the waiter is missing' },
+  'installer-missing': { text: () => 'the init container that delivers the waiter is missing' },
+  'changed-later': {
+    text: () =>
+      'another webhook may have changed the pod after sidecar-first, or sidecar-first was not called: run "sidecar-first check"',
+  },
+} as const
+
+/** Why a pod is left alone, or what is done to it. */
+const reasons = {
+  'opted-out': { text: () => `${keys.inject} is "false"` },
+  'mirror-pod': { text: () => 'a mirror pod: the kubelet runs it from a file on the node' },
+  'windows-pod': { text: () => 'a Windows pod' },
+  'only-sidecars': { text: () => 'every container is a sidecar by the rules, so there is no app to hold back' },
+  'nothing-asked': {
+    text: ({ rules }: { readonly rules: boolean }) =>
+      `no ${keys.sidecars} annotation${rules ? ', and no rule matches' : ''}`,
+  },
+  'none-there': { text: () => 'none of the named sidecars is in this pod' },
+  'star-alone': { text: () => '"*" stands for the sidecars that rules add, and no rule matches' },
+  'not-a-pod': { text: () => 'not a Pod' },
+  subresource: { text: () => 'a subresource of a Pod' },
+  'not-a-creation': { text: () => 'not the creation of a Pod' },
+  'no-pod-template': { text: ({ object }: { readonly object: string }) => `a ${object} has no pod template` },
+  starts: { text: (order: StartOrder) => `starts ${orderText(order)}` },
+  'starts-already': { text: (order: StartOrder) => `already starts ${orderText(order)}` },
+} as const
+
+/** How much a warning matters: the API cuts long lists, so the worst come first. */
+export const severities = ['app-may-start-too-early', 'bites-later', 'costs', 'has-no-effect'] as const
+export type Severity = (typeof severities)[number]
+
+const tooEarly = { severity: 'app-may-start-too-early' } as const
+const bitesLater = { severity: 'bites-later' } as const
+const noEffect = { severity: 'has-no-effect' } as const
+const unwaited = (name: string, why: string) =>
+  `${name} is started first but not waited for: ${why}; set the annotation ${perContainer.check}${name}`
+
+interface Ruled extends Named {
+  readonly rule: string
+}
+interface Misplaced {
+  readonly key: string
+  readonly place: string
+}
+interface FromProbe extends Named {
+  readonly probe: string
+}
+interface KeyOf extends Named {
+  readonly key: string
+}
+
+/** What the pod's owner should know although the pod is admitted. */
+const warnings = {
+  'left-untouched': {
+    ...tooEarly,
+    text: ({ problem }: { readonly problem: Problem }): string => `left untouched: ${textOf(problem)}`,
+  },
+  'container-absent': {
+    ...tooEarly,
+    text: ({ key, name }: KeyOf) =>
+      `${key} names ${quote(name)}, but no container is called that; nothing waits for it`,
+  },
+  'keeps-own-hook': {
+    ...tooEarly,
+    text: ({ name }: Named) =>
+      `${name} keeps its own PostStart hook (${keys.existingHook}: keep), so it is not waited for`,
+  },
+  'no-probe': {
+    ...tooEarly,
+    text: ({ name, probes }: Named & { readonly probes: readonly string[] }) =>
+      unwaited(name, `it has no ${probes.join(' or ')}`),
+  },
+  'probe-without-handler': {
+    ...tooEarly,
+    text: ({ name, probe }: FromProbe) => unwaited(name, `its ${probe} asks nothing`),
+  },
+  'probe-port-missing': {
+    ...tooEarly,
+    text: (data: FromProbe & MissingPort) =>
+      unwaited(data.name, `its ${data.probe} asks a port it doesn't have: ${noPort(data)}`),
+  },
+  'probe-not-a-check': {
+    ...tooEarly,
+    text: ({ name, probe, check }: FromProbe & { readonly check: string }) =>
+      unwaited(name, `its ${probe} can't be written as a check (${quote(check)})`),
+  },
+  'probe-header-unsendable': {
+    ...tooEarly,
+    text: ({ name, probe, header }: FromProbe & { readonly header: string }) =>
+      unwaited(name, `its ${probe} has a header ${quote(header)} that HTTP can't carry`),
+  },
+  deadlock: {
+    ...tooEarly,
+    text: ({ name, endpoint, instead }: Named & { readonly endpoint: string; readonly instead: string }) =>
+      `deadlock: ${endpoint} of ${name} only answers once the app is up, and the app waits for ${name}; use ${instead}`,
+  },
+  'webhooks-behind': {
+    ...bitesLater,
+    text: () =>
+      'the webhook configuration is behind the configuration of sidecar-first: print it again with "sidecar-first config"',
+  },
+  'job-never-completes': {
+    ...bitesLater,
+    text: ({ names }: { readonly names: readonly string[] }) =>
+      `${names.join(', ')} runs on, so the Job never completes; set ${keys.gate}: native`,
+  },
+  'init-container-first': {
+    ...bitesLater,
+    text: ({ name, early }: Named & { readonly early: string }) =>
+      `${early} is an init container and starts before ${name}, whatever the order says; set ${keys.gate}: native`,
+  },
+  'before-mesh-proxy': {
+    ...bitesLater,
+    text: ({ names, proxy }: { readonly names: readonly string[]; readonly proxy: string }) =>
+      `${names.join(', ')} starts before the mesh proxy ${proxy}, which is not a native sidecar: use ${keys.gate}: hook`,
+  },
+  'not-restarted': {
+    ...bitesLater,
+    // Under OnFailure, too, one that exits 0 when it is killed isn't restarted.
+    text: ({ names, restartPolicy }: { readonly names: readonly string[]; readonly restartPolicy: string }) =>
+      `restartPolicy is ${restartPolicy}: if ${names.join(', ')} isn't ready in time it ${restartPolicy === 'Never' ? 'stays' : 'may stay'} down, and the app starts without it`,
+  },
+  'node-loopback': {
+    ...bitesLater,
+    text: ({ name }: Named) =>
+      `hostNetwork: the check of ${name} asks the node's loopback, where another process may answer`,
+  },
+  'port-moves': {
+    ...bitesLater,
+    text: ({ port, from, to }: { readonly port: string; readonly from: string; readonly to: string }) =>
+      `a Service's targetPort ${port} now means ${to} and no longer ${from}: both have a port of that name`,
+  },
+  deadline: {
+    ...bitesLater,
+    text: ({ seconds, field, limit }: { readonly seconds: number; readonly field: Deadline; readonly limit: number }) =>
+      `the sidecars may take ${seconds}s, and after ${field} (${limit}s) ${deadlines[field]}: shorten ${keys.timeout} or raise ${field}`,
+  },
+  'only-observed': {
+    ...bitesLater,
+    text: ({ would, reasons }: { readonly would: 'change' | 'refuse'; readonly reasons: readonly string[] }) =>
+      `sidecar-first only observes; it would ${would} this: ${reasons.join('; ')}`,
+  },
+  'adds-empty-dir': {
+    severity: 'costs',
+    text: () =>
+      'the waiter adds an emptyDir: kubectl drain asks for --delete-emptydir-data, and the cluster autoscaler for cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes: sidecar-first-waiter',
+  },
+  'unknown-key': {
+    ...noEffect,
+    text: ({ key, version }: { readonly key: string; readonly version: string }) =>
+      `${key} has no effect: this version (${version}) doesn't know it`,
+  },
+  'idle-key': {
+    ...noEffect,
+    text: ({ key }: { readonly key: string }) => `${key} has no effect without ${keys.sidecars}`,
+  },
+  'not-a-sidecar': {
+    ...noEffect,
+    text: ({ key, name }: KeyOf) => `${key} has no effect: ${name} is not in ${keys.sidecars}`,
+  },
+  'key-on-workload': {
+    ...noEffect,
+    text: ({ key, workload, place }: Misplaced & { readonly workload: string }) =>
+      `${key} has no effect on the ${workload} itself: write it in ${place}`,
+  },
+  'key-as-label': {
+    ...noEffect,
+    text: ({ key, place }: Misplaced) => `${key} has no effect as a label: write it in ${place}`,
+  },
+  'enforced-opt-out': {
+    ...noEffect,
+    text: ({ name, rule }: Ruled) => `${keys.inject}: "false" has no effect on ${name}: the rule ${rule} is enforced`,
+  },
+  'enforced-order': {
+    ...noEffect,
+    text: ({ name, rule }: Ruled) => `${keys.sidecars} has no effect on ${name}: the rule ${rule} is enforced`,
+  },
+  'enforced-key': {
+    ...noEffect,
+    text: ({ key, rule }: { readonly key: string; readonly rule: string }) =>
+      `${key} has no effect: the rule ${rule} is enforced`,
+  },
+  'enforced-keys': {
+    ...noEffect,
+    text: ({ name, rule }: Ruled) => `the keys of ${name} have no effect: the rule ${rule} is enforced`,
+  },
+  'waits-by-itself': {
+    ...noEffect,
+    text: ({ app, port, name }: Named & { readonly app: string; readonly port: number }) =>
+      `${app} waits for port ${port} of ${name} in its own command; that is no longer needed`,
+  },
+  'more-warnings': { ...noEffect, text: ({ count }: { readonly count: number }) => `and ${count} more warnings` },
+} as const
+
+/** After which something else gives up on the pod, and what happens then. */
+const deadlines = {
+  progressDeadlineSeconds: 'the Deployment counts as failed',
+  activeDeadlineSeconds: 'the pod is killed',
+} as const
+export type Deadline = keyof typeof deadlines
+
+export interface MissingPort {
+  readonly container: string
+  readonly port: string
+  /** The names of those it has. */
+  readonly ports: readonly string[]
+}
+
+function noPort({ container, port, ports }: MissingPort): string {
+  const there = ports.length === 0 ? 'no named ports' : `the ports ${ports.join(', ')}`
+  return `${container} has no port ${quote(port)}; it has ${there}`
+}
+
+/** The order of a pod's start as the tiers have it. */
+export interface StartOrder {
+  readonly first: readonly (readonly { readonly name: string; readonly waitedFor: boolean }[])[]
+  /** The containers behind all sidecars. */
+  readonly rest: readonly string[]
+}
+
+/** `vault-agent, then envoy + otel (not waited for), before app` */
+export function orderText({ first, rest }: StartOrder): string {
+  const tiers = first.map((tier) =>
+    tier.map(({ name, waitedFor }) => (waitedFor ? name : `${name} (not waited for)`)).join(' + '),
+  )
+  return `${tiers.join(', then ')}${rest.length > 0 ? `, before ${rest.join(', ')}` : ''}`
+}
+
+/** The same of a decision's reasons, where one is an order. */
+export function startText(reasons: readonly Said[]): string {
+  const order = reasons.find((reason) => reason.kind === 'starts' || reason.kind === 'starts-already')
+  return order === undefined ? '' : orderText(order)
+}
+
+export type Problem = Values<typeof problems> & {
+  /** The annotation or the field, or else who asked for what can't be had. */
+  readonly path?: string
+}
+export type Reason = Values<typeof reasons>
+export type Warning = Values<typeof warnings>
+/** What a verdict is explained with. */
+export type Said = Problem | Reason | Warning
+
+export const severityOf = ({ kind }: Warning): Severity => warnings[kind].severity
+
+/** Whether it only names a price, as the default way of the waiter into a pod always does: nothing that somebody should act on. */
+export const isCost = (warning: Warning): boolean => severityOf(warning) === 'costs'
+
+// The API server cuts a warning over 256 characters (k8s.io/apiserver, endpoints/filters/warning.go). The other limit is ours.
+const longestWarning = 256
+const longest = 1024
+
+/** The words for a message: on one line, bounded, safe to print. */
+export function textOf(said: Said): string {
+  const words = wordsFor(said)
+  return printable('path' in said ? `${said.path}: ${words}` : words, said.kind in warnings ? longestWarning : longest)
+}
+
+const messages: Words = { ...problems, ...reasons, ...warnings }
+
+/** The kind decides which data there is, so it fits. */
+function wordsFor(said: Said): string {
+  return (messages[said.kind] as { text: (data: Said) => string }).text(shortened(said))
+}
+
+/** More of a name than any message shows: a pod can have one of a megabyte, told of in ten thousand warnings. */
+const longestPart = longest + 1
+
+function shortened(said: Said): Said {
+  const isLong = (part: unknown) => typeof part === 'string' && part.length > longestPart
+  if (!Object.values(said).some(isLong)) return said
+  const parts = Object.entries(said).map(([key, part]) => [key, isLong(part) ? part.slice(0, longestPart) : part])
+  return Object.fromEntries(parts) as Said
+}

@@ -1,0 +1,141 @@
+import type { V1Pod } from '@kubernetes/client-node'
+import type { Endpoint, StoredConfiguration } from '../../../certs/cluster.ts'
+import { isCovered, readCertificate, splitBundle } from '../../../certs/faults.ts'
+import { kubernetes } from '../../../certs/kubernetes.ts'
+import type { Lifetimes } from '../../../certs/next.ts'
+import { notAsked, type Problem } from '../../../certs/problems.ts'
+import { servedCertificate } from '../../../certs/served.ts'
+import { type Status, statusOf } from '../../../certs/status.ts'
+import { serviceNames } from '../../../certs/x509.ts'
+import { objectKeys, objectNames, selectorOf } from '../../kubernetes/names.ts'
+import { forward } from '../../kubernetes/port-forward.ts'
+import type { Finding, Idle } from '../findings.ts'
+import { type Check, needed, type Site } from '../site.ts'
+import { isReady, whyNot } from './replicas.ts'
+
+const day = 86_400_000
+/** The defaults of `certs run`. */
+const lifetimes: Lifetimes = { authority: 365 * day, leaf: 30 * day, settle: 300_000 }
+
+/** Whether every replica serves what the API server trusts, seen by a handshake. */
+export const certificate: Check = {
+  name: 'certificate',
+  async run({ kubeconfig, namespace, installed, objects }) {
+    const { cluster } = kubernetes({ kubeconfig, names: { ...objectNames, namespace } })
+    const dnsNames = serviceNames(objectNames.service, namespace)
+    const [servername = objectNames.service] = dnsNames
+    const ask = async ({ pod, port }: Endpoint) => {
+      if (pod === undefined) return undefined
+      const socket = await forward(kubeconfig, { namespace, pod, port })
+      return await servedCertificate({ socket }, servername)
+    }
+    if (!keptByOthers(installed)) {
+      const reference = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: objectNames.certs, namespace } }
+      const labelSelector = selectorOf('certs')
+      const [deployment, keepers] = await Promise.all([
+        objects.read(reference),
+        objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector }),
+      ])
+      const status = await statusOf({ cluster, names: dnsNames, lifetimes, ask })
+      return judgeStatus(status, deployment && keepers, namespace)
+    }
+    const endpoints = (await cluster.readEndpoints()) ?? []
+    const served = await Promise.all(endpoints.map((endpoint) => answerOf(endpoint, ask)))
+    return judgeServed({ served, trusting: await cluster.readConfigurations(), servername, now: cluster.now() })
+  },
+}
+
+/** @param keepers the pods of certs; undefined if it isn't installed */
+export function judgeStatus(
+  { phase, problems }: Pick<Status, 'phase' | 'problems'>,
+  keepers: readonly V1Pod[] | undefined,
+  namespace: string,
+): readonly Finding[] {
+  const idle = keepers && idleness(keepers)
+  const { barred, others } = apart(problems)
+  const findings = others.map((problem): Finding => {
+    switch (problem.kind) {
+      case 'endpoints-missing':
+        return { kind: 'certificate-see-replicas', problem, namespace }
+      case 'configurations-missing':
+        return { kind: 'certificate-see-webhooks', problem, namespace }
+      default:
+        return { kind: idle ? 'certificate-problem-stays' : 'certificate-problem', problem, namespace }
+    }
+  })
+  if (findings.length > 0)
+    return [...barred, ...(idle ? [{ kind: 'certs-stopped', ...idle, namespace } as const] : []), ...findings]
+  const sound: Finding[] = barred.length > 0 ? [...barred] : [{ kind: 'certificate-kept', phase }]
+  return idle ? [...sound, { kind: 'certs-idle', ...idle, namespace }] : sound
+}
+
+/** That we may not ask the replicas isn't their fault: one warning for each reason. */
+function apart(problems: readonly Problem[]): { barred: readonly Finding[]; others: readonly Problem[] } {
+  const messages = new Set<string>()
+  const others = problems.filter((problem) => {
+    if (problem.kind !== 'not-asked' || problem.failure !== 'forbidden') return true
+    messages.add(problem.message)
+    return false
+  })
+  return { barred: [...messages].map((message) => ({ kind: 'replicas-not-asked', message })), others }
+}
+
+/** Why nothing keeps the certificate; undefined if something does. */
+function idleness(keepers: readonly V1Pod[]): Idle | undefined {
+  if (keepers.some(isReady)) return undefined
+  const [one] = keepers
+  return one ? { why: 'not-ready', pod: one.metadata?.name ?? '', reason: whyNot(one) } : { why: 'no-pod' }
+}
+
+/** By cert-manager: then there is no CA of ours in the Secret. */
+function keptByOthers({ mutating }: Site['installed']): boolean {
+  return needed(mutating)?.metadata?.annotations?.[objectKeys.certManager] !== undefined
+}
+
+/** What a replica shows (PEM), or why there is nothing. */
+type Answer = { readonly name: string } & ({ readonly pem: string } | { readonly problem: Problem })
+
+async function answerOf(endpoint: Endpoint, ask: (endpoint: Endpoint) => Promise<string | undefined>): Promise<Answer> {
+  const name = endpoint.pod ?? endpoint.host
+  try {
+    const pem = await ask(endpoint)
+    return pem === undefined ? { name, problem: { kind: 'no-handshake', endpoint: name } } : { name, pem }
+  } catch (error) {
+    return { name, problem: notAsked(name, error) }
+  }
+}
+
+/** For a certificate that something else keeps: only whether it works. */
+export function judgeServed({
+  served,
+  trusting,
+  servername,
+  now,
+}: {
+  served: readonly Answer[]
+  trusting: readonly StoredConfiguration[]
+  servername: string
+  now: number
+}): readonly Finding[] {
+  const at = new Date(now)
+  const { barred } = apart(served.flatMap((answer) => ('problem' in answer ? [answer.problem] : [])))
+  const findings = served.flatMap((answer): readonly Finding[] => {
+    const { name } = answer
+    if ('problem' in answer) {
+      return apart([answer.problem]).others.map((problem) => ({ kind: 'foreign-silent', problem }))
+    }
+    const leaf = readCertificate(answer.pem)
+    if (!leaf) return [{ kind: 'foreign-not-a-certificate', name }]
+    const expires = leaf.validToDate
+    const blind = trusting.filter(
+      ({ bundles }) => !bundles.every((pem) => isCovered(answer.pem, { by: splitBundle(pem), at })),
+    )
+    return [
+      ...blind.map((each) => ({ kind: 'foreign-untrusted', name, configuration: each.name }) as const),
+      ...(at > expires ? [{ kind: 'foreign-expired', name, at: expires.toISOString() } as const] : []),
+      ...(leaf.checkHost(servername) ? [] : [{ kind: 'foreign-name', name, servername } as const]),
+    ]
+  })
+  if (served.length === 0) return [{ kind: 'no-ready-endpoint' }]
+  return findings.length + barred.length > 0 ? [...barred, ...findings] : [{ kind: 'certificate-right' }]
+}

@@ -1,0 +1,115 @@
+import type { V1MutatingWebhook, V1Namespace, V1Pod } from '@kubernetes/client-node'
+import type { Configuration } from '../../admission/intent/configuration.ts'
+import { keys } from '../../admission/words/keys.ts'
+import { textOf } from '../../admission/words/messages.ts'
+import { objectKeys } from '../../kubernetes/names.ts'
+import type { Finding, Uncovered } from '../findings.ts'
+import { covering, createdOf, dueOf, type Standing, standingOf } from '../pod/coverage.ts'
+import { type Owner, ownerOf, renewal } from '../pod/owner.ts'
+import { whyUncovered } from '../pod/uncovered.ts'
+import { type Check, liveMutating, needed, Unseen, validConfiguration } from '../site.ts'
+
+/** How many namespaces are read at a time. */
+const atOnce = 8
+
+/** Running pods that should have been patched and weren't, such as those created during an outage. */
+export const pods: Check = {
+  name: 'pods',
+  async run({ objects, installed, progress }) {
+    const { configuration } = validConfiguration(installed)
+    const mutating = liveMutating(installed)
+    const { webhooks = [] } = mutating
+    const namespaces = needed(installed.namespaces)
+    if (configuration.mode === 'observe') throw new Unseen({ why: 'observe' })
+    const judged: JudgedPod[] = []
+    const waiting = namespaces.slice()
+    const read = async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        progress(`Looking at the pods of ${namespaces.length} namespaces, ${waiting.length} to go…`)
+        const namespace = next.metadata?.name ?? ''
+        const found = await objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, fieldSelector })
+        const live = found.filter((pod) => pod.metadata?.deletionTimestamp === undefined)
+        judged.push(...live.flatMap((pod) => judgePod(pod, next, configuration, webhooks) ?? []))
+      }
+    }
+    await Promise.all(Array.from({ length: atOnce }, read))
+    return judgePods(judged, createdOf(mutating))
+  },
+}
+
+const fieldSelector = 'status.phase!=Succeeded,status.phase!=Failed'
+
+export interface JudgedPod {
+  readonly name: string
+  readonly owner: Owner
+  readonly created: Date | undefined
+  readonly standing: Standing
+  /** Why no webhook sees its namespace, if none does. */
+  readonly uncovered: Uncovered | undefined
+}
+
+/** undefined for a pod that nobody expects to be patched: its namespace isn't covered, and it doesn't ask or somebody opted out. */
+export function judgePod(
+  pod: V1Pod,
+  namespace: V1Namespace,
+  configuration: Configuration,
+  webhooks: readonly V1MutatingWebhook[],
+): JudgedPod | undefined {
+  const { name = '', annotations = {} } = pod.metadata ?? {}
+  const covers = covering(webhooks, namespace)
+  if (covers.length === 0) {
+    const optedOut = namespace.metadata?.labels?.[objectKeys.injection] === 'disabled'
+    if (optedOut || annotations[keys.sidecars] === undefined) return undefined
+  }
+  const standing = standingOf(pod, configuration, covers)
+  const uncovered = covers.length > 0 ? undefined : whyUncovered(webhooks, namespace)
+  return { name, owner: ownerOf(pod), created: createdOf(pod), standing, uncovered }
+}
+
+/** @param since when the webhook configuration was created */
+export function judgePods(all: readonly JudgedPod[], since: Date | undefined): readonly Finding[] {
+  const owners = Map.groupBy(all, ({ owner: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`)
+  const findings = [...owners].flatMap(([owner, group]): Finding[] => {
+    const of = (kind: Standing['kind'], finding: (about: About, one: JudgedPod) => Finding): Finding[] => {
+      const some = group.filter(({ standing }) => standing.kind === kind)
+      const [one] = some
+      if (one === undefined) return []
+      const names = some.map(({ name }) => name)
+      const affected = one.owner.kind === 'Pod' ? undefined : { some: some.length, all: group.length }
+      return [finding({ owner, affected, renew: renewal(one.owner, names), some }, one)]
+    }
+    return [
+      ...of('missed', ({ some, ...about }, { standing, uncovered }) => {
+        const due = dueOf(standing.decision)
+        if (uncovered) return { kind: 'pods-uncovered', ...about, due, uncovered }
+        return { kind: 'pods-missed', ...about, due, cause: causeOf(some, since) }
+      }),
+      ...of('refused', ({ some, ...about }, { standing }) => ({
+        kind: 'pods-would-be-refused',
+        ...about,
+        why: standing.decision.reasons.map(textOf).join('; '),
+      })),
+      ...of('outdated', ({ some, ...about }) => ({ kind: 'pods-outdated', ...about })),
+    ]
+  })
+  const right = all.filter(({ standing }) => standing.kind === 'right').length
+  const left = all.filter(({ standing }) => standing.kind === 'left').length
+  // One finding, as after an upgrade these are most of the pods.
+  const older = all.flatMap(({ standing }) => (standing.kind === 'older' ? [standing.version] : []))
+  const versions = [...new Set(older)].toSorted()
+  const made = older.length === 0 ? [] : [{ kind: 'pods-older', count: older.length, versions } as const]
+  return [{ kind: 'pods-counted', right, left }, ...made, ...findings]
+}
+
+/** Pods of one owner that stand alike. */
+interface About {
+  readonly owner: string
+  readonly affected: { readonly some: number; readonly all: number } | undefined
+  readonly renew: string
+  readonly some: readonly JudgedPod[]
+}
+
+function causeOf(some: readonly JudgedPod[], since: Date | undefined): 'altered' | 'before-webhook' | 'late' {
+  if (some.every(({ standing }) => standing.kind === 'missed' && standing.altered)) return 'altered'
+  return since && some.every(({ created }) => created && created < since) ? 'before-webhook' : 'late'
+}

@@ -1,0 +1,100 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { V1LabelSelector, V1MutatingWebhook, V1Namespace } from '@kubernetes/client-node'
+import { decide } from '../../admission/decide.ts'
+import type { Decision } from '../../admission/decision.ts'
+import type { Configuration } from '../../admission/intent/configuration.ts'
+import { type LabelSelector, selects } from '../../admission/pod/selector.ts'
+import type { Surroundings } from '../../admission/pod/surroundings.ts'
+import { keys } from '../../admission/words/keys.ts'
+import { startText } from '../../admission/words/messages.ts'
+import { setOfPath } from '../../webhooks/path.ts'
+
+type Labels = Readonly<Record<string, string>> | undefined
+
+/** Whether a selector as the API server stores it selects these labels; one that isn't there selects everything. */
+export function selected(selector: V1LabelSelector | undefined, labels: Labels): boolean {
+  return selects((selector ?? {}) as LabelSelector, new Map(Object.entries(labels ?? {})))
+}
+
+/** The webhooks whose namespaceSelector selects a namespace. */
+export function covering<T extends Pick<V1MutatingWebhook, 'namespaceSelector'>>(
+  webhooks: readonly T[],
+  { metadata }: Pick<V1Namespace, 'metadata'>,
+): readonly T[] {
+  return webhooks.filter(({ namespaceSelector }) => selected(namespaceSelector, metadata?.labels))
+}
+
+/** The sets that these webhooks mark. */
+export function setsOf(webhooks: readonly V1MutatingWebhook[]): readonly string[] {
+  return webhooks.flatMap(({ clientConfig }) => setOfPath(clientConfig.service?.path ?? clientConfig.url ?? '') ?? [])
+}
+
+/** How a pod compares with what the webhook would make of it now. */
+export type Standing =
+  | { readonly kind: 'left' | 'right' | 'refused'; readonly decision: Decision }
+  /** Its order isn't held. `altered`: it was once patched. */
+  | { readonly kind: 'missed'; readonly altered: boolean; readonly decision: Decision }
+  /** Its order is held, but not in the way the configuration now has it: another timeout, say. */
+  | { readonly kind: 'outdated'; readonly decision: Decision }
+  /** Its order is held, in the tiers of today, but another version patched it, which writes details such as the waiter's arguments in another way. */
+  | { readonly kind: 'older'; readonly version: string; readonly decision: Decision }
+
+/**
+ * Decides on a pod as it is, with the sets whose webhooks cover its namespace. What their matchConditions keep from them, `decide` leaves alone as well.
+ * @param pod plain JSON
+ * @param webhooks those that cover its namespace; without any, it decides as for a namespace without sets
+ */
+export function standingOf(
+  pod: Manifest,
+  configuration: Configuration,
+  webhooks: readonly V1MutatingWebhook[],
+  surroundings: Surroundings = { job: false },
+): Standing {
+  const decision = decide(pod, configuration, { ...surroundings, sets: setsOf(webhooks) })
+  switch (decision.verdict) {
+    case 'refused':
+      return { kind: 'refused', decision }
+    case 'skipped':
+      return { kind: 'left', decision }
+    case 'unchanged':
+      return { kind: 'right', decision }
+    case 'patched': {
+      // Another version writes another status, and nothing else.
+      if (decision.change === 'notes') return { kind: 'right', decision }
+      const altered = pod.metadata?.annotations?.[keys.status] !== undefined
+      const held = altered && decision.change !== 'order'
+      if (!held) return { kind: 'missed', altered, decision }
+      const { version, tiers } = statusOf(pod)
+      const now = decision.tiers.map((tier) => tier.map(({ name }) => name))
+      const older = typeof version === 'string' && version !== configuration.version && isDeepStrictEqual(tiers, now)
+      return older ? { kind: 'older', version, decision } : { kind: 'outdated', decision }
+    }
+    default:
+      return decision satisfies never
+  }
+}
+
+/** What the webhook noted on a pod, whichever version it was; anyone may have written it. */
+function statusOf({ metadata }: Manifest): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(metadata?.annotations?.[keys.status] ?? '')
+    return typeof value === 'object' && value !== null ? { ...value } : {}
+  } catch {
+    return {}
+  }
+}
+
+/** What a pod should start, in which order: `envoy, before app`. */
+export const dueOf = ({ reasons }: Decision): string => startText(reasons)
+
+/** A pod, or the template of one, as the API gives it. */
+export interface Manifest {
+  readonly metadata?: {
+    readonly labels?: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
+  }
+}
+
+/** When it was made: times come as texts, whatever the client's types say. */
+export const createdOf = ({ metadata }: { metadata?: { creationTimestamp?: Date } }): Date | undefined =>
+  metadata?.creationTimestamp && new Date(metadata.creationTimestamp)

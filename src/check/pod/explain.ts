@@ -1,0 +1,100 @@
+import type { V1MutatingWebhook, V1MutatingWebhookConfiguration, V1Namespace } from '@kubernetes/client-node'
+import type { Configuration } from '../../admission/intent/configuration.ts'
+import { ruledContainers } from '../../admission/intent/rules.ts'
+import { readMetadata, readSpec } from '../../admission/pod/read.ts'
+import type { Surroundings } from '../../admission/pod/surroundings.ts'
+import { keys } from '../../admission/words/keys.ts'
+import { isCost, textOf } from '../../admission/words/messages.ts'
+import type { Finding, MissedBecause } from '../findings.ts'
+import { covering, createdOf, dueOf, type Manifest, type Standing, setsOf, standingOf } from './coverage.ts'
+import { whyUncovered } from './uncovered.ts'
+
+/** All that says why a pod was patched or wasn't. */
+export interface Case {
+  /** Plain JSON: a pod, or what a template makes. */
+  readonly pod: Manifest
+  /** undefined for a template: no pod has been created from it yet. */
+  readonly made: { readonly created: Date | undefined; readonly renew: string } | undefined
+  readonly surroundings: Surroundings
+  readonly namespace: Pick<V1Namespace, 'metadata'>
+  readonly configuration: Configuration
+  readonly mutating: V1MutatingWebhookConfiguration | 'unreadable' | undefined
+}
+
+/** In the order of the causes: what it asks for, whether the API server calls the webhook, what the webhook makes of it. */
+export function explain(asked: Case): readonly Finding[] {
+  const { pod, made, namespace, configuration } = asked
+  const webhooks = asked.mutating === 'unreadable' ? [] : (asked.mutating?.webhooks ?? [])
+  const covers = covering(webhooks, namespace)
+  const standing = standingOf(pod, configuration, covers, asked.surroundings)
+  const { decision, kind } = standing
+  const warnings = decision.warnings
+    .filter((each) => !isCost(each))
+    .map((each): Finding => ({ kind: 'admission-warning', warning: each }))
+  return [
+    ...written(pod, made !== undefined),
+    ...rulesOf(pod, configuration, covers),
+    verdict(asked, standing, covers),
+    ...(kind === 'left' ? optOut(pod) : []),
+    ...warnings,
+  ]
+}
+
+function verdict(asked: Case, standing: Standing, covers: readonly V1MutatingWebhook[]): Finding {
+  const { made, namespace, configuration, mutating } = asked
+  const { decision, kind } = standing
+  const why = decision.reasons.map(textOf).join('; ')
+  const due = dueOf(decision)
+  const would = { would: decision.verdict === 'refused' ? 'be patched' : `start ${due}`, renew: made?.renew }
+  if (kind === 'left') return { kind: 'left-alone', why }
+  if (kind === 'right') return { kind: 'in-order', due }
+  if (mutating === 'unreadable') return { kind: 'should', ...would }
+  if (!mutating) return { kind: 'should-no-webhooks', ...would }
+  if (covers.length === 0) {
+    return { kind: 'should-uncovered', ...would, uncovered: whyUncovered(mutating.webhooks ?? [], namespace) }
+  }
+  if (kind === 'refused') return { kind: 'refused', why, exists: made !== undefined }
+  if (configuration.mode === 'observe') return { kind: 'observed', ...would }
+  if (!made) return { kind: 'template-right', ...would }
+  if (standing.kind === 'older') return { kind: 'older', version: standing.version }
+  if (kind === 'outdated') return { kind: 'outdated', renew: made.renew }
+  const altered = standing.kind === 'missed' && standing.altered
+  const because: MissedBecause = altered ? { why: 'altered' } : cause(made.created, mutating)
+  return { kind: 'missed', ...would, renew: made.renew, because }
+}
+
+function cause(created: Date | undefined, { metadata, webhooks = [] }: V1MutatingWebhookConfiguration): MissedBecause {
+  const since = createdOf({ ...(metadata && { metadata }) })
+  if (created && since && created < since) {
+    return { why: 'before-webhook', created: created.toISOString(), since: since.toISOString() }
+  }
+  const open = webhooks.some(({ failurePolicy }) => failurePolicy === 'Ignore')
+  return { why: open ? 'outage-or-late' : 'late' }
+}
+
+/** What the pod itself says about us. */
+function written({ metadata }: Manifest, exists: boolean): Finding[] {
+  const { annotations = {} } = metadata ?? {}
+  const status = annotations[keys.status]
+  const sidecars = annotations[keys.sidecars]
+  return [
+    ...(sidecars === undefined ? [] : [{ kind: 'asks', sidecars } as const]),
+    ...(status === undefined || !exists ? [] : [{ kind: 'patched-already', status } as const]),
+  ]
+}
+
+/** Which containers are sidecars by a rule. */
+function rulesOf(pod: unknown, configuration: Configuration, covers: readonly V1MutatingWebhook[]): Finding[] {
+  const metadata = readMetadata(pod)
+  const spec = readSpec(pod)
+  if (!metadata.ok || !spec.ok) return []
+  const ruled = ruledContainers(configuration.rules, spec.value, metadata.value.labels, setsOf(covers))
+  return [...ruled].map(([container, { name }]) => ({ kind: 'ruled', rule: name, container }))
+}
+
+/** An opt-out hides what a pod asks for. */
+function optOut({ metadata }: Manifest): Finding[] {
+  const { annotations = {}, labels = {} } = metadata ?? {}
+  const out = annotations[keys.inject] === 'false' || labels[keys.inject] === 'false'
+  return out && annotations[keys.sidecars] !== undefined ? [{ kind: 'opted-out' }] : []
+}

@@ -1,0 +1,47 @@
+import type { KubernetesObject, V1Namespace, V1Pod } from '@kubernetes/client-node'
+import { defaultConfiguration } from '../../admission/intent/configuration.ts'
+import { misplacedKeys } from '../../admission/intent/misplaced.ts'
+import type { Objects } from '../../kubernetes/objects.ts'
+import { type Finding, type Told, told } from '../findings.ts'
+import type { Installed } from '../site.ts'
+import { createdOf } from './coverage.ts'
+import { explain } from './explain.ts'
+import { ownerOf, renewal } from './owner.ts'
+import { manifestOf, type SubjectKind } from './subject.ts'
+
+/**
+ * Reads one pod, or a workload with a template, and says why it was patched or wasn't.
+ * @throws ClusterError if it can't be read
+ */
+export async function examineOne(
+  { objects, installed, version }: { objects: Objects; installed: Installed; version: string },
+  { kind, name, namespace }: { kind: SubjectKind; name: string; namespace: string },
+): Promise<readonly Told[]> {
+  const object = await objects.read<KubernetesObject>({ ...kind, metadata: { name, namespace } })
+  if (!object) return [told({ kind: 'subject-missing', subject: kind.kind, name, namespace })]
+  const home = await objects.read<V1Namespace>({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  const findings: Finding[] = []
+  if (object.metadata?.deletionTimestamp !== undefined) findings.push({ kind: 'subject-ending', subject: kind.kind })
+  const { mutating } = installed
+  if (!mutating.ok) findings.push({ kind: 'webhooks-unreadable', message: mutating.error.message })
+  const live = installed.configuration.ok ? installed.configuration.value : undefined
+  if (!live?.read.ok) {
+    findings.push({ kind: 'default-configuration', live: live ? 'invalid' : 'missing or may not be read' })
+  }
+  const isPod = kind.kind === 'Pod'
+  const pod = manifestOf(object as unknown as Record<string, unknown>, kind, namespace)
+  findings.push(
+    ...explain({
+      pod,
+      surroundings: kind.surroundings,
+      made: isPod ? { created: createdOf(object), renew: renewal(ownerOf(object as V1Pod), [name]) } : undefined,
+      namespace: home ?? { metadata: { name: namespace } },
+      configuration: live?.read.ok ? live.read.configuration : defaultConfiguration(version),
+      mutating: mutating.ok ? mutating.value : 'unreadable',
+    }),
+    ...misplacedKeys(kind.kind, object, pod, kind.template).map(
+      (warning) => ({ kind: 'admission-warning', warning }) as const,
+    ),
+  )
+  return findings.map(told)
+}

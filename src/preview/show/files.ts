@@ -1,0 +1,123 @@
+import type { ParseArgsOptionsConfig } from 'node:util'
+import { textOf } from '../../admission/words/messages.ts'
+import { printable } from '../../admission/words/printable.ts'
+import { readConfigurationFile } from '../../files/configuration-file.ts'
+import { FileError, readInputs } from '../../files/files.ts'
+import { findFiles } from '../../files/paths.ts'
+import { ExpectedError, type Terminal } from '../../terminal/command.ts'
+import { readJson } from '../manifests.ts'
+import { type Preview, type Previewed, preview } from '../preview.ts'
+import { faultText, type Problem } from '../problems.ts'
+
+/** An input with what would happen to each of its objects. */
+export interface PreviewedFile {
+  readonly name: string
+  readonly previewed: Extract<Previewed, { ok: true }>
+}
+
+/** What is wrong in a file that can't be read. */
+export interface FileProblem extends Problem {
+  readonly name: string
+}
+
+export interface PreviewedFiles {
+  readonly files: readonly PreviewedFile[]
+  /** Of the files that aren't among them. */
+  readonly problems: readonly FileProblem[]
+}
+
+/** The flags that `preview` and `inject` share. Files may also be named without `-f`. */
+export const fileOptions = {
+  filename: { type: 'string', short: 'f', multiple: true, default: [] },
+  config: { type: 'string' },
+} as const satisfies ParseArgsOptionsConfig
+
+/** Their part of `--help`. */
+export const fileHelp = `  -f, --filename PATH   manifests, YAML or JSON: a file, a folder with all below
+                        it, a quoted glob, or - for standard input; can be
+                        repeated, and -f can be omitted
+  --config FILE         configuration`
+
+/** YAML takes a few seconds and half a gigabyte for this many characters, and worse if somebody means it to. */
+const mostYaml = 8_000_000
+
+/**
+ * Reads and previews files, or standard input if none is named.
+ * @throws ExpectedError
+ */
+export async function previewFiles(
+  paths: readonly string[],
+  config: string | undefined,
+  terminal: Terminal,
+): Promise<PreviewedFiles> {
+  const configuration = await readConfigurationFile(config)
+  const found = await findFiles(paths)
+  const files: PreviewedFile[] = []
+  const problems: FileProblem[] = []
+  const others: string[] = []
+  const inputs = await readInputs(
+    found.map(({ path }) => path),
+    terminal,
+  )
+  for (const [index, { name, text }] of inputs.entries()) {
+    if (found[index]?.named === false && !mayBeManifest(text)) {
+      others.push(name)
+      continue
+    }
+    const previewed = isTooLong(text) ? tooLong : preview(text, configuration)
+    if (previewed.ok) files.push({ name, previewed })
+    else problems.push(...previewed.problems.map((problem) => ({ name, ...problem })))
+  }
+  if (found.length > 0 && others.length === found.length) {
+    throw new ExpectedError(`there is no manifest in ${others.map(fileName).join(', ')}`)
+  }
+  if (problems.length === 0 && files.every(({ previewed }) => previewed.previews.length === 0)) {
+    throw new ExpectedError(`there is no manifest in ${files.map(({ name }) => fileName(name)).join(', ')}`)
+  }
+  if (others.length > 0) terminal.stderr.write(`no manifests, passed over: ${others.map(fileName).join(', ')}\n`)
+  return { files, problems }
+}
+
+/** Whether something in it has a kind: a folder also holds values.yaml, package.json and the like. */
+const mayBeManifest = (text: string): boolean => /(?:^|[{,]\s*)["']?kind["']?\s*:/m.test(text)
+
+const isTooLong = (text: string): boolean => text.length > mostYaml && readJson(text) === undefined
+const tooLong: Previewed = {
+  ok: false,
+  problems: [{ document: 1, line: 1, column: 1, fault: { kind: 'too-long', most: mostYaml } }],
+}
+
+/** A problem as one line. */
+export function problemText({ name, document, line, column, fault }: FileProblem): string {
+  return `${fileName(name)}:${line}:${column}: document ${document}: ${printable(faultText(fault), 4096)}`
+}
+
+/** Throws a `FileError` with all complaints where there are any. */
+export function refuse(found: PreviewedFiles): void {
+  const all = complaints(found)
+  if (all.length > 0) throw new FileError(all)
+}
+
+/** What is wrong in files that can't be read, and why objects are refused, a line each. */
+export function complaints({ files, problems }: PreviewedFiles): readonly string[] {
+  const reasons = files.flatMap(({ name, previewed }) =>
+    previewed.previews
+      .filter(({ decision }) => decision.verdict === 'refused')
+      .flatMap((each) => each.decision.reasons.map((reason) => `${placeOf(name, each)} is refused: ${textOf(reason)}`)),
+  )
+  return [...problems.map(problemText), ...reasons]
+}
+
+/** A path for a message: somebody else may have chosen the file's name. */
+const fileName = (path: string): string => printable(path, 4096)
+
+/** Where and what an object is, for the beginning of a message: `pods.yaml:12: Pod default/sample`. */
+export function placeOf(name: string, { object }: Preview): string {
+  return `${fileName(name)}:${object.line}: ${titleOf(object)}`
+}
+
+/** `Pod default/sample`, in characters that a terminal doesn't obey. */
+export function titleOf({ kind, namespace, name }: Preview['object']): string {
+  const title = `${kind} ${namespace && `${namespace}/`}${name || '(no name)'}`
+  return title.replace(/[^\x20-\x7e]/gu, '?')
+}

@@ -1,0 +1,135 @@
+import { formatDuration } from '../../admission/check/duration.ts'
+import type { Decision } from '../../admission/decision.ts'
+import { isCost, textOf } from '../../admission/words/messages.ts'
+import { printable } from '../../admission/words/printable.ts'
+import { exact, type Look, type Style, styled } from '../../terminal/look.ts'
+import { type Preview, startOf, tiersOf } from '../preview.ts'
+import type { Start } from '../start.ts'
+import { type Rewritten, rewrite } from '../write.ts'
+import { changesOf, hunksOf } from './diff.ts'
+import { type PreviewedFile, titleOf } from './files.ts'
+import { startChart } from './start-chart.ts'
+
+const verdictStyles: Record<Decision['verdict'], Style> = {
+  patched: 'green',
+  unchanged: 'green',
+  refused: 'red',
+  skipped: 'dim',
+}
+
+/** Up to so many skipped objects are listed one by one; more would only hide the others. */
+const fewSkipped = 3
+
+/** What a person reads: each object with why, warnings, order, chart and diff; then what was skipped, and how many there are. */
+export function describe(files: readonly PreviewedFile[], look: Look): string {
+  const all = files.flatMap(({ previewed }) => previewed.previews)
+  const skipped = all.filter(isSkipped)
+  const gathered = new Set(skipped.length > fewSkipped ? skipped : [])
+  const explained = all.find(({ decision }) => tiersOf(decision).length > 0)
+  const blocks = files.flatMap((file) => describeFile(file, { gathered, explained }, look))
+  if (gathered.size > 0) blocks.push(`${styled(look, 'dim', 'skipped')}: ${reasonsOf(gathered)}\n`)
+  if (all.length > 1) blocks.push(`${summary(all)}\n`)
+  return blocks.join('\n')
+}
+
+/** Without a warning, which is somebody's to read. */
+const isSkipped = ({ decision }: Preview): boolean => decision.verdict === 'skipped' && decision.warnings.length === 0
+
+function reasonsOf(skipped: ReadonlySet<Preview>): string {
+  const byReason = Map.groupBy(skipped, ({ decision }) => decision.reasons.map(textOf).join('; '))
+  const counted = [...byReason].map(([reason, { length }]) => `${reason} (${length})`)
+  return printable(counted.join(', '), 1000)
+}
+
+/** `12 patched, 1 refused, 40 skipped` */
+export function summary(previews: readonly Preview[]): string {
+  const verdicts = Object.keys(verdictStyles)
+  const counts = verdicts.map((verdict) => previews.filter(({ decision }) => decision.verdict === verdict).length)
+  return verdicts.flatMap((verdict, index) => (counts[index] ? [`${counts[index]} ${verdict}`] : [])).join(', ')
+}
+
+interface Telling {
+  /** Reported together in one line at the end. */
+  readonly gathered: ReadonlySet<Preview>
+  /** Whose chart says what its marks mean. */
+  readonly explained: Preview | undefined
+}
+
+/** A block for each object; the last one of a document ends with the document's diff. */
+function describeFile(file: PreviewedFile, { gathered, explained }: Telling, look: Look): string[] {
+  const { name, previewed } = file
+  const rewritten = new Map(rewrite(previewed).map((each) => [each.document, each]))
+  const shown = previewed.previews.filter((each) => !gathered.has(each))
+  const last = new Map(shown.map((each) => [each.object.document, each]))
+  return shown.map((each) => {
+    const { object, decision } = each
+    const verdict = styled(look, verdictStyles[decision.verdict], decision.verdict)
+    const changed = last.get(object.document) === each ? rewritten.get(object.document) : undefined
+    const start = startOf(each)
+    return [
+      `${styled(look, 'bold', titleOf(object))} (${oneLine(name)}:${object.line}): ${verdict}\n`,
+      ...decision.reasons.map((reason) => `  ${oneLine(textOf(reason))}\n`),
+      ...warningsOf(decision, look).map((line) => `  ${line}\n`),
+      ...orderOf(decision, start).map((line) => `  ${oneLine(line)}\n`),
+      start === undefined ? '' : chartOf(start, each === explained, look),
+      changed === undefined ? '' : diffOf(file, changed, { ...look, terminal: true }),
+    ].join('')
+  })
+}
+
+/** First what somebody should act on, then what only names a cost. */
+function warningsOf({ warnings }: Decision, look: Look): string[] {
+  const warning = styled(look, 'yellow', '!')
+  const cost = styled(look, 'dim', look.unicode ? '·' : '-')
+  return [
+    ...warnings.filter((each) => !isCost(each)).map((each) => `${warning} ${textOf(each)}`),
+    ...warnings.filter(isCost).map((each) => `${cost} ${textOf(each)}`),
+  ]
+}
+
+/** Names in a manifest may be of any length, and hold line breaks. */
+const oneLine = (text: string): string => printable(text, 4096)
+
+/** The start order in lines: the tiers, then the rest. */
+function orderOf(decision: Decision, start: Start | undefined): string[] {
+  const tiers = tiersOf(decision).map((tier) => {
+    const members = tier.map(({ name, check, timeout, onTimeout }) => {
+      const limit = timeout === undefined ? '' : `, ${formatDuration(timeout)}, then ${onTimeout ?? 'fail'}`
+      return `${name} (${check}${limit})`
+    })
+    return members.join(' + ')
+  })
+  const apps = (start?.with ?? []).filter(({ role }) => role === 'app').map(({ name }) => name)
+  return [...tiers, ...(apps.length > 0 ? [apps.join(', ')] : [])].map((line, index) => `${index + 1}. ${line}`)
+}
+
+function chartOf(start: Start, explained: boolean, look: Look): string {
+  const chart = startChart(start, explained, { ...look, width: look.width - 2 })
+  return `\n${chart.replaceAll(/^(?=.)/gm, '  ')}\n`
+}
+
+/** A unified diff of the whole file, exact unless it goes to a terminal: the context of a change goes beyond its document, or `patch` would not take it. */
+export function fileDiff(file: PreviewedFile, look: Look): string {
+  const edits = rewrite(file.previewed).flatMap((each) => each.edits)
+  const { length } = file.previewed.manifests.text
+  return edits.length === 0 ? '' : diffOf(file, { start: 0, end: length, edits }, look)
+}
+
+function diffOf(
+  { name, previewed }: PreviewedFile,
+  { start, end, edits }: Pick<Rewritten, 'start' | 'end' | 'edits'>,
+  look: Look,
+): string {
+  const { text, documents } = previewed.manifests
+  const line = documents[0]?.yaml?.lines.linePos(start).line ?? 1
+  const hunks = hunksOf(changesOf(text, start, end, edits), Math.max(line, 1))
+  const lines = [`--- ${name}\n`, `+++ ${name}\n`, ...hunks]
+  return lines.map((each) => paint(exact(each, look), look)).join('')
+}
+
+const lineStyles: Partial<Record<string, Style>> = { '+': 'green', '-': 'red', '@': 'cyan' }
+
+function paint(line: string, look: Look): string {
+  const style = lineStyles[line.charAt(0)]
+  return style === undefined ? line : line.replace(/^[^\r\n]+/, (content) => styled(look, style, content))
+}

@@ -1,0 +1,54 @@
+import { once } from 'node:events'
+import type { Server } from 'node:https'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { InFlight } from './in-flight.ts'
+
+/** How a server stops without losing a request. */
+export interface Drain {
+  /** From the first call of `start` on. Readiness then fails, and each answer closes its connection. */
+  readonly begun: boolean
+  /** Waits `wait` ms while clients turn away, then answers what is in flight and ends. A second call ends it at once. Resolves to whether everything was answered. */
+  start(wait: number): Promise<boolean>
+}
+
+/**
+ * `grace`: how long, in ms, a connection that was accepted may still take to send its request once the server has stopped listening.
+ * `stopping`: called just before that.
+ */
+export function createDrain(
+  server: () => Server,
+  inFlight: InFlight,
+  { grace, stopping }: { readonly grace: number; readonly stopping: () => void },
+): Drain {
+  const cut = new AbortController()
+  let begun = false
+
+  async function finish(closed: Promise<unknown>, wait: number): Promise<void> {
+    await sleep(wait, undefined, { signal: cut.signal })
+    stopping()
+    server().close()
+    await Promise.race([closed, sleep(grace, undefined, { signal: cut.signal })])
+  }
+
+  return {
+    get begun() {
+      return begun
+    },
+    async start(wait) {
+      if (begun) {
+        cut.abort()
+        return false
+      }
+      begun = true
+      inFlight.closeAfter()
+      const closed = once(server(), 'close')
+      // It rejects when it is cut short.
+      await finish(closed, wait).catch(() => {})
+      const answered = inFlight.count === 0
+      server().close()
+      server().closeAllConnections()
+      await closed
+      return answered
+    },
+  }
+}

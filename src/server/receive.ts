@@ -1,0 +1,79 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Body, checkHead, dropBody, readBody } from './body.ts'
+import type { InFlight } from './in-flight.ts'
+import { sendProblem } from './send.ts'
+import type { Turns } from './turns.ts'
+
+/** What bounds the work that requests can cause together. */
+export interface Receiver {
+  readonly inFlight: InFlight
+  readonly turns: Turns
+}
+
+/** The bodies that a path takes. */
+export interface Accepted {
+  /** Media types; all of them if left out. */
+  readonly types?: readonly string[]
+  /** Bytes of a body. */
+  readonly limit: number
+}
+
+/**
+ * In bytes. What is no larger is answered at once: an admission of this size costs 2 ms at the very worst, and most pods are smaller. Larger
+ * bodies wait for a turn of the event loop each, so that nobody waits for more than one of them.
+ */
+const small = 16 * 1024
+
+/** Passes on the body of a POST that is in order, and answers every other request itself. */
+export function receive(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { types, limit }: Accepted,
+  { inFlight, turns }: Receiver,
+  take: (body: Body) => void,
+): void {
+  const bad = checkHead(request, types)
+  const client = request.socket.remoteAddress ?? ''
+  const place = bad ? undefined : inFlight.enter(client, response, giveWay)
+  if (place === undefined) {
+    dropBody(request, () => {
+      if (bad) sendProblem(response, bad.status, bad.error, bad)
+      else sendOverload(response)
+    })
+    return
+  }
+  const { hold } = place
+  const stop = readBody(request, limit, { progress: (held) => hold(held, giveWay), done: finish })
+  response.once('close', place.leave)
+  // A client that doesn't read its answer holds it.
+  response.once('prefinish', () => hold(response.writableLength, () => request.destroy()))
+
+  function giveWay(): void {
+    stop()
+    dropBody(request, () => sendOverload(response))
+  }
+
+  function finish(body: Body): void {
+    if (body.bytes.length <= small) work(body)
+    else {
+      const leaveQueue = turns.wait(client, () => work(body))
+      place?.hold(body.bytes.length, () => {
+        leaveQueue()
+        sendOverload(response)
+      })
+    }
+  }
+
+  function work(body: Body): void {
+    place?.hold(body.bytes.length)
+    if (body.bytes.length === 0) sendProblem(response, 400, 'the body is empty')
+    else if (body.whole && !isUtf8(body.bytes)) sendProblem(response, 400, 'the body is not UTF-8')
+    else if (!response.destroyed) take(body)
+  }
+}
+
+/** The API server tries again within the webhook's timeout. */
+function sendOverload(response: ServerResponse): void {
+  sendProblem(response, 429, 'too many requests or bytes in flight; try again', { headers: { 'retry-after': '1' } })
+}

@@ -1,0 +1,39 @@
+import type { Readable, Writable } from 'node:stream'
+
+/** The streams a command reads and writes. `color`: only ever true on a terminal. */
+export interface Terminal {
+  readonly stdin: Readable
+  readonly stdout: Writable
+  readonly stderr: Writable
+  readonly color: boolean
+}
+
+/** 0: done; 1: refused, failed or incomplete; 2: wrong call. */
+export type ExitCode = 0 | 1 | 2
+
+/** A subcommand of `sidecar-first`. Each has its own file, which is loaded only when it is called. */
+export interface Command {
+  /** `--help`: what it does, its flags, an example that works when pasted. */
+  readonly help: string
+  /** Takes the words after the command's name. Returns or throws; only main.ts ends the process. @throws ExpectedError */
+  run(args: readonly string[], terminal: Terminal): Promise<ExitCode>
+}
+
+/** A failure that the user can do something about. It is printed without a stack; thrown where it arises, caught by `runCommand` alone. */
+export class ExpectedError extends Error {
+  readonly exitCode: ExitCode = 1
+
+  /** What a command that fails with it prints. */
+  told(command: string): string {
+    return `sidecar-first ${command}: ${this.message}\n`
+  }
+}
+
+/** A wrong call. */
+export class UsageError extends ExpectedError {
+  override readonly exitCode = 2
+
+  override told(command: string): string {
+    return `${super.told(command)}See sidecar-first ${command} --help\n`
+  }
+}

@@ -1,0 +1,43 @@
+import { type DurationRange, durationRange, parseDuration } from '../admission/check/duration.ts'
+import { textOf } from '../admission/words/messages.ts'
+import { quote } from '../admission/words/quote.ts'
+import { UsageError } from './command.ts'
+
+/** @throws UsageError that names the flag and the choices */
+export function oneOf<T extends string>(flag: string, text: string, choices: readonly T[]): T {
+  const choice = choices.find((name) => name === text)
+  if (choice !== undefined) return choice
+  const list = `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`
+  throw new UsageError(`${flag} takes ${list}, not ${quote(text)}`)
+}
+
+/** The first word of a command that has several actions. @throws UsageError that names them */
+export function actionOf<T extends string>(word: string | undefined, actions: readonly T[]): T {
+  const action = actions.find((name) => name === word)
+  if (action !== undefined) return action
+  throw new UsageError(
+    `${word === undefined ? 'missing action' : `unknown action ${quote(word)}`}: ${actions.join(', ')}`,
+  )
+}
+
+/** @throws UsageError that names the flag and its bounds */
+export function wholeNumber(flag: string, text: string, least: number, most: number): number {
+  const value = Number(text)
+  if (!/^\d{1,9}$/.test(text) || value < least || value > most) {
+    throw new UsageError(`${flag} takes a number from ${least} to ${most}, not ${quote(text)}`)
+  }
+  return value
+}
+
+/** How long a command may wait. A timer takes 24 days at most; one beyond that ends at once. */
+export const patience = durationRange('1s', '7d')
+
+/** Milliseconds. @throws UsageError that names the flag and its range */
+export function duration(flag: string, text: string, range: DurationRange = patience): number {
+  const parsed = parseDuration(text, range)
+  if (!parsed.ok) throw new UsageError(`${flag}: ${textOf(parsed.problem)}`)
+  return parsed.value
+}
+
+/** 0 picks a free one. @throws UsageError that names the flag */
+export const port = (flag: string, text: string): number => wholeNumber(flag, text, 0, 65_535)

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import { config } from '../../src/cli/config.ts'
+import { configurationHash } from '../../src/webhooks/configurations.ts'
+import { run } from './process.ts'
+
+const sound = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
+const check = (input: string, ...flags: string[]) => run(['config', ...flags, '-'], { input })
+
+test('config says that a file is sound, or each problem with its line and column', async () => {
+  const [good, bad] = await Promise.all([check(sound), check(`${sound}mod: observe\ninvalid: no\n`)])
+  assert.deepEqual(good, { code: 0, stdout: 'standard input: no problem, 0 rules\n', stderr: '' })
+  assert.deepEqual([bad.code, bad.stdout], [1, ''])
+  assert.match(bad.stderr, /^standard input:3:1: unknown key "mod".*\nstandard input:4:\d+: invalid: .*\n$/)
+})
+
+test('config counts the rules, and says what they take from each other', async () => {
+  const rules = 'rules:\n- {name: a, match: {preset: istio}}\n- {name: b, match: {container: istio-proxy}, tier: 1}\n'
+  const { code, stdout, stderr } = await check(sound + rules)
+  assert.deepEqual([code, stdout], [0, 'standard input: no problem, 2 rules\n'])
+  assert.match(stderr, /^standard input:5:3: the rule b never matches: .*\n$/)
+})
+
+test('config --webhooks prints the webhook configurations that go with the file, and its example works', async () => {
+  const { code, stdout, stderr } = await check(sound, '--webhooks', '--mode', 'cluster-wide', '--namespace', 'mesh')
+  assert.deepEqual([code, stderr], [0, ''])
+  const objects = parseAllDocuments(stdout).map((document) => document.toJS())
+  assert.deepEqual(
+    objects.map(({ kind }) => kind),
+    ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'],
+  )
+  for (const { metadata, webhooks } of objects) {
+    assert.equal(metadata.annotations['sidecar-first.dev/configuration-hash'], configurationHash(sound))
+    assert.equal(webhooks[0].clientConfig.service.namespace, 'mesh')
+    assert.equal(webhooks[0].failurePolicy, 'Ignore')
+  }
+  const [, example = ''] = /<<'EOF'\n(.*)EOF\n$/s.exec(config.help) ?? []
+  assert.equal((await check(example, '--webhooks')).code, 0)
+})
+
+test('config in a wrong call points to its help', async () => {
+  for (const args of [
+    ['config'],
+    ['config', '--mode', 'all', 'x'],
+    ['config', '--namespace', 'A', 'x'],
+    ['config', '--x'],
+  ]) {
+    const { code, stderr } = await run(args)
+    assert.equal(code, 2)
+    assert.match(stderr, /^sidecar-first config: .+\nSee sidecar-first config --help\n$/)
+  }
+})

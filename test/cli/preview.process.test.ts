@@ -1,0 +1,321 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import { inject } from '../../src/cli/inject.ts'
+import { preview } from '../../src/cli/preview.ts'
+import { runWith } from './inside.ts'
+import { onTerminal, paste, run } from './process.ts'
+
+const pod = `apiVersion: v1
+kind: Pod
+metadata:
+  name: sample
+  annotations:
+    sidecar-first.dev/sidecars: proxy
+spec:
+  containers:
+    - name: app   # the app
+      image: app:1
+    - name: proxy
+      image: proxy:1
+      readinessProbe:
+        httpGet: {path: /ready, port: 15021}
+`
+const secret = '# as it is\nkind:   Secret\n'
+const wrong = pod.replace('sidecars: proxy', 'sidecars: "a,,b"')
+
+const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-'))
+after(() => rm(folder, { recursive: true }))
+await Promise.all(
+  Object.entries({
+    'pod.yaml': pod,
+    'secret.yaml': secret,
+    'wrong.yaml': `${secret}---\n${wrong}`,
+    'broken.yaml': 'kind: Pod\n---\na: [\n',
+    'empty.yaml': '# nothing\n',
+    'shell.yaml': 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nwaiter: {delivery: shell}\n',
+    'ruled.yaml':
+      'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules:\n' +
+      '- name: r\n  tier: 1\n  match: {container: proxy, namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: prod}}}\n',
+    'bad.yaml': 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nmod: observe\ninvalid: no\n',
+  }).map(([name, content]) => writeFile(join(folder, name), content)),
+)
+process.chdir(folder)
+process.env.LC_ALL = 'C.UTF-8'
+/** In this process: what a process of its own adds is for the tests that use `run`. */
+function here(call: string, input = '') {
+  const [command, ...args] = call.split(' ')
+  return runWith(input, command === 'inject' ? inject : preview, ...args)
+}
+
+test('preview shows the verdict, the order and a diff', async () => {
+  const { code, stdout, stderr } = await here('preview -f pod.yaml secret.yaml')
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.match(stdout, /^Pod sample \(pod\.yaml:1\): patched\n/)
+  assert.match(stdout, /\n {2}· the waiter adds an emptyDir/)
+  assert.match(stdout, /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n\n/)
+  assert.match(stdout, /\n\n--- pod\.yaml\n\+\+\+ pod\.yaml\n@@ -\d/)
+  assert.match(stdout, /\n- {4}- name: app {3}# the app\n/)
+  assert.match(stdout, /\n\+ {10}exec:\n/)
+  assert.match(
+    stdout,
+    /\n\nSecret \(no name\) \(secret\.yaml:2\): skipped\n {2}a Secret has no pod template\n\n1 patched, 1 skipped\n$/,
+  )
+  assert(!stdout.includes('\x1b'))
+})
+
+test('preview draws the start without and with us, in ASCII where the locale wants it', async () => {
+  const { stdout } = await here('preview pod.yaml')
+  const [, chart] = /\n\n( {2}without sidecar-first\n.*?)\n\n---/s.exec(stdout) ?? []
+  assert.equal(
+    chart,
+    `\
+  without sidecar-first
+  app                   ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓███████████████████████████████  too early for proxy
+  proxy                      ░░░░░░░░░░░░░░░░░░███████████████████████████████
+  with sidecar-first
+  sidecar-first-waiter  ▬▬▬▬▬▬▬▬▬
+  proxy                               ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒██████████████████████  hook waits for proxy
+  app                                                       ░░░░░░░░░█████████  after proxy
+  ▬ runs to its end   ░ not ready yet   ▒ its hook waits, nothing else starts   █ ready   ▓ runs too early
+  The order is what counts: steps, not measured time.`,
+  )
+  const ascii = await run(['preview', 'pod.yaml'], { cwd: folder, env: { LC_ALL: 'C' } })
+  assert.match(ascii.stdout, /\n {2}app +!+=+ {2}too early for proxy\n/)
+  assert.match(ascii.stdout, /^[\n\x20-\x7e]*$/)
+  const again = await here('preview', (await here('inject pod.yaml')).stdout)
+  assert.match(again.stdout, /: unchanged\n/)
+  assert(!again.stdout.includes('without sidecar-first'), 'two equal charts')
+})
+
+test('a price has another sign than a warning, and comes after all of them', async () => {
+  const text = pod
+    .replace('sidecars: proxy', 'sidecars: proxy\n    sidecar-first.dev/sidecar: proxy')
+    .replace('spec:\n', 'spec:\n  restartPolicy: Never\n')
+  const signs = (stdout: string) => [...stdout.matchAll(/^ {2}([!·-]) (.*)/gm)].map(([, sign, told]) => [sign, told])
+  const shown = await here('preview -', text)
+  const { results } = JSON.parse((await here('preview -o json -', text)).stdout)
+  const [{ warnings, costs }] = results
+  assert.match(costs.join(), /^the waiter adds an emptyDir/)
+  // the API server would show it before what has no effect
+  assert.deepEqual(warnings.indexOf(costs[0]), 1, warnings)
+  assert.deepEqual(signs(shown.stdout), [
+    ['!', warnings[0]],
+    ['!', warnings[2]],
+    ['·', warnings[1]],
+  ])
+  const ascii = await run(['preview', '-'], { input: text, env: { LC_ALL: 'C' } })
+  assert.deepEqual(signs(ascii.stdout)[2], ['-', costs[0]])
+})
+
+/** An escape sequence, a C1 control, one that reorders what is shown, and a line of its own. */
+const hostile = '\x1b]0;owned\x07\x1b[31m\u009b2J\u202e\nPod b: patched'
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const obeyed = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/
+const own = (name: string) => `    - name: "${name}"\n      image: i\n`
+const hostileFiles = {
+  'kind.json': JSON.stringify({ apiVersion: 'v1', kind: `Widget${hostile}`, metadata: { name: `a${hostile}` } }),
+  'names.json': JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `a${hostile}`, annotations: { 'sidecar-first.dev/sidecars': 'proxy', [hostile]: hostile } },
+    spec: { containers: [{ name: `app${hostile}` }, { name: 'proxy', readinessProbe: { httpGet: { port: 1 } } }] },
+  }),
+  // Raw ones: a parser of YAML takes them as they are.
+  'raw.yaml': pod.replace('    - name: app ', `${own('x\x1b[31m\u009b2J\u202e')}    - name: app `),
+}
+
+test('what a manifest names, a terminal never obeys: neither its kind nor its containers, and it cannot begin a line', async () => {
+  for (const [name, content] of Object.entries(hostileFiles)) await writeFile(join(folder, name), content)
+  for (const name of Object.keys(hostileFiles)) {
+    const { stdout, stderr } = await here(`preview ${name}`)
+    assert.doesNotMatch(stdout + stderr, obeyed, name)
+    assert.doesNotMatch(stdout, /^Pod b: patched/m, name)
+  }
+})
+
+test('a file named by somebody else does not write to the terminal either', async () => {
+  const name = `f\x1b[31m.yaml`
+  await writeFile(join(folder, name), 'a: [')
+  const { stdout, stderr } = await run(['preview', name], { cwd: folder })
+  assert.doesNotMatch(stdout + stderr, obeyed)
+})
+
+test('yaml, diff and inject are exact in a pipe, and harmless on a terminal', async () => {
+  await writeFile(join(folder, 'raw.yaml'), hostileFiles['raw.yaml'])
+  for (const args of ['preview -o yaml raw.yaml', 'preview -o diff raw.yaml', 'inject raw.yaml']) {
+    const piped = await here(args)
+    assert(piped.stdout.includes('\x1b[31m\u009b2J\u202e'), args)
+    const shown = await onTerminal(args, folder)
+    assert.match(shown, /name: "x\?\[31m\?2J\?"/, args)
+    assert.doesNotMatch(stripVTControlCharacters(shown).replaceAll('\r\n', '\n'), obeyed, args)
+  }
+})
+
+test('preview in other formats', async () => {
+  const [json, yaml, patch, diff] = await Promise.all(
+    ['json', 'yaml', 'patch', 'diff'].map((format) => here(`preview --output ${format}`, pod)),
+  )
+  const { results } = JSON.parse(json?.stdout ?? '')
+  assert.deepEqual([results.length, results[0].verdict], [1, 'patched'])
+  assert.deepEqual(JSON.parse(patch?.stdout ?? ''), results[0].patch)
+  assert.equal(yaml?.stdout, (await here('inject', pod)).stdout)
+  assert.match(diff?.stdout ?? '', /^--- standard input\n\+\+\+ standard input\n@@ /)
+})
+
+test('inject prints manifests of several files as one stream, and changes again nothing', async () => {
+  const { code, stdout, stderr } = await here('inject -f secret.yaml -f - empty.yaml', pod)
+  assert.equal(code, 0)
+  assert.match(stderr, /^standard input:1: Pod sample: costs: .*emptyDir.*\n$/)
+  assert(stdout.startsWith(`${secret}---\napiVersion: v1\n`))
+  assert.match(stdout, /\n {4}- name: app {3}# the app\n/)
+  const again = await here('inject', stdout)
+  assert.deepEqual([again.code, again.stdout], [0, stdout])
+})
+
+test('one refusal: nothing is printed but the reasons, with file and line', async () => {
+  for (const command of ['inject', 'preview -o yaml', 'preview -o diff']) {
+    const { code, stdout, stderr } = await here(`${command} pod.yaml wrong.yaml`)
+    assert.equal(code, 1, command)
+    // A diff shows the others all the same.
+    if (!command.endsWith('diff')) assert.equal(stdout, '', command)
+    assert.match(stderr, /^wrong\.yaml:4: Pod sample is refused: .*sidecar-first\.dev\/sidecars/)
+  }
+  const shown = await here('preview wrong.yaml')
+  assert.equal(shown.code, 1)
+  assert.match(shown.stdout, /\nPod sample \(wrong\.yaml:4\): refused\n/)
+})
+
+test('manifests and configurations that can not be read are told by file, line and column', async () => {
+  const broken = await here('inject pod.yaml broken.yaml')
+  assert.deepEqual([broken.code, broken.stdout], [1, ''])
+  assert.match(broken.stderr, /^broken\.yaml:4:1: document 2: invalid YAML: .*\n$/)
+  const bad = await here('preview --config bad.yaml pod.yaml')
+  assert.deepEqual([bad.code, bad.stdout], [1, ''])
+  assert.match(
+    bad.stderr,
+    /^bad\.yaml:3:1: unknown key "mod"; did you mean mode\?\nbad\.yaml:4:10: invalid: "no" .*\n$/,
+  )
+  for (const command of ['preview', 'inject']) {
+    const empty = await here(`${command} empty.yaml`)
+    const told = `sidecar-first ${command}: there is no manifest in empty.yaml\n`
+    assert.deepEqual([empty.code, empty.stdout, empty.stderr], [1, '', told])
+  }
+})
+
+test('the configuration holds', async () => {
+  const { stdout } = await here('inject --config shell.yaml pod.yaml')
+  assert.match(stdout, /sh\n/)
+  assert(!stdout.includes('emptyDir'))
+})
+
+test('a wrong call is one line and exit code 2', async () => {
+  for (const [args, expected] of [
+    ['inject nowhere.yaml', 'cannot read nowhere.yaml: no such file'],
+    ['inject - -', 'standard input can be read once'],
+    ['preview --config nowhere.yaml pod.yaml', 'cannot read nowhere.yaml: no such file'],
+    ['preview -o xml pod.yaml', '--output takes text, diff, json, yaml, patch, github'],
+    ['preview --fail-on all pod.yaml', '--fail-on takes refused, warning'],
+    ['preview -o patch pod.yaml secret.yaml', '--output patch is for one object'],
+    ['inject --filname x', "Unknown option '--filname'; did you mean --filename?\n"],
+  ] as const) {
+    const { code, stdout, stderr } = await here(args)
+    assert.deepEqual([code, stdout], [2, ''], args)
+    assert(stderr.startsWith(`sidecar-first ${args.split(' ')[0]}: ${expected}`), stderr)
+    assert.equal(stderr.split('\n').length, 3, stderr)
+  }
+})
+
+test('the examples in --help work when pasted', async () => {
+  const example = async (command: string) => {
+    const { stdout: help } = await run([command, '--help'])
+    return paste(/\nExample[^\n]*\n(.*)$/s.exec(help)?.[1] ?? '', folder)
+  }
+  const [shown, injected] = await Promise.all(['preview', 'inject'].map(example))
+  assert.match(shown?.stdout ?? '', /^Pod sample \(standard input:1\): patched\n/)
+  assert.match(injected?.stdout ?? '', /\n {6}lifecycle:\n/)
+})
+
+test('--fail-on warning: a warning that somebody should act on ends with 1, mere costs do not', async () => {
+  const unwaited = pod.replace(/ {6}readinessProbe:.*/s, '')
+  for (const [input, flags, code] of [
+    [pod, '--fail-on warning', 0],
+    [unwaited, '', 0],
+    [unwaited, '--fail-on refused', 0],
+    [unwaited, '--fail-on warning', 1],
+    [unwaited, '--fail-on warning -o json', 1],
+    [wrong, '--fail-on warning', 1],
+    [secret, '--fail-on warning', 0],
+    [pod.replace(/ {2}annotations:\n.*\n/, '  namespace: prod\n'), '--fail-on warning --config ruled.yaml', 0],
+  ] as const) {
+    assert.equal((await here(`preview ${flags}`.trim(), input)).code, code, `${flags}\n${input}`)
+  }
+})
+
+test('a release of hundreds of documents: the skipped on one line, the others to be found, comments kept', async () => {
+  const text = release(300)
+  const [shown, injected] = await Promise.all([here('preview -', text), here('inject -', text)])
+  assert.deepEqual([shown.code, injected.code], [0, 0])
+  assert.match(
+    shown.stdout,
+    /\n\nskipped: a Service has no pod template \(100\), a ConfigMap has no pod template \(100\)\n\n/,
+  )
+  assert.match(shown.stdout, /\n100 patched, 200 skipped\n$/)
+  assert.equal(shown.stdout.match(/not ready yet/g)?.length, 1, 'the marks are explained once')
+  assert.equal(shown.stdout.match(/^Deployment .*: patched$/gm)?.length, 100)
+  const given = new Set(text.split('\n'))
+  const kept = new Set(injected.stdout.split('\n'))
+  for (const line of given) assert(kept.has(line), line)
+  assert.equal(injected.stdout.match(/ # first, or nothing works$/gm)?.length, 100)
+  const again = await here('inject -', injected.stdout)
+  assert.deepEqual([again.code, again.stdout === injected.stdout], [0, true])
+})
+
+/** What `helm template` prints: every third document is a Deployment that asks for its sidecar first. */
+function release(count: number): string {
+  const documents = Array.from({ length: count }, (_, index) => {
+    const [kind, body] = [
+      ['Deployment', deployment],
+      ['Service', 'spec:\n  ports:\n    - {port: 80, targetPort: http}\n'],
+      ['ConfigMap', 'data:\n  app.conf: |\n    # no comment\n    a = "b"\n'],
+    ][index % 3] ?? ['', '']
+    const apiVersion = kind === 'Deployment' ? 'apps/v1' : 'v1'
+    return `---
+# Source: shop/templates/${kind}-${index}.yaml
+apiVersion: ${apiVersion}
+kind: ${kind}
+metadata:
+  name: shop-${index}
+  labels:
+    helm.sh/chart: "shop-1.${index}"
+${body}`
+  })
+  return documents.join('')
+}
+
+const deployment = `spec:
+  replicas: 2
+  template:
+    metadata:
+      annotations:
+        sidecar-first.dev/sidecars: envoy # first, or nothing works
+    spec:
+      containers:
+        # the app
+        - name: app
+          image: "registry.example/shop:1"   # pinned
+          args:
+            - |
+              a block
+                with: { indent }
+
+        - name: envoy
+          image: envoy:1
+          readinessProbe: {httpGet: {path: /ready, port: 15021}}
+      volumes:
+        - name: config
+          configMap: {name: shop}
+`

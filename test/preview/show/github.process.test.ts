@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { run } from '../../cli/process.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-'))
+after(() => rm(folder, { recursive: true }))
+
+const pod = (sidecars: string) => `
+kind: Pod
+metadata: {name: web, annotations: {sidecar-first.dev/sidecars: ${sidecars}}}
+spec:
+  containers: [{name: app}, {name: proxy, readinessProbe: {tcpSocket: {port: 1}}}, {name: bare}]
+`
+
+test('-o github: errors, warnings and notices with file, line and title, all escaped', async () => {
+  const odd = join(folder, 'a,b:c%')
+  await mkdir(odd)
+  await writeFile(join(odd, 'pods.yaml'), `kind: Secret\n---${pod('proxy')}---${pod('bare')}---${pod('"a,,100%"')}`)
+  await writeFile(join(folder, 'broken.yaml'), 'kind: Pod\n---\nkind: Pod\na: 1\na: 2\n')
+  const { code, stdout, stderr } = await run(['preview', '-o', 'github', folder], {
+    cwd: odd,
+    env: { GITHUB_WORKSPACE: folder },
+  })
+  assert.deepEqual([code, stderr], [1, ''])
+  const file = 'file=a%2Cb%3Ac%25/pods.yaml'
+  const expected = [
+    /^::error file=broken\.yaml,line=5,col=1,title=document 2::the key "a" is there twice$/,
+    new RegExp(`^::notice ${file},line=3,title=Pod web::the waiter adds an emptyDir: .*$`),
+    new RegExp(`^::warning ${file},line=8,title=Pod web::bare is started first but not waited for: .*$`),
+    new RegExp(`^::error ${file},line=13,title=Pod web::sidecar-first\\.dev/sidecars: .*"a,,100%25".*$`),
+    /^2 patched, 1 refused, 1 skipped$/,
+    /^$/,
+  ]
+  const lines = stdout.split('\n')
+  assert.equal(lines.length, expected.length, stdout)
+  for (const [index, line] of lines.entries()) assert.match(line, expected[index] ?? /never/)
+})
+
+test('-o github of standard input has no file to point at, and --fail-on decides', async () => {
+  const warned = await run(['preview', '-o', 'github', '--fail-on', 'warning'], { input: pod('bare') })
+  assert.match(warned.stdout, /^::warning line=2,title=Pod web::bare /)
+  assert.equal(warned.code, 1)
+})

@@ -1,0 +1,182 @@
+import type { WirePod } from '../../../rollouts/pod.ts'
+import { noteKey, writeNote } from '../../../rollouts/record.ts'
+import type { RolloutFailure, RolloutPhase, RolloutStatus, SidecarRollout } from '../../../rollouts/types.ts'
+import { defaultStrategy } from '../pods.ts'
+
+export const now = Date.parse('2026-11-21T10:00:00Z')
+const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString()
+
+const base = { observedGeneration: 3, since: ago(120), matched: 8, desired: 8, updated: 0, ready: 8, updatedReady: 0 }
+
+export function rollout(
+  phase: RolloutPhase | undefined,
+  message = '',
+  {
+    failure,
+    generation = 3,
+    ...counts
+  }: Partial<RolloutStatus> & { failure?: RolloutFailure; generation?: number } = {},
+): SidecarRollout {
+  const condition = { type: 'Progressing', status: 'True', reason: 'Updating', message } as const
+  const at = { observedGeneration: 3, lastTransitionTime: ago(60) }
+  const status = phase && {
+    ...base,
+    inProgress: 0,
+    ...counts,
+    phase,
+    conditions: [{ ...condition, ...at }],
+    ...(failure && { failure }),
+  }
+  return {
+    apiVersion: 'sidecar-first.dev/v1alpha1',
+    kind: 'SidecarRollout',
+    metadata: {
+      name: 'shop-envoy',
+      namespace: 'prod',
+      uid: 'u',
+      generation,
+      resourceVersion: '1',
+      creationTimestamp: ago(200),
+    },
+    spec: {
+      selector: { matchLabels: { app: 'shop' } },
+      container: 'envoy',
+      image: 'example/envoy:2.1',
+      strategy: defaultStrategy,
+    },
+    ...(status && { status }),
+  }
+}
+
+export const failure: RolloutFailure = {
+  reason: 'HookFailed',
+  pod: 'shop-1',
+  node: 'node-1',
+  message: 'envoy was not ready after 60s (12000 attempts), the last: connection refused',
+  generation: 3,
+  time: ago(5),
+}
+
+interface Sidecar {
+  /** When it was touched and when the new one was ready, in seconds ago. */
+  readonly touched?: number
+  readonly ready?: number
+  readonly back?: boolean
+  readonly failed?: boolean
+}
+
+/** A pod with the sidecar on the old image, or touched. */
+export function pod(index: number, { touched, ready, back = false, failed = false }: Sidecar = {}): WirePod {
+  const [before, after] = back ? ['example/envoy:2.1', 'example/envoy:2.0'] : ['example/envoy:2.0', 'example/envoy:2.1']
+  const image = touched === undefined ? 'example/envoy:2.0' : after
+  const moved = ready !== undefined || failed
+  const note = {
+    rollout: 'u',
+    revision: 3,
+    from: before,
+    wanted: after,
+    effective: undefined,
+    base: 'example/envoy:2.0',
+    back,
+    gen: 2,
+    ids: ['c1'],
+    keep: [],
+    between: false,
+    images: ['sha256:1'],
+    at: now - (touched ?? 0) * 1000,
+  }
+  const state = failed
+    ? { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 10s restarting failed container' } }
+    : { running: { startedAt: ago(ready ?? 500) } }
+  return {
+    metadata: {
+      name: `shop-${index}`,
+      namespace: 'prod',
+      uid: `${index}`,
+      resourceVersion: '1',
+      generation: touched === undefined ? 1 : 2,
+      labels: { app: 'shop' },
+      annotations: touched === undefined ? {} : { [noteKey('envoy')]: writeNote(note) },
+    },
+    spec: { nodeName: `node-${index % 3}`, containers: [{ name: 'envoy', image }] },
+    status: {
+      phase: 'Running',
+      observedGeneration: touched === undefined ? 1 : 2,
+      conditions: [{ type: 'Ready', status: failed ? 'False' : 'True', lastTransitionTime: ago(ready ?? 500) }],
+      containerStatuses: [
+        {
+          name: 'envoy',
+          image: moved ? image : before,
+          restartCount: 0,
+          containerID: moved ? 'c2' : 'c1',
+          imageID: moved ? 'sha256:2' : 'sha256:1',
+          ready: !failed,
+          state,
+          ...(failed && {
+            lastState: { terminated: { exitCode: 1, containerID: 'c2', reason: 'Error', message: failure.message } },
+          }),
+        },
+      ],
+    },
+  }
+}
+
+/** What a person may meet, by the name of its golden file. `pods` undefined: they can't be listed. */
+export const cases: Readonly<Record<string, { rollout: SidecarRollout; pods: readonly WirePod[] | undefined }>> = {
+  'not taken up': { rollout: rollout(undefined), pods: [pod(0), pod(1)] },
+  'changed and not taken up': {
+    rollout: rollout('Complete', '1 of 1 pods are done', {
+      generation: 4,
+      matched: 1,
+      desired: 1,
+      updated: 1,
+      updatedReady: 1,
+    }),
+    pods: [pod(0, { touched: 90, ready: 80 })],
+  },
+  'in progress': {
+    rollout: rollout('Progressing', '2 of 6 pods are done', { updated: 4, updatedReady: 2, inProgress: 2, desired: 6 }),
+    pods: [
+      pod(0, { touched: 90, ready: 80 }),
+      pod(1, { touched: 75, ready: 11 }),
+      pod(2, { touched: 9, ready: 4 }),
+      pod(3, { touched: 4 }),
+      ...[4, 5, 6, 7].map((index) => pod(index)),
+    ],
+  },
+  stopped: {
+    rollout: rollout('Stopped', '', { matched: 3, updated: 2, updatedReady: 1, inProgress: 1, failure }),
+    pods: [pod(0, { touched: 90, ready: 80 }), pod(1, { touched: 70, failed: true }), pod(2)],
+  },
+  'taking back': {
+    rollout: rollout('Progressing', '1 to take back; 0 of 3 pods are to have the image', {
+      matched: 3,
+      updated: 1,
+      updatedReady: 1,
+      inProgress: 1,
+      desired: 0,
+    }),
+    pods: [
+      pod(0, { touched: 60, ready: 40 }),
+      pod(1, { touched: 5, back: true }),
+      pod(2, { touched: 30, ready: 15, back: true }),
+    ],
+  },
+  'rolled back': {
+    rollout: rollout('RolledBack', '', { matched: 2, failure }),
+    pods: [pod(0), pod(1, { touched: 30, ready: 15, back: true })],
+  },
+  complete: {
+    rollout: rollout('Complete', '2 of 2 pods are done', { updated: 2, updatedReady: 2, desired: 2, matched: 20 }),
+    pods: Array.from({ length: 20 }, (_, index) => (index < 2 ? pod(index, { touched: 3700, ready: 20 }) : pod(index))),
+  },
+  'pods unseen': {
+    rollout: rollout('Progressing', '2 of 8 pods are done', { updated: 3, updatedReady: 2, inProgress: 1 }),
+    pods: undefined,
+  },
+  'no pods': { rollout: rollout('Complete', 'no pod matches', { matched: 0, desired: 0 }), pods: [] },
+  hostile: {
+    rollout: rollout('Stopped', '', { matched: 0, failure: { ...failure, message: 'a\u001b[2Jb\nc\u202ed\ud800' } }),
+    pods: [],
+  },
+}

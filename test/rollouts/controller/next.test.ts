@@ -1,0 +1,559 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Budget } from '../../../rollouts/controller/budget.ts'
+import { type Decision, next } from '../../../rollouts/controller/next.ts'
+import { statusOf } from '../../../rollouts/controller/status.ts'
+import type { Shown } from '../../../rollouts/controller/step.ts'
+import { type SeenPod, seenPod } from '../../../rollouts/pod.ts'
+import type { RolloutStatus, RolloutStrategy } from '../../../rollouts/types.ts'
+import { iso, NOW, pod, rollout, UID, wirePod } from '../pods.ts'
+
+type Look = Partial<Omit<Shown, 'rollout'>> & {
+  strategy?: Partial<RolloutStrategy>
+  status?: RolloutStatus
+  image?: string
+  generation?: number
+}
+
+/** By default the generation was taken up long ago. */
+function decide(pods: readonly SeenPod[], look: Look = {}): Decision {
+  const { strategy, status, image, generation = 1, ...more } = look
+  return next({
+    now: NOW,
+    rollout: rollout(strategy, { ...(image && { image }), generation, status: status ?? takenUp(generation) }),
+    claimedBy: undefined,
+    pods,
+    neighbours: pods,
+    budgets: [],
+    fetchOf: () => ({ is: 'there' }),
+    isSettled: () => false,
+    behind: [],
+    ...more,
+  })
+}
+
+const takenUp = (observedGeneration: number): RolloutStatus => ({
+  observedGeneration,
+  since: iso(NOW - 7_200_000),
+  matched: 0,
+  desired: 0,
+  updated: 0,
+  ready: 0,
+  updatedReady: 0,
+  inProgress: 0,
+  phase: 'Progressing',
+  conditions: [],
+})
+
+const touched = ({ steps }: Decision) =>
+  steps.flatMap((step) => (step.do === 'touch' ? [`${step.pod.name} ${step.note.wanted}`] : []))
+const fetched = ({ steps }: Decision) =>
+  steps.flatMap((step) => (step.do === 'fetch' ? [`${step.node} ${step.image}`] : []))
+/** What a generation that was taken up at `since` left behind. */
+const left = (decision: Decision, generation = 1, since = NOW - 600_000): RolloutStatus => ({
+  ...statusOf(rollout({}, { generation }), decision, { now: NOW, trouble: undefined }),
+  since: iso(since),
+})
+const names = (count: number) => Array.from({ length: count }, (_, index) => `p${index}`)
+const starting = { ready: false, containerID: 'p0-2' }
+/** Its own end counts at once; a crash for another reason may be the node's, or bad luck. */
+const outOfMemory = {
+  ready: false,
+  containerID: 'a-2',
+  state: { waiting: { reason: 'CrashLoopBackOff' } },
+  lastState: { terminated: { exitCode: 137, reason: 'OOMKilled', containerID: 'a-2' } },
+}
+
+test('pods are touched one at a time, by node in turn', () => {
+  const pods = [pod('a', { node: 'n1' }), pod('b', { node: 'n1' }), pod('c', { node: 'n2' })]
+  assert.deepEqual(touched(decide(pods)), ['a envoy:v2'])
+  assert.deepEqual(touched(decide(pods, { strategy: { maxUnavailable: 2 } })), ['a envoy:v2', 'c envoy:v2'])
+  const decision = decide(pods)
+  assert.deepEqual([decision.phase, decision.reason], ['Progressing', 'Updating'])
+  assert.deepEqual(decision.counts, {
+    matched: 3,
+    desired: 3,
+    updated: 0,
+    ready: 3,
+    updatedReady: 0,
+    inProgress: 0,
+    silent: 0,
+    refused: 0,
+    superseded: 0,
+    previousImages: [],
+  })
+})
+
+test('a node that has an updated pod waits for the others', () => {
+  const pods = [
+    pod('a', { node: 'n1' }),
+    pod('b', { node: 'n2' }),
+    pod('c', { node: 'n1', image: 'envoy:v2', touch: {} }),
+  ]
+  assert.deepEqual(touched(decide(pods)), ['b envoy:v2'])
+})
+
+test('pods that are not ready go first, and cost no readiness', () => {
+  const pods = [pod('a'), pod('b', { ready: false }), pod('c', { ready: false })]
+  assert.deepEqual(touched(decide(pods)), ['b envoy:v2'])
+  assert.deepEqual(touched(decide(pods, { strategy: { maxUnavailable: 3 } })), [
+    'b envoy:v2',
+    'c envoy:v2',
+    'a envoy:v2',
+  ])
+  assert.deepEqual(touched(decide(pods, { strategy: { maxUnavailable: 2 } })), ['b envoy:v2', 'c envoy:v2'])
+})
+
+test('other pods that are not ready hold the ready ones back', () => {
+  const pods = [pod('a'), pod('b', { image: 'envoy:v2', ready: false, status: { ready: true } })]
+  const decision = decide(pods)
+  assert.deepEqual(decision.steps, [])
+  assert.deepEqual([decision.phase, decision.reason], ['Progressing', 'HeldByUnreadyPods'])
+})
+
+test('while a hook runs the pod still says it is ready with its old container: it counts as away', () => {
+  const stale = { image: 'docker.io/library/envoy:v1', containerID: 'a-1' }
+  const pods = [pod('a', { image: 'envoy:v2', touch: { at: NOW - 5000 }, status: stale }), pod('b')]
+  const decision = decide(pods)
+  assert.deepEqual(decision.steps, [])
+  assert.equal(decision.counts.ready, 1)
+  assert.equal(decision.counts.inProgress, 1)
+})
+
+test('a pod that is away for another rollout counts, too', () => {
+  const away = pod('a', { image: 'envoy:v1', touch: { rollout: 'other', from: 'envoy:v0', ids: ['a-2'] } })
+  assert.deepEqual(touched(decide([away, pod('b')])), ['a envoy:v2'])
+  assert.deepEqual(decide([away, pod('b')]).counts.ready, 1)
+})
+
+test('a pod is done when the new container has been ready for long enough', () => {
+  const settling = pod('a', { image: 'envoy:v2', touch: { at: NOW - 8000 }, readyFor: 4000 })
+  const early = decide([settling, pod('b')])
+  assert.deepEqual(early.steps, [])
+  assert.equal(early.again, NOW + 6000)
+  const later = decide([settling, pod('b')], { now: NOW + 6000 })
+  assert.deepEqual(touched(later), ['b envoy:v2'])
+  assert.equal(later.counts.updatedReady, 1)
+})
+
+test('the partition: that many stay, a percentage rounds up but for the first pod', () => {
+  const pods = names(8).map((name) => pod(name))
+  const desired = (partition: number | string) => decide(pods, { strategy: { partition } }).counts.desired
+  assert.deepEqual(
+    ['0%', '50%', '75%', '80%', '90%', '99%', '100%', 0, 3, 9].map(desired),
+    [8, 4, 2, 1, 1, 1, 0, 8, 5, 0],
+  )
+})
+
+test('maxUnavailable: a percentage rounds down, but one is always allowed', () => {
+  const pods = names(8).map((name) => pod(name))
+  const together = (maxUnavailable: number | string) => decide(pods, { strategy: { maxUnavailable } }).steps.length
+  assert.deepEqual(['1%', '25%', '30%', '100%', 1, 3, 20].map(together), [1, 2, 2, 8, 1, 3, 8])
+})
+
+test('the share is reached: complete, and complete it stays while a pod is not ready', () => {
+  const pods = [pod('a', { image: 'envoy:v2', touch: {} }), pod('b')]
+  const first = decide(pods, { strategy: { partition: 1 } })
+  assert.deepEqual([first.phase, first.completed, first.steps], ['Complete', true, []])
+  assert.deepEqual(first.counts.previousImages, [{ image: 'envoy:v1', pods: 1 }])
+})
+
+test('a raised partition takes back the most recently updated', () => {
+  const pods = names(4).map((name, index) =>
+    pod(name, { image: 'envoy:v2', touch: { at: NOW - 1_000_000 + index, from: `envoy:old${index}` } }),
+  )
+  const strategy = { partition: '50%', maxUnavailable: 2 }
+  const decision = decide(pods, { strategy })
+  assert.deepEqual(touched(decision), ['p3 envoy:old3', 'p2 envoy:old2'])
+  assert.deepEqual([decision.phase, decision.reason], ['Progressing', 'TakingBack'])
+  assert.equal(decision.message, '2 to take back; 2 of 4 pods are to have the image')
+  const none = decide([pod('a')], { strategy: { partition: '100%' } })
+  assert.deepEqual([none.phase, none.message], ['Complete', 'none of 1 pods is to have the image'])
+  assert.ok(decision.steps.every((step) => step.do === 'touch' && step.note.back))
+})
+
+test('a pod that was born on the image has nothing to go back to', () => {
+  const decision = decide([pod('a', { image: 'envoy:v2' })], { strategy: { partition: '100%' } })
+  assert.deepEqual([decision.phase, decision.steps], ['Complete', []])
+})
+
+test("the hook fails, by the waiter's words: stopped, with the pod and the reason", () => {
+  const message = 'envoy (http://127.0.0.1:15021/ready) was not ready after 60s, tried 9 times: answered 503\n'
+  const status = {
+    ...starting,
+    containerID: 'a-2',
+    state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } },
+    lastState: { terminated: { exitCode: 1, containerID: 'a-2', reason: 'Completed', message } },
+  }
+  const decision = decide([
+    pod('a', { image: 'envoy:v2', touch: {}, ready: false, status }),
+    pod('b', { ready: false }),
+  ])
+  assert.deepEqual([decision.phase, decision.steps], ['Stopped', []])
+  assert.deepEqual(decision.failure, {
+    reason: 'HookFailed',
+    message: message.trim(),
+    pod: 'a',
+    node: 'node-1',
+    generation: 1,
+    time: iso(NOW),
+  })
+})
+
+for (const [what, status, reason] of [
+  [
+    'runs out of its memory',
+    { state: { terminated: { exitCode: 137, containerID: 'a-2', reason: 'OOMKilled' } } },
+    'Crashed',
+  ],
+  [
+    "can't be created",
+    { state: { waiting: { reason: 'CreateContainerError', message: 'no such user' } } },
+    'StartFailed',
+  ],
+  [
+    'has a name that is no image',
+    {
+      containerID: 'a-1',
+      state: { waiting: { reason: 'InvalidImageName', message: 'Failed to apply default image tag "envoy:v2"' } },
+    },
+    'ImageUnavailable',
+  ],
+  [
+    'fails its hook',
+    {
+      state: { waiting: { reason: 'PostStartHookError', message: 'exit 1' } },
+      lastState: { terminated: { exitCode: 1, containerID: 'a-2' } },
+    },
+    'HookFailed',
+  ],
+] as const) {
+  test(`a new container that ${what} stops the rollout: ${reason}`, () => {
+    const failed = pod('a', {
+      image: 'envoy:v2',
+      touch: { at: NOW - 60_000 },
+      ready: false,
+      readyFor: 60_000,
+      status: { ready: false, ...status },
+    })
+    assert.equal(decide([failed, pod('b')]).failure?.reason, reason)
+  })
+}
+
+test('put back, a pod does not fail by the broken image that was started once more before the kubelet saw it', () => {
+  for (const ended of [{ message: 'envoy was not ready after 8s, tried 9 times' }, { reason: 'OOMKilled' }]) {
+    const lastState = { terminated: { exitCode: 137, containerID: 'a-3', ...ended } }
+    const back = pod('a', {
+      touch: { back: true, from: 'envoy:v2', base: 'envoy:v1', ids: ['a-2'], images: ['id of envoy:v2'] },
+      generation: 3,
+      ready: false,
+      readyFor: 1000,
+      status: { ready: false, containerID: 'a-4', lastState },
+    })
+    assert.equal(decide([back], { strategy: { partition: '100%' } }).failure, undefined)
+  }
+})
+
+test('a container that has ended twice may recover; three times is a failure', () => {
+  const crashed = (times: number) => {
+    let seen: SeenPod | undefined
+    for (let i = 2; i < times + 2; i++) {
+      const ended = { exitCode: 1, containerID: `a-${i}`, reason: 'Error' }
+      const status = { ready: false, containerID: `a-${i}`, state: { terminated: ended } }
+      seen = seenPod(wirePod('a', { image: 'envoy:v2', touch: {}, ready: false, status }), seen, NOW)
+    }
+    return seen ? decide([seen, pod('b')]) : undefined
+  }
+  assert.equal(crashed(2)?.failure, undefined)
+  assert.deepEqual([crashed(3)?.failure?.reason, crashed(3)?.failure?.pod], ['Crashed', 'a'])
+})
+
+test('an image that is not pulled within the deadline fails; a registry that asks for patience is waited for', () => {
+  const pulling = (message: string) => {
+    const status = { ready: false, containerID: 'a-1', state: { waiting: { reason: 'ImagePullBackOff', message } } }
+    const one = pod('a', { image: 'envoy:v2', touch: {}, ready: false, readyFor: 1000, status })
+    const kept = left(decide([one]))
+    return [NOW + 298_000, NOW + 300_001].map((now) => decide([one], { status: kept, now }).failure?.reason)
+  }
+  assert.deepEqual(pulling('Back-off pulling image "envoy:v2": not found'), [undefined, 'ImageUnavailable'])
+  assert.deepEqual(pulling('Back-off pulling image "envoy:v2": 429 Too Many Requests'), [undefined, undefined])
+})
+
+test('maxFailures: so many pods may fail', () => {
+  const failing = pod('a', { image: 'envoy:v2', touch: {}, ready: false, status: outOfMemory })
+  const more: Look = { strategy: { maxFailures: 1, maxUnavailable: 2 } }
+  assert.deepEqual(touched(decide([failing, pod('b')], more)), ['b envoy:v2'])
+  const done = decide([failing, pod('b', { image: 'envoy:v2', touch: {} })], more)
+  assert.deepEqual([done.phase, done.message], ['Complete', '1 of 2 pods are done, 1 have failed'])
+})
+
+test('what was wrong with the old image does not fail the new one', () => {
+  const trouble = {
+    containerID: 'a-1',
+    state: { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image "envoy:v1"' } },
+  }
+  const one = pod('a', {
+    image: 'envoy:v2',
+    touch: { at: NOW - 5000 },
+    ready: false,
+    readyFor: 5000,
+    status: { ready: false, ...trouble },
+  })
+  assert.equal(decide([one]).failure, undefined)
+  const crashing = {
+    containerID: 'a-1',
+    state: { waiting: { reason: 'CrashLoopBackOff' } },
+    lastState: { terminated: { exitCode: 1, containerID: 'a-1' } },
+  }
+  const other = pod('a', {
+    image: 'envoy:v2',
+    touch: { at: NOW - 5000 },
+    ready: false,
+    readyFor: 5000,
+    status: { ready: false, ...crashing },
+  })
+  assert.equal(decide([other]).failure, undefined)
+})
+
+test("a crash of a pod that nobody has touched is not this rollout's", () => {
+  const status = { ready: false, state: { waiting: { reason: 'CrashLoopBackOff' } } }
+  assert.equal(decide([pod('a', { image: 'envoy:v2', ready: false, status })]).failure, undefined)
+})
+
+test('the deadline passes: stopped', () => {
+  const slow = pod('a', {
+    image: 'envoy:v2',
+    touch: { at: NOW - 1000 },
+    ready: false,
+    readyFor: 1000,
+    status: { ready: false },
+  })
+  const status = left(decide([slow]))
+  assert.equal(decide([slow], { status, now: NOW + 298_000 }).failure, undefined)
+  assert.equal(decide([slow], { status, now: NOW + 300_001 }).failure?.reason, 'DeadlineExceeded')
+})
+
+test('a failure is remembered for the generation, and a changed spec gives the pod another chance', () => {
+  const status = outOfMemory
+  const failing = pod('a', { image: 'envoy:v2', touch: { at: NOW - 60_000 }, ready: false, status })
+  const stopped = decide([failing, pod('b')])
+  const kept = left(stopped)
+  const recovered = pod('a', { image: 'envoy:v2', touch: { at: NOW - 60_000 } })
+  assert.equal(decide([recovered, pod('b')], { status: kept }).phase, 'Stopped')
+  const resumed = decide([failing, pod('b')], { status: kept, generation: 2 })
+  assert.deepEqual([resumed.phase, resumed.failure, resumed.steps], ['Progressing', undefined, []])
+  const again = left(resumed, 2, NOW)
+  assert.equal(decide([failing, pod('b')], { status: again, generation: 2, now: NOW + 301_000 }).phase, 'Stopped')
+})
+
+test('rollback: the failed pod first and at once, the others as carefully as forward', () => {
+  const status = outOfMemory
+  const failing = pod('a', { image: 'envoy:v2', touch: {}, ready: false, status })
+  const done = names(3).map((name, index) => pod(name, { image: 'envoy:v2', touch: { at: NOW - 1_000_000 + index } }))
+  const decision = decide([...done, failing, pod('z')], {
+    strategy: { onFailure: 'rollback' },
+    fetchOf: () => undefined,
+  })
+  assert.equal(decision.phase, 'RollingBack')
+  assert.deepEqual(touched(decision), ['a envoy:v1'])
+  assert.deepEqual(fetched(decision), ['node-1 envoy:v1'])
+  const kept = left(decision)
+  const putBack = pod('a', {
+    touch: { back: true, from: 'envoy:v2', base: 'envoy:v1', ids: ['a-2'], images: ['id of envoy:v2'] },
+    generation: 3,
+    status: { containerID: 'a-3' },
+  })
+  const then = decide([...done, putBack, pod('z')], { strategy: { onFailure: 'rollback' }, status: kept })
+  assert.deepEqual(touched(then), ['p2 envoy:v1'])
+  const end = decide([putBack, pod('z')], { strategy: { onFailure: 'rollback' }, status: kept })
+  assert.deepEqual([end.phase, end.steps, end.failure?.pod], ['RolledBack', [], 'a'])
+})
+
+test('a failure after the share was reached puts nothing back', () => {
+  const done = pod('b', { image: 'envoy:v2', touch: {} })
+  const kept = left(decide([done]))
+  const status = outOfMemory
+  const late = pod('a', { image: 'envoy:v2', touch: { at: NOW + 1 }, ready: false, status })
+  const decision = decide([done, late], { strategy: { onFailure: 'rollback' }, status: kept })
+  assert.deepEqual([decision.phase, decision.steps, decision.failure], ['Complete', [], undefined])
+  assert.deepEqual(
+    decision.failing.map(({ pod: name }) => name),
+    ['a'],
+  )
+})
+
+test("an image that can't be fetched stops the rollout before any pod is touched", () => {
+  const decision = decide([pod('a'), pod('b')], { fetchOf: () => ({ is: 'failed', why: 'ErrImagePull: no' }) })
+  assert.deepEqual([decision.phase, decision.steps], ['Stopped', []])
+  assert.deepEqual([decision.failure?.reason, decision.failure?.node], ['ImageUnavailable', 'node-1'])
+})
+
+test("a node is asked for the image once, before its pods; a node that has it doesn't wait for the others", () => {
+  const pods = [pod('a', { node: 'n1' }), pod('b', { node: 'n1' }), pod('c', { node: 'n2' })]
+  const none = decide(pods, { fetchOf: () => undefined })
+  assert.deepEqual(fetched(none), ['n1 envoy:v2', 'n2 envoy:v2'])
+  assert.deepEqual([touched(none), none.reason], [[], 'FetchingImage'])
+  const one = decide(pods, { fetchOf: (node) => ({ is: node === 'n2' ? 'there' : 'fetching' }) })
+  assert.deepEqual([touched(one), fetched(one)], [['c envoy:v2'], []])
+})
+
+test('nodes that no pod of the share needs are not asked', () => {
+  const pods = names(8).map((name, index) => pod(name, { node: `n${index}` }))
+  assert.deepEqual(fetched(decide(pods, { strategy: { partition: 7 }, fetchOf: () => undefined })), ['n0 envoy:v2'])
+})
+
+test("where images can't be fetched ahead pods go one at a time, and the condition says so", () => {
+  const pods = names(4).map((name) => pod(name))
+  const decision = decide(pods, { strategy: { maxUnavailable: 3 }, fetchOf: () => ({ is: 'unable', why: 'too old' }) })
+  assert.deepEqual(touched(decision), ['p0 envoy:v2'])
+  assert.deepEqual(decision.unfetchable, { nodes: ['node-1'], why: 'too old' })
+})
+
+test('nor does one join another that is in progress', () => {
+  const away = pod('a', { image: 'envoy:v2', touch: { at: NOW }, ready: false, status: { ready: false } })
+  const look: Look = { strategy: { maxUnavailable: 3 }, fetchOf: () => ({ is: 'unable', why: 'too old' }) }
+  assert.deepEqual(decide([away, pod('b')], look).steps, [])
+})
+
+test('taken back before the kubelet has done anything, a pod is done with the container that it has', () => {
+  const old = { image: 'docker.io/library/envoy:v1', imageID: 'id of envoy:v1', containerID: 'a-1' }
+  const strategy = { partition: '100%' }
+  const unseen = pod('a', { image: 'envoy:v2', touch: { at: NOW }, observed: 1, status: old })
+  const [step] = decide([unseen], { strategy }).steps
+  assert.ok(step?.do === 'touch')
+  assert.deepEqual([step.note.ids, step.note.keep], [[], ['a-1']])
+  const back = pod('a', { touch: { ...step.note }, generation: 3, status: old })
+  assert.equal(decide([back], { strategy, now: NOW + 10_000 }).phase, 'Complete')
+})
+
+test('a pod that has not started gets the image without a limit once the image has proven itself', () => {
+  const fresh = names(3).map((name) => pod(name, { node: '', ready: false, status: null }))
+  const strategy = { maxUnavailable: 4 }
+  assert.deepEqual(touched(decide(fresh, { strategy })), [])
+  const done = pod('z', { image: 'envoy:v2', touch: {} })
+  assert.deepEqual(
+    touched(decide([...fresh, done], { strategy: { maxUnavailable: 1 } })),
+    names(3).map((name) => `${name} envoy:v2`),
+  )
+})
+
+test('until then a pod that has not started shows that it starts, like any other', () => {
+  const one = pod('a', { image: 'envoy:v2', touch: { ids: [], images: [], at: NOW }, ready: false, status: null })
+  const decision = decide([one, pod('b', { ready: false, status: null })])
+  assert.deepEqual([decision.steps, decision.counts.inProgress], [[], 1])
+})
+
+const budget = (more: Partial<Budget> = {}): Budget => ({
+  name: 'shop',
+  selector: { matchLabels: { app: 'shop' } },
+  allowed: 1,
+  desiredHealthy: 2,
+  ...more,
+})
+
+test('disruption budgets: what it makes unavailable is counted, also what the status does not show yet', () => {
+  const pods = names(3).map((name) => pod(name))
+  const strategy = { maxUnavailable: 3 }
+  assert.equal(touched(decide(pods, { strategy, budgets: [budget()] })).length, 1)
+  assert.equal(touched(decide(pods, { strategy, budgets: [budget({ allowed: 3, desiredHealthy: 0 })] })).length, 3)
+  assert.equal(
+    touched(decide(pods, { strategy, budgets: [budget({ selector: { matchLabels: { app: 'x' } }, allowed: 0 })] }))
+      .length,
+    3,
+  )
+  const held = decide(pods, { strategy, budgets: [budget({ allowed: 0 })] })
+  assert.deepEqual([held.steps, held.reason], [[], 'HeldByDisruptionBudget'])
+  assert.deepEqual(decide(pods, { budgets: [budget({ desiredHealthy: undefined })] }).steps, [])
+  const stale = { image: 'docker.io/library/envoy:v1', containerID: 'p0-1' }
+  const away = [pod('p0', { image: 'envoy:v2', touch: { at: NOW }, status: stale }), ...pods.slice(1)]
+  assert.deepEqual(decide(away, { strategy, budgets: [budget()] }).steps, [])
+})
+
+test('a pod that somebody else has changed since is left alone, also when the spec changes', () => {
+  const changed = pod('a', { image: 'envoy:mine', touch: { wanted: 'envoy:v2', gen: 2 }, generation: 3 })
+  const status = { ...takenUp(1), origins: ['envoy:v1'] }
+  const decision = decide([changed], { status })
+  assert.deepEqual([decision.phase, decision.steps, decision.leftAlone.superseded], ['Complete', [], ['a']])
+  assert.deepEqual(touched(decide([changed], { status, generation: 2 })), [])
+})
+
+test('only images that were there at first are replaced, or those that the spec names', () => {
+  const status = { ...takenUp(1), origins: ['envoy:v1'] }
+  const pods = [pod('a'), pod('b', { image: 'envoy:v3' })]
+  assert.deepEqual(touched(decide(pods, { status, strategy: { maxUnavailable: 2 } })), ['a envoy:v2'])
+  assert.deepEqual(decide(pods, { status }).memory.origins, ['envoy:v1'])
+})
+
+test('kubelets that do not say what they have seen: their pods are left alone', () => {
+  const wire = wirePod('a')
+  const { observedGeneration: _, ...status } = wire.status ?? {}
+  const old = seenPod({ ...wire, status: { ...status, startTime: iso(NOW) } }, undefined, NOW)
+  const decision = decide([old, pod('b')], { strategy: { maxUnavailable: 2 } })
+  assert.deepEqual([touched(decision), decision.leftAlone.tooOld], [['b envoy:v2'], ['a']])
+})
+
+test('a touch that the kubelet has not seen: silent, unavailable, and never late', () => {
+  const stale = { image: 'docker.io/library/envoy:v1', imageID: 'id of envoy:v1', containerID: 'a-1' }
+  const silent = pod('a', { image: 'envoy:v2', touch: { at: NOW - 3_000_000 }, observed: 1, status: stale })
+  const decision = decide([silent, pod('b')])
+  assert.deepEqual([decision.phase, decision.failure, decision.steps], ['Progressing', undefined, []])
+  assert.deepEqual([decision.counts.silent, decision.counts.ready, decision.leftAlone.silent], [1, 1, ['a']])
+})
+
+test('notes of version 0.1: a controller of this version goes on where that one was', () => {
+  const former = (to: string, from: string, back = false) => ({
+    'rollout.sidecar-first.dev/envoy': JSON.stringify({
+      ...{ rollout: UID, generation: 1, from, to, back, container: 'a-1', imageId: 'id of envoy:v1' },
+      at: iso(NOW - 60_000),
+    }),
+  })
+  const done = pod('a', {
+    image: 'envoy:v2',
+    generation: 2,
+    annotations: former('envoy:v2', 'envoy:v1'),
+    status: { containerID: 'a-2' },
+  })
+  assert.equal(decide([done]).phase, 'Complete')
+  assert.deepEqual(touched(decide([done], { strategy: { partition: '100%' } })), ['a envoy:v1'])
+  const inHook = pod('a', {
+    image: 'envoy:v2',
+    generation: 2,
+    annotations: former('envoy:v2', 'envoy:v1'),
+    status: { image: 'docker.io/library/envoy:v1', imageID: 'id of envoy:v1', containerID: 'a-1' },
+  })
+  assert.deepEqual([decide([inHook, pod('b')]).steps, decide([inHook]).counts.inProgress], [[], 1])
+})
+
+test('paused: nothing is touched; claimed by an older rollout: it waits', () => {
+  assert.deepEqual(
+    [decide([pod('a')], { strategy: { paused: true } })].map(({ phase, steps }) => [phase, steps]),
+    [['Paused', []]],
+  )
+  const waiting = decide([pod('a')], { claimedBy: 'older' })
+  assert.deepEqual([waiting.phase, waiting.steps], ['Waiting', []])
+})
+
+test('pods that end, and pods without the container, do not count', () => {
+  const other = { ...pod('b'), containers: [] }
+  assert.equal(decide([pod('a', { ending: true }), other]).counts.matched, 0)
+  assert.deepEqual([decide([]).phase, decide([]).reason], ['Complete', 'NoPods'])
+})
+
+test('native sidecars are found among the init containers, with their place', () => {
+  const [step] = decide([pod('a', { native: true })]).steps
+  assert.ok(step?.do === 'touch')
+  assert.deepEqual([step.container.list, step.container.index], ['initContainers', 1])
+  const stopped = decide([
+    pod('a', {
+      native: true,
+      image: 'envoy:v2',
+      touch: {},
+      ready: false,
+      status: {
+        ready: false,
+        state: { terminated: { exitCode: 1, containerID: 'a-2', message: 'x was not ready after 5s' } },
+      },
+    }),
+  ])
+  assert.equal(stopped.failure?.reason, 'HookFailed')
+})

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createQueue } from '../../../rollouts/controller/queue.ts'
+
+/** A queue that notes what it works on; `work` may fail. */
+function start(t: TestContext, work: (key: string) => Promise<void> | void) {
+  const stop = new AbortController()
+  const worked: string[] = []
+  let waiting: { count: number; done: () => void } | undefined
+  const queue = createQueue({
+    async work(key) {
+      worked.push(key)
+      if (waiting && worked.length >= waiting.count) waiting.done()
+      await work(key)
+      return false
+    },
+    steady: () => performance.now(),
+    signal: stop.signal,
+    failed() {},
+  })
+  t.after(async () => {
+    stop.abort()
+    await queue.ended
+  })
+  return {
+    queue,
+    worked,
+    after: (count: number) =>
+      new Promise<void>((done) => {
+        waiting = { count, done }
+        if (worked.length >= count) done()
+      }),
+  }
+}
+
+test('a key that is added many times is worked on once, and once more if it was added meanwhile', async (t) => {
+  const { queue, worked, after } = start(t, (key) => {
+    if (worked.length === 1) for (let i = 0; i < 5; i++) queue.add(key)
+  })
+  for (let i = 0; i < 5; i++) queue.add('a')
+  await after(2)
+  queue.add('b')
+  await after(3)
+  assert.deepEqual(worked, ['a', 'a', 'b'])
+})
+
+test('what fails is tried again, and what is forgotten is not', async (t) => {
+  const { queue, worked, after } = start(t, (key) => {
+    if (key === 'forgotten') queue.forget(key)
+    if (worked.filter((one) => one === key).length < 3) throw new Error('no')
+  })
+  queue.add('failing')
+  await after(3)
+  queue.add('forgotten')
+  await after(4)
+  queue.add('last', 300)
+  await after(5)
+  assert.deepEqual(worked, ['failing', 'failing', 'failing', 'forgotten', 'last'])
+})
+
+test('the keys of a group one at a time, those of others at the same time, and a failure holds up its own group alone', async (t) => {
+  const stop = new AbortController()
+  const busy = new Set<string>()
+  const done: string[] = []
+  const all = Promise.withResolvers<void>()
+  const queue = createQueue({
+    workers: 3,
+    groupOf: (key) => key[0] ?? '',
+    steady: () => performance.now(),
+    signal: stop.signal,
+    failed() {},
+    async work(key) {
+      const group = key[0] ?? ''
+      assert.ok(!busy.has(group), `two of ${group} at once`)
+      busy.add(group)
+      // A group whose calls hang.
+      await new Promise((resolve) => setTimeout(resolve, group === 'a' ? 200 : 1))
+      busy.delete(group)
+      done.push(key)
+      if (group === 'c' && done.filter((one) => one === key).length < 2) throw new Error('no')
+      if (new Set(done).size === 6 && done.filter((one) => one === 'c1').length === 2) all.resolve()
+      return false
+    },
+  })
+  t.after(async () => {
+    stop.abort()
+    await queue.ended
+  })
+  for (const key of ['a1', 'a2', 'b1', 'b2', 'b3', 'c1']) queue.add(key)
+  await all.promise
+  assert.deepEqual(done.filter((key) => key.startsWith('b')).toSorted(), ['b1', 'b2', 'b3'])
+  assert.ok(done.indexOf('b3') < done.indexOf('a1'), 'b does not wait for a')
+})
