@@ -49,7 +49,7 @@ func TestFileAppearsLate(t *testing.T) {
 
 func listen6(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp6", "[::1]:0")
+	l, err := net.Listen("tcp6", "[::1]:"+freePort(t))
 	if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) {
 		t.Skip("this machine has no ::1")
 	} else if err != nil {

@@ -2,12 +2,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { KubeConfig } from '@kubernetes/client-node'
 import { issueAuthority, issueLeaf } from '../../certs/x509.ts'
+import { freePort } from '../free-port.ts'
 
 /** Who asks: an administrator, or the service account of `certs run` with nothing but its own rights. */
 export type User = 'admin' | 'certs'
@@ -44,7 +44,7 @@ export async function startApiServer(): Promise<ApiServer> {
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   })
   file('ca.crt', authority.certificate)
-  const [etcdPort, peerPort, port] = await freePorts(3)
+  const [etcdPort, peerPort, port] = [await freePort(), await freePort(), await freePort()]
   const children: ChildProcess[] = []
   const start = (name: string, args: string[]) => {
     const log = openSync(file(`${name}.log`), 'w')
@@ -152,12 +152,4 @@ export async function run(command: string, args: readonly string[], input = ''):
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`${args.join(' ')}: ${err}`)
   return out
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
-  return ports
 }

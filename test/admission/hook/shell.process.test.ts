@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
 import { type ShellBefore, type ShellCheck, shellHook } from '../../../src/admission/hook/shell.ts'
+import { freePort } from '../../free-port.ts'
 
 /**
  * The shell form for real: its script by real shells, with one real tool at a time, against real servers. Each set of tools is a folder
@@ -143,15 +144,6 @@ async function listen(t: TestContext, server: Server, { host = '127.0.0.1', port
   return (server.address() as AddressInfo).port
 }
 
-/** A port that nobody listens on, for a server that comes late. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 /** Answers with each status in turn, the last one for good. */
 function answering(statuses: readonly number[], seen: IncomingMessage[] = []): Server {
   return createHttpServer((request, response) => {
@@ -253,7 +245,8 @@ inEach('counts successes in a row', async (t, each) => {
 
 inEach("asks loopback itself, whatever proxy the sidecar's environment names", async (t, each) => {
   const port = await listen(t, answering([200]))
-  const dead = `http://127.0.0.1:${await freePort()}`
+  const closed = await freePort()
+  const dead = `http://127.0.0.1:${closed}`
   const env = { http_proxy: dead, HTTP_PROXY: dead, all_proxy: dead, ALL_PROXY: dead }
   const { code, output } = await run(each, [check({ check: http(port), timeout: 1000 })], { env })
   assert.equal(code, 0, output)
