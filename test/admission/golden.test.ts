@@ -73,7 +73,9 @@ function assertPutRight(patched: Pod, { tiers }: Extract<Decision, { verdict: 'p
   }
   assert.equal(decision.verdict, 'patched')
   assert.ok(decision.verdict === 'patched' && decision.patch.every(({ op }) => op === 'move'), JSON.stringify(decision))
-  assert.deepEqual(names(after(injected, decision)).slice(0, regular.length), regular)
+  const order = names(after(injected, decision))
+  assert.deepEqual(order.toSpliced(order.indexOf('foreign'), 1), names(patched), 'all others keep their order')
+  assert.ok(order.indexOf('foreign') > order.findLastIndex((name) => sidecars.has(name)))
 }
 
 /** A decision in lines: why, what to know, the tiers, the patch. */

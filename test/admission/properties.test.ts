@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { decide } from '../../src/admission/decide.ts'
 import type { Decision } from '../../src/admission/decision.ts'
+import { meshProxies } from '../../src/admission/plan/order.ts'
 import { review } from '../../src/admission/review.ts'
 import type { Json } from '../../src/admission/words/json.ts'
 import { applyPatch } from '../../src/preview/patch.ts'
@@ -178,7 +179,10 @@ test("after another injector's changes comes what would have come had it been th
       const decision = decided(before)
       fc.pre(decision.verdict === 'patched')
       const sidecars = new Set(decision.tiers.flat().map(({ name }) => name))
-      const others = names(before).filter((name) => !sidecars.has(name))
+      const hooksBefore = hooksOf(before) as Fields
+      // A mesh proxy that waits comes to the front with the sidecars, so "in front of it" means another place afterwards.
+      const moving = (name: string) => sidecars.has(name) || (meshProxies.has(name) && hooksBefore[name] !== null)
+      const others = names(before).filter((name) => !moving(name))
       const behind = others[place % (others.length + 1)]
       const inject = (value: Pod): Pod => {
         const annotations = { ...(value.metadata.annotations as Fields), 'foreign/injected': 'true' }

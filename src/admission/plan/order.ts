@@ -23,8 +23,8 @@ export function startOrder(lined: LineUp): Order {
 }
 
 /**
- * Sidecars first, all others in the order they have. A mesh proxy that already leads and has its own hook stays in front: a sidecar
- * before it would talk to a proxy that isn't there yet.
+ * Sidecars first, all others in the order they have. In front of them stay mesh proxies that have a hook: a sidecar before one would talk to
+ * a proxy that isn't there yet. Those come to the front, too, that another injector has put its container before.
  */
 function regularOrder(
   sidecars: readonly Container[],
@@ -32,12 +32,9 @@ function regularOrder(
   { pod: { spec }, originals }: LineUp,
 ): readonly Container[] {
   const remaining = spec.containers.filter((container) => !natives.includes(container))
-  const listed = new Set(sidecars)
-  const behind = remaining.findIndex(
-    (container) => listed.has(container) || !meshProxies.has(container.name) || !originals.has(container),
-  )
-  const proxies = behind < 0 ? remaining : remaining.slice(0, behind)
-  return [...new Set([...proxies, ...sidecars, ...remaining])]
+  if (sidecars.length === 0) return remaining
+  const waiting = remaining.filter((container) => meshProxies.has(container.name) && originals.has(container))
+  return [...new Set([...waiting.filter((proxy) => !sidecars.includes(proxy)), ...sidecars, ...remaining])]
 }
 
 /**
