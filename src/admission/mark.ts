@@ -15,6 +15,12 @@ const path = pointer('metadata', 'annotations', keys.sets)
  */
 const mostMarks = 32 * 1024
 
+/**
+ * The mark of a pod under an enforced rule without a namespaceSelector, where an outage means something else for enforced rules: the webhook that
+ * plans is then only called for marked pods.
+ */
+export const enforcedMark = 'enforced'
+
 /** The sets that a pod was marked with. */
 export function marksOf(pod: unknown): readonly string[] {
   const marks = annotationsOf(pod)?.[keys.sets]

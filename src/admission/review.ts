@@ -1,7 +1,7 @@
 import { decide } from './decide.ts'
 import { type Decision, skipped, type Validity, allowed as valid } from './decision.ts'
 import type { Configuration } from './intent/configuration.ts'
-import { mark, marked, marksOf, unmark } from './mark.ts'
+import { enforcedMark, mark, marked, marksOf, unmark } from './mark.ts'
 import { type Fields, isMap, mostProblems, nothing } from './pod/reader.ts'
 import type { Surroundings } from './pod/surroundings.ts'
 import { validate } from './validate.ts'
@@ -55,7 +55,7 @@ export function review(body: unknown, configuration: Configuration, set?: string
 }
 
 function decideMarked(pod: unknown, configuration: Configuration, set: string | undefined): Decision {
-  const known = set !== undefined && configuration.rules.sets.has(set)
+  const known = set !== undefined && isKnown(set, configuration)
   if (!known) {
     const decision = decide(pod, configuration, surroundingsOf(pod, configuration))
     if (set === undefined) return decision
@@ -79,7 +79,7 @@ export function reviewMark(body: unknown, configuration: Configuration, set?: st
   const opened = open(body)
   if (!opened.ok) return opened
   const { uid, facts, notOurs, pod } = opened
-  const known = set === undefined || configuration.rules.sets.has(set)
+  const known = set === undefined || isKnown(set, configuration)
   const operations = notOurs !== undefined || !known ? [] : set === undefined ? unmark(pod) : mark(pod, set)
   const warnings = known ? [] : [textOf({ kind: 'webhooks-behind' })]
   if (operations.length === 0 || configuration.mode === 'observe') {
@@ -99,6 +99,8 @@ export function reviewFinal(body: unknown, configuration: Configuration, set?: s
   const response = verdict === 'allowed' ? allowed({ uid }) : refused({ uid }, reasons)
   return { ok: true, response, verdict, reasons, facts }
 }
+
+const isKnown = (set: string, { rules }: Configuration) => set === enforcedMark || rules.sets.has(set)
 
 /** `also`: a set that the API server has found to select the namespace, whatever the marks say. A set that nobody knows has no rules. */
 function surroundingsOf(pod: unknown, { rules }: Configuration, also?: string): Surroundings {

@@ -1,4 +1,5 @@
 import { type Problem as CertificateProblem, problemText } from '../../certs/problems.ts'
+import type { FailurePolicy } from '../admission/words/choices.ts'
 import { keys } from '../admission/words/keys.ts'
 import { textOf, type Warning } from '../admission/words/messages.ts'
 import type { Values } from '../admission/words/values.ts'
@@ -84,6 +85,8 @@ interface Data {
   readonly done: number
   /** What a pod should start, and in which order: `envoy, before app`. */
   readonly due: string
+  /** What an outage means for enforced rules, if it differs. */
+  readonly enforced: FailurePolicy | undefined
   readonly exists: boolean
   readonly exitCode: number
   readonly flags: string
@@ -219,12 +222,12 @@ const findings = {
     renewWebhooks,
   ),
   'webhooks-right': ok(
-    ({ mode }: Of<'mode'>) =>
+    ({ mode, enforced }: Of<'mode' | 'enforced'>) =>
       `both match the configuration: ${
         mode === 'namespace-opt-in'
           ? 'labelled namespaces, failurePolicy Fail'
           : 'all namespaces but those that opted out, failurePolicy Ignore'
-      }`,
+      }${enforced ? `; for enforced rules ${enforced}` : ''}`,
   ),
 
   // replicas

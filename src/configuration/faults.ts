@@ -100,6 +100,9 @@ const faults = {
     text: ({ rule, other, tier }: Two & { readonly tier: number }) =>
       `the rules ${other} and ${rule} share tier ${tier}, but both checks must run in their own container, and a tier can have only one such: give them two tiers`,
   },
+  'no-enforced-rule': {
+    text: ({ path }: At) => `${path} changes nothing: no rule has enforce: true`,
+  },
   'too-many-rules': { text: () => 'there are too many rules to compare this one and later ones with all others' },
 } as const
 export type Fault = Values<typeof faults>

@@ -6,6 +6,7 @@ import { indexRules, noRules } from '../admission/intent/rule-index.ts'
 import {
   deliveries,
   existingHooks,
+  failurePolicies,
   gates,
   nativePositions,
   pullPolicies,
@@ -59,7 +60,18 @@ function configurationOf(
 ): { configuration: Configuration; notices: readonly Found[] } {
   const standard = defaultConfiguration(version)
   const root = new Section('', contents, report, [
-    ...['apiVersion', 'kind', 'defaults', 'mode', 'invalid', 'kubernetesVersion', 'waiter', 'annotations', 'rules'],
+    ...[
+      'apiVersion',
+      'kind',
+      'defaults',
+      'mode',
+      'invalid',
+      'kubernetesVersion',
+      'waiter',
+      'annotations',
+      'enforced',
+      'rules',
+    ],
   ])
   root.required('apiVersion', 'sidecar-first.dev/v1')
   root.required('kind', 'Configuration')
@@ -67,6 +79,7 @@ function configurationOf(
   const defaults = root.section('defaults', names)
   const waiter = root.section('waiter', ['image', 'imagePullPolicy', 'delivery', 'mirrors'])
   const annotations = root.section('annotations', ['checks'])
+  const enforced = root.section('enforced', ['failurePolicy'])
   const placed = readRules(root)
   const rules = placed.map(({ rule }) => rule)
   const configuration: Configuration = {
@@ -89,10 +102,14 @@ function configurationOf(
       existingHook: defaults.choice('existingHook', existingHooks, standard.defaults.existingHook),
     },
     annotations: { checks: new Set(annotations.choices<CheckKind>('checks', checkKinds, checkKinds)) },
+    enforced: { failurePolicy: enforced.choice('failurePolicy', failurePolicies, standard.enforced.failurePolicy) },
     rules: rules.length === 0 ? noRules : indexRules(rules),
   }
   const notices = noticesOf(rules).map(({ position, fault }) => ({ offset: placed[position]?.offset ?? 0, fault }))
-  return { configuration, notices }
+  const idle = enforced.has('failurePolicy') && !rules.some(({ enforce }) => enforce)
+  const path = enforced.pathOf('failurePolicy')
+  const more = idle ? [{ offset: enforced.offset, fault: { kind: 'no-enforced-rule', path } as const }] : []
+  return { configuration, notices: [...notices, ...more] }
 }
 
 /** `1.36`, `v1.36.3` and what a provider adds to it: `1.36+`, `v1.36.3-gke.1`. */

@@ -10,7 +10,10 @@ import type {
 } from '@kubernetes/client-node'
 import { stringify } from 'yaml'
 import type { Configuration } from '../admission/intent/configuration.ts'
+import type { Rule } from '../admission/intent/rule.ts'
+import { enforcedMark } from '../admission/mark.ts'
 import type { LabelSelector } from '../admission/pod/selector.ts'
+import type { FailurePolicy } from '../admission/words/choices.ts'
 import { labelsOf, objectKeys, objectNames, registration } from '../kubernetes/names.ts'
 import { condition, markedByOthers } from './condition.ts'
 import { paths } from './path.ts'
@@ -47,6 +50,9 @@ export function modeOf([webhook]: readonly Pick<V1MutatingWebhook, 'namespaceSel
   return optsIn ? 'namespace-opt-in' : 'cluster-wide'
 }
 
+/** What an outage means, but for enforced rules where the configuration says otherwise. */
+export const failurePolicyOf = (mode: InstallMode): FailurePolicy => (mode === 'namespace-opt-in' ? 'Fail' : 'Ignore')
+
 /** etcd takes 1.5 MiB for an object. Two CAs of ours, in base64, take up to 3.5 kB in each webhook. */
 const mostBytes = 1_500_000
 const roomForCaBundle = 3_500
@@ -57,43 +63,62 @@ const mostCharactersOfExpressions = 1_000_000
  * The webhook configurations for a configuration. `text` is the file's. The API server calls the mutating webhooks in the order of their list:
  * one removes marks that aren't ours; one for each set of rules marks the pods of the namespaces that it selects; the last plans, with the
  * rules without a namespaceSelector and those of the marked sets. Only the last is called again after another injector has changed the pod.
+ * Enforced rules for which an outage means something else than for the others have marking webhooks of their own.
  */
 export function webhookConfigurations(
-  { rules: { rules, sets } }: Configuration,
+  { rules: { rules, sets }, enforced }: Configuration,
   text: string,
   options: WebhookOptions,
 ): WebhookConfigurations {
+  const usual = failurePolicyOf(options.mode)
+  const ofEnforced = enforced.failurePolicy ?? usual
   const bySet = Map.groupBy(rules, ({ set }) => set)
+  const split = (set: string | undefined) => {
+    const isApart = ({ enforce }: Rule) => enforce && ofEnforced !== usual
+    const own = bySet.get(set) ?? []
+    return { apart: own.filter(isApart), others: own.filter((rule) => !isApart(rule)) }
+  }
   const notices: string[] = []
   let room = mostCharactersOfExpressions
-  const entry = (set: string | undefined, path: string, validates: string | undefined): Entry => {
-    const own = bySet.get(set) ?? []
-    const selector = (set === undefined ? undefined : own[0]?.match.namespaceSelector) ?? {}
-    const { expression, fits } = condition(own, set === undefined, room)
+  const entry = (own: readonly Rule[], about: Omit<Entry, 'selector' | 'expression'>): Entry => {
+    const selector = own.find(({ set }) => set !== undefined)?.match.namespaceSelector
+    const { expression, fits } = condition(own, about.path === paths.mutate, room)
     room -= expression.length
     if (!fits) {
-      const which =
-        set === undefined ? 'without a namespaceSelector' : `of the namespaceSelector ${JSON.stringify(selector)}`
+      const which = selector ? `of the namespaceSelector ${JSON.stringify(selector)}` : 'without a namespaceSelector'
       const what = 'are more than matchConditions can hold: every pod of the selected namespaces is sent to the webhook'
       notices.push(
         `the ${own.length} rules ${which} ${what}; use fewer rules, or list container names instead of globs`,
       )
     }
-    const name = set === undefined ? '' : `${set}.`
-    return { name, path, validates, selector, expression }
+    return { ...about, selector: selector ?? {}, expression }
   }
+  const { apart, others } = split(undefined)
+  const plans = { path: paths.mutate, validates: paths.validate }
   // Called last, but its expression is written first: it gets the room it needs.
-  const base = entry(undefined, paths.mutate, paths.validate)
-  const marks = [...sets].map((set) => {
-    const enforces = bySet.get(set)?.some(({ enforce }) => enforce) === true
-    return entry(set, paths.mark(set), enforces ? paths.validateSet(set) : undefined)
-  })
+  const base = entry(others, { name: '', ...plans, failurePolicy: usual })
+  const marking = (own: readonly Rule[], about: Omit<Entry, 'selector' | 'expression'>) =>
+    own.length === 0 ? [] : [entry(own, about)]
+  const marks = [
+    ...marking(apart, { name: 'enforced.', ...plans, path: paths.mark(enforcedMark), failurePolicy: ofEnforced }),
+    ...[...sets].flatMap((set) => {
+      const { apart, others } = split(set)
+      const path = paths.mark(set)
+      const validates = (some: readonly Rule[]) =>
+        some.some(({ enforce }) => enforce) ? paths.validateSet(set) : undefined
+      return [
+        ...marking(apart, { name: `enforced.${set}.`, path, validates: validates(apart), failurePolicy: ofEnforced }),
+        ...marking(others, { name: `${set}.`, path, validates: validates(others), failurePolicy: usual }),
+      ]
+    }),
+  ]
   const reset: Entry = {
     name: 'reset.',
     path: paths.reset,
     validates: undefined,
     selector: {},
     expression: markedByOthers,
+    failurePolicy: usual,
   }
   const entries = [...(marks.length > 0 ? [reset] : []), ...marks, base]
   const metadata = (name: string): V1ObjectMeta => ({
@@ -146,9 +171,14 @@ interface Entry {
   readonly validates: string | undefined
   readonly selector: LabelSelector
   readonly expression: string
+  readonly failurePolicy: FailurePolicy
 }
 
-function webhook({ name, selector, expression }: Entry, path: string, options: WebhookOptions): V1ValidatingWebhook {
+function webhook(
+  { name, selector, expression, failurePolicy }: Entry,
+  path: string,
+  options: WebhookOptions,
+): V1ValidatingWebhook {
   return {
     name: `${name}pods.sidecar-first.dev`,
     admissionReviewVersions: ['v1'],
@@ -157,7 +187,7 @@ function webhook({ name, selector, expression }: Entry, path: string, options: W
     matchPolicy: 'Equivalent',
     namespaceSelector: namespaces(selector, options),
     matchConditions: [{ name: 'concerns-sidecar-first', expression }],
-    failurePolicy: options.mode === 'namespace-opt-in' ? 'Fail' : 'Ignore',
+    failurePolicy,
     sideEffects: 'None',
     timeoutSeconds: 5,
   }

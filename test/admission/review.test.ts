@@ -190,6 +190,13 @@ test('a set is marked, and nothing else is looked at', () => {
   }
 })
 
+test('a pod under an enforced rule for all namespaces is marked as that, where the webhook that plans asks for it', () => {
+  const path = '/metadata/annotations/sidecar-first.dev~1sets'
+  const reviewed = reviewMark(body(silent), configuration, 'enforced')
+  assert.deepEqual(patchOf(reviewed), [{ op: 'add', path, value: 'enforced' }])
+  assert.equal(reviewed.ok && reviewed.response.warnings, undefined)
+})
+
 test('marks that are there before the first set are removed', () => {
   const path = '/metadata/annotations/sidecar-first.dev~1sets'
   assert.deepEqual(patchOf(reviewMark(body(pod({ sets: set }, [])), withSet())), [{ op: 'remove', path }])

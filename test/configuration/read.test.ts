@@ -101,7 +101,7 @@ zebra: 1
       '11:10 defaults.check: …',
       '13:19 annotations.checks: "htp" is not one of probe, none, http, https, tcp, grpc, unix, file, exec, hook',
       '13:24 annotations.checks: "1" is not one of probe, none, http, https, tcp, grpc, unix, file, exec, hook',
-      '14:1 unknown key "zebra"; known are apiVersion, kind, defaults, mode, invalid, kubernetesVersion, waiter, annotations, rules',
+      '14:1 unknown key "zebra"; known are apiVersion, kind, defaults, mode, invalid, kubernetesVersion, waiter, annotations, enforced, rules',
     ],
   )
 })

@@ -310,3 +310,10 @@ test('ten thousand rules, named or not', () => {
   const wrong = rules(...Array.from({ length: 10_000 }, (_, i) => `name: r-${i}, mach: {container: a}, tier: a`))
   assert.equal(problems(wrong).length, 30_000)
 })
+
+test('what an outage means for enforced rules changes nothing where there are none', () => {
+  const enforced = 'enforced: {failurePolicy: Fail}\n'
+  const rule = (more: string) => `${enforced}rules:\n- {name: a, match: {container: a}, tier: 1${more}}`
+  assert.deepEqual(notices(rule('')), ['1:11 enforced.failurePolicy changes nothing: no rule has enforce: true'])
+  assert.deepEqual(notices(rule(', enforce: true')), [])
+})

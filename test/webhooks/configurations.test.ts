@@ -4,7 +4,13 @@ import { parseAllDocuments } from 'yaml'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import type { Rule } from '../../src/admission/intent/rule.ts'
 import { indexRules } from '../../src/admission/intent/rule-index.ts'
-import { type WebhookOptions, webhookConfigurations, webhookYaml } from '../../src/webhooks/configurations.ts'
+import {
+  type InstallMode,
+  installModes,
+  type WebhookOptions,
+  webhookConfigurations,
+  webhookYaml,
+} from '../../src/webhooks/configurations.ts'
 import { many, rule } from './rules.ts'
 
 const options: WebhookOptions = {
@@ -123,6 +129,62 @@ test('each distinct namespaceSelector has a webhook that marks, in the namespace
     [['everywhere'], ['one', 'two'], ['three']],
   )
   assert.ok(general.includes('sidecar-first.dev/"') && !one.includes('startsWith'), 'annotations are for /mutate alone')
+})
+
+test('where an outage means something else for enforced rules, they have webhooks of their own, and the one that plans goes by the mark', () => {
+  const team = { matchLabels: { team: 'a' } }
+  const rules = [
+    rule({ containers: ['one'] }),
+    rule({ containers: ['two'] }, true),
+    rule({ containers: ['three'], namespaceSelector: team }),
+    rule({ containers: ['four'], namespaceSelector: team }, true),
+  ]
+  const set = rules[2]?.set
+  const webhooks = (mode: InstallMode, failurePolicy: 'Fail' | 'Ignore') => {
+    const configuration = {
+      ...defaultConfiguration('test'),
+      rules: indexRules(rules),
+      enforced: { failurePolicy },
+    }
+    const { mutating, validating } = webhookConfigurations(configuration, '', { ...options, mode })
+    return [mutating.webhooks ?? [], validating.webhooks ?? []].map((list) =>
+      list.map(({ name, clientConfig, failurePolicy, matchConditions: [condition] = [] }) => [
+        name.replace(/\.?pods\.sidecar-first\.dev$/, ''),
+        clientConfig.service?.path,
+        failurePolicy,
+        ...['one', 'two', 'three', 'four'].filter((container) => condition?.expression.includes(`"${container}"`)),
+      ]),
+    )
+  }
+  assert.deepEqual(webhooks('cluster-wide', 'Fail'), [
+    [
+      ['reset', '/mutate/reset', 'Ignore'],
+      ['enforced', '/mutate/mark-enforced', 'Fail', 'two'],
+      [`enforced.${set}`, `/mutate/mark-${set}`, 'Fail', 'four'],
+      [set, `/mutate/mark-${set}`, 'Ignore', 'three'],
+      ['', '/mutate', 'Ignore', 'one'],
+    ],
+    [
+      ['', '/validate', 'Ignore', 'one'],
+      ['enforced', '/validate', 'Fail', 'two'],
+      [`enforced.${set}`, `/validate/set-${set}`, 'Fail', 'four'],
+    ],
+  ])
+  assert.deepEqual(
+    webhooks('namespace-opt-in', 'Ignore').map((list) => list.map(([name, , policy]) => `${name} ${policy}`)),
+    [
+      ['reset Fail', 'enforced Ignore', `enforced.${set} Ignore`, `${set} Fail`, ' Fail'],
+      [' Fail', 'enforced Ignore', `enforced.${set} Ignore`],
+    ],
+  )
+  for (const mode of installModes) {
+    const same = mode === 'cluster-wide' ? 'Ignore' : 'Fail'
+    assert.equal(
+      JSON.stringify(webhooks(mode, same)).includes('enforced'),
+      false,
+      'the same for all: none of their own',
+    )
+  }
 })
 
 test('rules that do not fit are not looked at, and a notice says so', () => {

@@ -1,5 +1,12 @@
 import { type Check, type CheckKind, checkKinds } from '../check/grammar.ts'
-import type { ExistingHookPolicy, GateChoice, NativePosition, OnTimeout, Waiter } from '../words/choices.ts'
+import type {
+  ExistingHookPolicy,
+  FailurePolicy,
+  GateChoice,
+  NativePosition,
+  OnTimeout,
+  Waiter,
+} from '../words/choices.ts'
 import { noRules, type RuleIndex } from './rule-index.ts'
 
 /** The checked contents of the configuration file. */
@@ -22,6 +29,8 @@ export interface Configuration {
   }
   /** The kinds of check that annotations may use. */
   readonly annotations: { readonly checks: ReadonlySet<CheckKind> }
+  /** What an outage means for pods under enforced rules; by default, what it means for all others. */
+  readonly enforced: { readonly failurePolicy: FailurePolicy | undefined }
   readonly rules: RuleIndex
 }
 
@@ -47,6 +56,7 @@ export function defaultConfiguration(version: string): Configuration {
       existingHook: 'chain',
     },
     annotations: { checks: new Set(checkKinds) },
+    enforced: { failurePolicy: undefined },
     rules: noRules,
   }
 }

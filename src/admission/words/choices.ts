@@ -14,6 +14,10 @@ export type NativePosition = (typeof nativePositions)[number]
 export const existingHooks = ['chain', 'keep', 'refuse'] as const
 export type ExistingHookPolicy = (typeof existingHooks)[number]
 
+/** What the API server does with a pod while no replica answers: refuse it, or create it as it is. */
+export const failurePolicies = ['Fail', 'Ignore'] as const
+export type FailurePolicy = (typeof failurePolicies)[number]
+
 /** How the waiter gets into the pod. */
 export const deliveries = ['init-container', 'image-volume', 'shell'] as const
 export type Delivery = (typeof deliveries)[number]

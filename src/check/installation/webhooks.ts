@@ -7,7 +7,7 @@ import type {
 } from '@kubernetes/client-node'
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { endpoint, objectKeys } from '../../kubernetes/names.ts'
-import { configurationHash, modeOf, webhookConfigurations } from '../../webhooks/configurations.ts'
+import { configurationHash, failurePolicyOf, modeOf, webhookConfigurations } from '../../webhooks/configurations.ts'
 import type { Difference, Finding } from '../findings.ts'
 import { type Check, needed, validConfiguration } from '../site.ts'
 
@@ -44,7 +44,10 @@ export function judgeWebhooks(
     if (differences.length === 0) return [{ kind: 'webhooks-of-another-text', ...about }]
     return [{ kind: 'webhooks-behind', ...about, differences }]
   })
-  return findings.length > 0 ? findings : [{ kind: 'webhooks-right', mode }]
+  if (findings.length > 0) return findings
+  const policy = failurePolicyOf(mode)
+  const apart = expected.validating.webhooks?.find(({ failurePolicy }) => failurePolicy !== policy)
+  return [{ kind: 'webhooks-right', mode, enforced: apart && configuration.enforced.failurePolicy }]
 }
 
 type Webhook = V1MutatingWebhook | V1ValidatingWebhook
