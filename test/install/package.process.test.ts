@@ -22,7 +22,7 @@ describe('the npm package, in an empty folder', () => {
     work = await mkdtemp(join(tmpdir(), 'sidecar-first-package-'))
     await mkdir(inside('package'))
     await mkdir(inside('user'))
-    for (const file of ['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md']) {
+    for (const file of ['package.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'THIRD-PARTY-NOTICES']) {
       await copyFile(join(root, file), inside('package', file))
     }
     await execute(process.execPath, [join(root, 'scripts/bundle.ts'), inside('package/dist')])
@@ -47,7 +47,7 @@ describe('the npm package, in an empty folder', () => {
 
   test('has no file that is not for users', async () => {
     const others = packed.files.filter(
-      ({ path }) => !/^(dist\/|package\.json$|LICENSE$|README\.md$|CHANGELOG\.md$)/.test(path),
+      ({ path }) => !/^(dist\/|package\.json$|LICENSE$|README\.md$|CHANGELOG\.md$|THIRD-PARTY-NOTICES$)/.test(path),
     )
     assert.deepEqual(others, [])
     assert.ok((await stat(inside('user/node_modules/.bin/sidecar-first'))).mode & 0o100)
