@@ -49,6 +49,10 @@ const commands: Readonly<Record<string, { readonly summary: string; readonly loa
     summary: "keep the webhook's certificate and caBundle valid",
     load: () => import('./cli/certs.ts').then(({ certs }) => certs),
   },
+  explain: {
+    summary: 'say what the code of a message means, and what to do',
+    load: () => import('./cli/explain.ts').then(({ explain }) => explain),
+  },
   config: {
     summary: 'check a configuration file, print its webhook configurations',
     load: () => import('./cli/config.ts').then(({ config }) => config),

@@ -1,9 +1,9 @@
-import { type Problem as CertificateProblem, problemText } from '../../certs/problems.ts'
+import { type Problem as CertificateProblem, problemCode, problemText } from '../../certs/problems.ts'
 import type { FailurePolicy } from '../admission/words/choices.ts'
 import { keys } from '../admission/words/keys.ts'
-import { textOf, type Warning } from '../admission/words/messages.ts'
-import type { Values } from '../admission/words/values.ts'
-import { type Remark, remarkText } from '../configuration/faults.ts'
+import { codeOf, textOf, type Warning } from '../admission/words/messages.ts'
+import type { Code, Values } from '../admission/words/values.ts'
+import { faultCode, type Remark, remarkText } from '../configuration/faults.ts'
 import {
   configurationFile,
   mutatingReference,
@@ -19,6 +19,7 @@ export type Level = 'ok' | 'warning' | 'problem'
 
 /** A finding as it is shown. */
 export interface Told {
+  readonly code: Code
   readonly level: Level
   /** One sentence, without a full stop. */
   readonly text: string
@@ -149,79 +150,103 @@ type Wanted = Of<'namespace' | 'name' | 'container' | 'image'>
 type MaybeRenewed = { readonly renew: string | undefined }
 
 interface Words<D> {
+  /** Its own, or that of what it passes on. */
+  readonly code: Code | ((data: D) => Code)
   readonly level: Level
   readonly text: (data: D) => string
   readonly next?: (data: D) => string
 }
 const kind =
   (level: Level) =>
-  <D, N = unknown>(text: (data: D) => string, next?: (data: N) => string): Words<D & N> => ({
+  <D, N = unknown>(
+    code: Words<D & N>['code'],
+    text: (data: D) => string,
+    next?: (data: N) => string,
+  ): Words<D & N> => ({
+    code,
     level,
     text,
     ...(next && { next }),
   })
+const ofRemark = ({ remark }: Of<'remark'>) => faultCode(remark.fault)
+const ofCertificate = ({ problem }: Of<'problem'>) => problemCode(problem)
 const [ok, warning, problem] = [kind('ok'), kind('warning'), kind('problem')]
 
 /** Every finding of `check`, each kind once: its level, its words, and what to do. */
 const findings = {
   'not-installed': problem(
+    'SF501',
     ({ namespace }: In) =>
       `it is not installed: there is no webhook configuration, and no configuration in namespace ${namespace}`,
     () => 'sidecar-first install --apply',
   ),
-  'not-looked-at': warning(({ obstacle }: Of<'obstacle'>) => `not looked at: ${obstacleText(obstacle)}`),
-  'not-looked-at-either': warning(({ check }: Of<'check'>) => `not looked at, for the same reason as ${check}`),
+  'not-looked-at': warning('SF502', ({ obstacle }: Of<'obstacle'>) => `not looked at: ${obstacleText(obstacle)}`),
+  'not-looked-at-either': warning(
+    'SF503',
+    ({ check }: Of<'check'>) => `not looked at, for the same reason as ${check}`,
+  ),
 
   // configuration
   'configuration-missing': problem(
+    'SF504',
     ({ namespace }: In) =>
       `ConfigMap ${namespace}/${objectNames.configMap} with ${configurationFile} is missing: replicas can't start`,
     () => 'install sidecar-first again',
   ),
   'configuration-invalid': problem(
+    ofRemark,
     ({ remark }: Of<'remark'>) =>
       `${remarkText(configurationFile, remark)}; replicas keep the last good one, new ones don't start`,
     editConfiguration,
   ),
   'configuration-notice': warning(
+    ofRemark,
     ({ remark }: Of<'remark'>) => remarkText(configurationFile, remark),
     editConfiguration,
   ),
   'configuration-observes': warning(
+    'SF507',
     () => 'mode: observe, so no pod is patched; warnings say what would be done',
     (data: In) => `set mode: enforce to have pods patched: ${editConfiguration(data)}`,
   ),
-  'configuration-valid': ok(({ rules }: Of<'rules'>) => `valid, ${rules} ${rules === 1 ? 'rule' : 'rules'}`),
+  'configuration-valid': ok('SF508', ({ rules }: Of<'rules'>) => `valid, ${rules} ${rules === 1 ? 'rule' : 'rules'}`),
 
   // webhooks
   'no-webhook-configurations': problem(
+    'SF509',
     () => 'there is no webhook configuration: pods start as they are',
     () => reinstall,
   ),
   'mutating-missing': problem(
+    'SF510',
     () => `there is no ${fullName(mutatingReference)}: pods start as they are`,
     () => reinstall,
   ),
   'validating-missing': problem(
+    'SF511',
     () => `there is no ${fullName(validatingReference)}: nothing refuses a pod whose order another webhook has undone`,
     () => reinstall,
   ),
   'webhooks-behind': problem(
+    'SF512',
     ({ configuration, differences }: Of<'configuration' | 'differences'>) =>
       `${configuration} is behind the configuration: ${differences.map(differenceText).join(', ')}`,
     renewWebhooks,
   ),
   'webhooks-of-another-text': warning(
+    'SF513',
     ({ configuration }: Of<'configuration'>) =>
       `${configuration} was made from another version of the configuration; it does the same`,
     renewWebhooks,
   ),
   'webhooks-changed': warning(
+    'SF514',
     ({ configuration, difference }: Of<'configuration' | 'difference'>) =>
       `somebody changed ${configuration}: ${differenceText(difference)}`,
     renewWebhooks,
   ),
   'webhooks-right': ok(
+    'SF515',
     ({ mode, enforced }: Of<'mode' | 'enforced'>) =>
       `both match the configuration: ${
         mode === 'namespace-opt-in'
@@ -232,146 +257,181 @@ const findings = {
 
   // replicas
   'deployment-missing': problem(
+    'SF516',
     ({ namespace }: In) => `there is no Deployment ${namespace}/${objectNames.deployment}`,
     () => 'install sidecar-first, or name its --namespace',
   ),
-  'scaled-to-0': problem(() => 'the Deployment is scaled to 0', scaleUp),
-  'no-replica-ready': problem(({ wanted }: Of<'wanted'>) => `no replica of ${wanted} is ready`, describeReplicas),
-  'replica-blocked': problem(notReady, describeReplicas),
-  'replica-not-ready': warning(notReady, describeReplicas),
+  'scaled-to-0': problem('SF517', () => 'the Deployment is scaled to 0', scaleUp),
+  'no-replica-ready': problem(
+    'SF518',
+    ({ wanted }: Of<'wanted'>) => `no replica of ${wanted} is ready`,
+    describeReplicas,
+  ),
+  'replica-blocked': problem('SF519', notReady, describeReplicas),
+  'replica-not-ready': warning('SF520', notReady, describeReplicas),
   'replicas-missing': warning(
+    'SF521',
     ({ ready, wanted }: Of<'ready' | 'wanted'>) => `${ready} of ${wanted} replicas are ready`,
     describeReplicas,
   ),
-  'one-replica': warning(() => 'only one replica: while it restarts, no pod is patched', scaleUp),
+  'one-replica': warning('SF522', () => 'only one replica: while it restarts, no pod is patched', scaleUp),
   'replicas-together': warning(
+    'SF523',
     ({ ready, node }: Of<'ready' | 'node'>) => `all ${ready} ready replicas are on the node ${node}`,
     ({ namespace }: In) => `kubectl rollout restart -n ${namespace} deployment/${objectNames.deployment}`,
   ),
   'replicas-ready': ok(
+    'SF524',
     ({ ready, wanted, places }: Of<'ready' | 'wanted' | 'places'>) =>
       `${ready} of ${wanted} ready, on ${places === 1 ? 'one node' : `${places} nodes`}`,
   ),
 
   // certificate
   'certificate-problem': problem(
+    ofCertificate,
     certificateText,
     ({ namespace }: In) => `certs repairs it within a minute: kubectl logs -n ${namespace} deploy/${objectNames.certs}`,
   ),
-  'certificate-problem-stays': problem(certificateText, () => 'certs would repair it, but is not running'),
-  'certificate-see-replicas': problem(certificateText, () => 'see replicas'),
-  'certificate-see-webhooks': problem(certificateText, () => 'see webhooks'),
-  'certs-stopped': problem(idleText, idleNext),
-  'certs-idle': warning((data: In & Idle) => `${idleText(data)}: nothing renews the certificate`, idleNext),
-  'replicas-not-asked': warning(({ message }: Of<'message'>) => `no replica was asked: ${message}`),
+  'certificate-problem-stays': problem(
+    ofCertificate,
+    certificateText,
+    () => 'certs would repair it, but is not running',
+  ),
+  'certificate-see-replicas': problem(ofCertificate, certificateText, () => 'see replicas'),
+  'certificate-see-webhooks': problem(ofCertificate, certificateText, () => 'see webhooks'),
+  'certs-stopped': problem('SF725', idleText, idleNext),
+  'certs-idle': warning('SF726', (data: In & Idle) => `${idleText(data)}: nothing renews the certificate`, idleNext),
+  'replicas-not-asked': warning('SF727', ({ message }: Of<'message'>) => `no replica was asked: ${message}`),
   'certificate-kept': ok(
+    'SF728',
     ({ phase }: Of<'phase'>) => `every replica serves what the API server trusts (phase ${phase})`,
   ),
-  'certificate-right': ok(() => 'every replica serves what the API server trusts (not kept by certs)'),
+  'certificate-right': ok('SF729', () => 'every replica serves what the API server trusts (not kept by certs)'),
   'no-ready-endpoint': problem(
+    () => problemCode({ kind: 'endpoints-missing' }),
     () => problemText({ kind: 'endpoints-missing' }),
     () => 'see replicas',
   ),
-  'foreign-silent': problem(({ problem }: Of<'problem'>) => problemText(problem)),
+  'foreign-silent': problem(ofCertificate, ({ problem }: Of<'problem'>) => problemText(problem)),
   'foreign-not-a-certificate': problem(
+    'SF732',
     ({ name }: Of<'name'>) => `${name} serves something that is not a certificate`,
     foreignCertificate,
   ),
   'foreign-untrusted': problem(
+    'SF733',
     ({ name, configuration }: Of<'name' | 'configuration'>) =>
       `${name} serves a leaf that the caBundle of ${configuration} doesn't cover`,
     foreignCertificate,
   ),
   'foreign-expired': problem(
+    'SF734',
     ({ name, at }: Of<'name' | 'at'>) => `${name} serves a leaf that expired at ${at}`,
     foreignCertificate,
   ),
   'foreign-name': problem(
+    'SF735',
     ({ name, servername }: Of<'name' | 'servername'>) => `${name} serves a leaf that isn't for ${servername}`,
     foreignCertificate,
   ),
 
   // policies
-  'policy-in-force': ok(({ account, to }: Of<'account' | 'to'>) => `${account} may patch nothing but ${to}`),
+  'policy-in-force': ok('SF525', ({ account, to }: Of<'account' | 'to'>) => `${account} may patch nothing but ${to}`),
   'policy-missing': warning(
+    'SF526',
     ({ account, to }: Of<'account' | 'to' | 'flags'>) =>
       `no policy limits what ${account} may patch to ${to}: its token is as powerful as an administrator's`,
     ({ flags }: Of<'flags'>) => `sidecar-first install --apply${flags}, with your flags`,
   ),
-  'no-policy-needed': ok(() => 'nothing runs here that needs one'),
+  'no-policy-needed': ok('SF527', () => 'nothing runs here that needs one'),
 
   // dry run
   'no-namespace-covered': warning(
+    'SF528',
     () => 'no namespace is covered: no pod is ever patched',
     () => `kubectl label namespace NAME ${objectKeys.injection}=enabled`,
   ),
-  'trial-observed': ok(({ namespace }: In) => `${trialPod(namespace)} comes back as it was: mode: observe`),
+  'trial-observed': ok('SF529', ({ namespace }: In) => `${trialPod(namespace)} comes back as it was: mode: observe`),
   'trial-unpatched': problem(
+    'SF530',
     ({ namespace }: In) => `${trialPod(namespace)} comes back unpatched: the API server gets no usable answer`,
     () => elsewhere,
   ),
-  'trial-patched': ok(({ namespace }: In) => `${trialPod(namespace)} comes back patched`),
+  'trial-patched': ok('SF531', ({ namespace }: In) => `${trialPod(namespace)} comes back patched`),
   'other-version': warning(
+    'SF532',
     ({ theirs, ours }: Of<'theirs' | 'ours'>) =>
       `the replicas are version ${theirs}, this is ${ours}: it may judge pods differently`,
     ({ theirs }: Of<'theirs'>) => `use sidecar-first ${theirs} for check`,
   ),
   'trial-blocked': problem(
+    'SF533',
     ({ namespace, message }: Of<'namespace' | 'message'>) =>
       `pods that ask can't be created in namespace ${namespace}: ${message}`,
     () => elsewhere,
   ),
   'trial-impossible': warning(
+    'SF534',
     ({ namespace, message }: Of<'namespace' | 'message'>) =>
       `no pod could be tried out in namespace ${namespace}: ${message}`,
   ),
 
   // other webhooks
   'called-after-ours': problem(
+    'SF535',
     ({ configuration }: Of<'configuration'>) =>
       `${configuration} is called after ours, which never sees what it changes`,
     sortBefore,
   ),
   'called-after-ours-again': warning(
+    'SF536',
     ({ configuration }: Of<'configuration'>) =>
       `${configuration} is called after ours: rules don't see containers that only it adds, and if it insists on their place, it wins`,
     sortBefore,
   ),
   'guards-our-pods': warning(
+    'SF537',
     ({ webhook, configuration }: Of<'webhook' | 'configuration'>) =>
       `${webhook} (${configuration}, failurePolicy Fail) is called for our own pods too: while it is down, no replica can be created`,
     ({ namespace }: In) => `exclude the namespace ${namespace} from its namespaceSelector`,
   ),
   'others-harmless': ok(
+    'SF538',
     ({ count }: Of<'count'>) => `none of ${count} is called after ours or stands in the way of our replicas`,
   ),
 
   // nodes
   'kubelets-without-image-volumes': problem(
+    'SF539',
     ({ nodes, least }: Of<'nodes' | 'least'>) =>
       `${nodesText(nodes)} has a kubelet before ${least}, which mounts no image volumes unless it's told to`,
     () => useInitContainer,
   ),
   'runtimes-without-image-volumes': problem(
+    'SF540',
     ({ nodes, runtime, least }: Of<'nodes' | 'runtime' | 'least'>) =>
       `${nodesText(nodes)} has a ${runtime} before ${least}, which mounts no image volumes`,
     () => useInitContainer,
   ),
   'runtimes-unknown': warning(
+    'SF541',
     ({ nodes }: Of<'nodes'>) => `${nodesText(nodes)} has a runtime that may not be able to mount image volumes`,
     () => useInitContainer,
   ),
   'kubelets-without-native': problem(
+    'SF542',
     ({ nodes }: Of<'nodes'>) =>
       `${nodesText(nodes)} has a kubelet before 1.29, for which a native sidecar is an init container that never ends`,
     () => 'set gate: hook in the configuration, or upgrade the nodes',
   ),
   'kubelets-older': warning(
+    'SF543',
     ({ nodes, version }: Of<'nodes' | 'version'>) =>
       `${nodesText(nodes)} is older than the configuration's kubernetesVersion, ${version}`,
     () => 'set kubernetesVersion to that of the oldest node: gate: auto depends on it',
   ),
   'nodes-fit': ok(
+    'SF544',
     ({
       count,
       versions,
@@ -384,27 +444,35 @@ const findings = {
   ),
 
   // waiter image
-  'waiter-not-needed': ok(() => 'not needed: waiter.delivery is shell'),
-  'waiter-not-tried': ok(() => 'not looked at: --no-pods'),
-  'waiter-pulled': ok(({ image, node }: Of<'image' | 'node'>) => `${image} was pulled by the node ${node}, and runs`),
+  'waiter-not-needed': ok('SF545', () => 'not needed: waiter.delivery is shell'),
+  'waiter-not-tried': ok('SF546', () => 'not looked at: --no-pods'),
+  'waiter-pulled': ok(
+    'SF547',
+    ({ image, node }: Of<'image' | 'node'>) => `${image} was pulled by the node ${node}, and runs`,
+  ),
   'waiter-present': ok(
+    'SF548',
     ({ image, node }: Of<'image' | 'node'>) =>
       `${image} was already on the node ${node} (so no registry was asked), and runs`,
   ),
   'waiter-not-scheduled': warning(
+    'SF549',
     ({ image, why }: Of<'why' | 'image'>) => `no node took the pod that tries to pull ${image}: ${why}`,
     ({ namespace }: In) => `see kubectl get events -n ${namespace}`,
   ),
   'waiter-not-run': problem(
+    'SF550',
     ({ image, node, why }: Of<'image' | 'node' | 'why'>) => `the node ${node} can't run ${image}: ${why}`,
     () => otherWaiter,
   ),
   'waiter-ended': problem(
+    'SF551',
     ({ image, node, exitCode, why }: Of<'image' | 'node' | 'why' | 'exitCode'>) =>
       `${image} on the node ${node} ended with exit code ${exitCode}: ${why}`,
     () => otherWaiter,
   ),
   'waiter-slow': warning(
+    'SF552',
     ({ image, node, seconds, why }: Of<'image' | 'node' | 'why' | 'seconds'>) =>
       `${image} was not there after ${seconds} s on the node ${node}: ${why}`,
     () => 'check again; a pull may be slow',
@@ -412,48 +480,58 @@ const findings = {
 
   // pods
   'pods-counted': ok(
+    'SF553',
     ({ right, left }: Of<'right' | 'left'>) =>
       `in the covered namespaces, ${right} are in order and ${left} ask for nothing`,
   ),
   'pods-uncovered': warning(
+    'SF554',
     (data: Pods & Of<'due' | 'uncovered'>) =>
       `${podsText(data)} should start ${data.due}, but ${uncoveredText(data.uncovered)}`,
     ({ uncovered, renew }: Pods & Of<'uncovered'>) => `${uncoveredNext(uncovered)}; then ${renew}`,
   ),
   'pods-missed': problem(
+    'SF555',
     (data: Pods & Of<'due' | 'cause'>) => `${podsText(data)} without the order ${data.due} (${manyMissed[data.cause]})`,
     ({ renew }: Pods) => renew,
   ),
   'pods-would-be-refused': warning(
+    'SF556',
     (data: Pods & Of<'why'>) => `${podsText(data)} would be refused if created now: ${data.why}`,
     () => 'correct the manifest before the next pod is created',
   ),
   'pods-older': ok(
+    'SF557',
     ({ count, versions }: { readonly count: number } & Of<'versions'>) =>
       `${count} patched by version ${versions.join(', ')} are in order, too; only details differ from what this version writes`,
   ),
   'pods-outdated': warning(
+    'SF558',
     (data: Pods) => `${podsText(data)} patched by another configuration or version than today's`,
     ({ renew }: Pods) => renew,
   ),
 
   // rollouts
-  'rollouts-unknown': ok(() => 'no SidecarRollout is known here: sidecars are not upgraded in place'),
-  'no-rollouts': ok(() => 'there are none'),
+  'rollouts-unknown': ok('SF801', () => 'no SidecarRollout is known here: sidecars are not upgraded in place'),
+  'no-rollouts': ok('SF802', () => 'there are none'),
   'rollout-not-taken-up': warning(
+    'SF803',
     ({ namespace, name }: Rollout) => `no controller has taken up ${namespace}/${name}`,
     rolloutStatus,
   ),
   'rollout-failed': warning(
+    'SF804',
     ({ namespace, name, phase, message }: Rollout & Of<'phase' | 'message'>) =>
       `${namespace}/${name} ${phase === 'Stopped' ? 'has stopped' : 'was rolled back'}: ${message}`,
     rolloutStatus,
   ),
   'rollout-under-way': ok(
+    'SF805',
     ({ namespace, name, phase, done, desired }: Rollout & Of<'phase' | 'done' | 'desired'>) =>
       `${namespace}/${name}: ${phase}, ${done} of ${desired} pods are done`,
   ),
   'rollout-undone': warning(
+    'SF806',
     ({
       namespace,
       name,
@@ -474,75 +552,112 @@ const findings = {
       `kubectl set image -n ${namespace} pod/${one.name} ${container}=${image}`,
   ),
   'rollout-template-behind': warning(
+    'SF807',
     ({ namespace, name, container, image, template }: Wanted & Of<'template'>) =>
       `${template.kind} ${template.namespace}/${template.name} makes new pods with ${container} ${template.image}, and ${namespace}/${name} says ${image}`,
     setTemplate,
   ),
   'rollout-right': ok(
+    'SF808',
     ({ namespace, name, container, image, pods }: Wanted & Of<'pods'>) =>
       `${namespace}/${name}: ${pods} pods have ${container} ${image}, as it says`,
   ),
 
   // one pod
   'subject-missing': problem(
+    'SF601',
     ({ subject, name, namespace }: Of<'subject' | 'name' | 'namespace'>) =>
       `there is no ${subject} ${name} in namespace ${namespace}`,
     () => 'name its namespace with -n',
   ),
   'subject-ending': warning(
+    'SF602',
     ({ subject }: Of<'subject'>) => `this ${subject} is being deleted`,
     () => 'name the one that takes its place',
   ),
-  'webhooks-unreadable': warning(({ message }: Of<'message'>) => `the webhook configuration can't be read: ${message}`),
+  'webhooks-unreadable': warning(
+    'SF603',
+    ({ message }: Of<'message'>) => `the webhook configuration can't be read: ${message}`,
+  ),
   'default-configuration': warning(
+    'SF604',
     ({ live }: Of<'live'>) => `judged by the default configuration: the live one is ${live}`,
   ),
-  asks: ok(({ sidecars }: Of<'sidecars'>) => `${keys.sidecars}: ${sidecars}`),
-  'patched-already': ok(({ status }: Of<'status'>) => `the webhook has patched it: ${status}`),
-  ruled: ok(({ rule, container }: Of<'rule' | 'container'>) => `the rule ${rule} makes ${container} a sidecar`),
-  'admission-warning': warning(({ warning }: Of<'warning'>) => textOf(warning)),
-  'left-alone': ok(({ why }: Of<'why'>) => `it is left alone: ${why}`),
+  asks: ok('SF605', ({ sidecars }: Of<'sidecars'>) => `${keys.sidecars}: ${sidecars}`),
+  'patched-already': ok('SF606', ({ status }: Of<'status'>) => `the webhook has patched it: ${status}`),
+  ruled: ok(
+    'SF607',
+    ({ rule, container }: Of<'rule' | 'container'>) => `the rule ${rule} makes ${container} a sidecar`,
+  ),
+  'admission-warning': warning(
+    ({ warning }: Of<'warning'>) => codeOf(warning),
+    ({ warning }: Of<'warning'>) => textOf(warning),
+  ),
+  'left-alone': ok('SF609', ({ why }: Of<'why'>) => `it is left alone: ${why}`),
   'opted-out': warning(
+    'SF610',
     () => `${keys.sidecars} has no effect beside ${keys.inject}: "false"`,
     () => `remove ${keys.inject} to have it patched`,
   ),
-  'in-order': ok(({ due }: Of<'due'>) => `its order is as it should be: starts ${due}`),
-  should: warning(({ would }: Of<'would'>) => `it should ${would}`),
+  'in-order': ok('SF611', ({ due }: Of<'due'>) => `its order is as it should be: starts ${due}`),
+  should: warning('SF612', ({ would }: Of<'would'>) => `it should ${would}`),
   'should-no-webhooks': problem(
+    'SF613',
     ({ would }: Of<'would'>) => `it should ${would}, but there is no ${fullName(mutatingReference)}`,
     ({ renew }: MaybeRenewed) => `sidecar-first check says how to create it${then(renew)}`,
   ),
   'should-uncovered': problem(
+    'SF614',
     ({ would, uncovered }: Of<'would' | 'uncovered'>) => `it should ${would}, but ${uncoveredText(uncovered)}`,
     ({ uncovered, renew }: MaybeRenewed & Of<'uncovered'>) => `${uncoveredNext(uncovered)}${then(renew)}`,
   ),
   refused: problem(
+    'SF615',
     ({ why, exists }: Of<'why' | 'exists'>) =>
       `${exists ? 'created again, it would be' : 'its pods are'} refused: ${why}`,
     () => 'correct the manifest',
   ),
-  observed: ok(({ would }: Of<'would'>) => `mode: observe; otherwise it would ${would}`),
-  'template-right': ok(({ would }: Of<'would'>) => `its pods ${would}`),
+  observed: ok('SF616', ({ would }: Of<'would'>) => `mode: observe; otherwise it would ${would}`),
+  'template-right': ok('SF617', ({ would }: Of<'would'>) => `its pods ${would}`),
   older: ok(
+    'SF618',
     ({ version }: Of<'version'>) =>
       `its order is held: version ${version} has patched it, and only details differ from what this version writes`,
   ),
   outdated: warning(
+    'SF619',
     () => 'its order is held, but another configuration or version would patch it differently today',
     ({ renew }: Of<'renew'>) => renew,
   ),
   missed: problem(
+    'SF620',
     ({ would, because }: Of<'would' | 'because'>) => `it should ${would}, and doesn't: ${missedText(because)}`,
     ({ renew }: Of<'renew'>) => renew,
   ),
 }
 
 export type Finding = Values<typeof findings>
+/** Those that only pass on what something else says, under its code. */
+export type PassedOn =
+  | 'configuration-invalid'
+  | 'configuration-notice'
+  | 'certificate-problem'
+  | 'certificate-problem-stays'
+  | 'certificate-see-replicas'
+  | 'certificate-see-webhooks'
+  | 'no-ready-endpoint'
+  | 'foreign-silent'
+  | 'admission-warning'
 
 /** The words for a finding. Its kind is known by then, so its data fits. */
 export function told(finding: Finding): Told {
-  const { level, text, next } = findings[finding.kind] as Words<Finding>
-  return { level, text: text(finding), ...(next && { next: next(finding) }) }
+  const { code, level, text, next } = findings[finding.kind] as Words<Finding>
+  return {
+    code: typeof code === 'string' ? code : code(finding),
+    level,
+    text: text(finding),
+    ...(next && { next: next(finding) }),
+  }
 }
 
 function obstacleText(obstacle: Obstacle): string {

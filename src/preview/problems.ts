@@ -1,5 +1,5 @@
 import { quote } from '../admission/words/quote.ts'
-import type { Values } from '../admission/words/values.ts'
+import type { Code, CodedWords, Values } from '../admission/words/values.ts'
 
 /** Where something is in an input. All three count from 1. */
 export interface Place {
@@ -18,26 +18,40 @@ interface Limit {
 
 /** All that keeps manifests from being read, each kind once, with its words. */
 const problems = {
-  'too-deep': { text: ({ most }: Limit) => `nested more than ${most} levels deep` },
-  'too-long': { text: ({ most }: Limit) => `more than ${most / 1e6} MB of YAML; split it, or give it as JSON` },
-  'too-many-anchors': { text: ({ most }: Limit) => `more than ${most} anchors and aliases` },
-  'aliases-expand': { text: () => 'its aliases expand to too much' },
+  'too-deep': { code: 'SF401', text: ({ most }: Limit) => `nested more than ${most} levels deep` },
+  'too-long': {
+    code: 'SF402',
+    text: ({ most }: Limit) => `more than ${most / 1e6} MB of YAML; split it, or give it as JSON`,
+  },
+  'too-many-anchors': { code: 'SF403', text: ({ most }: Limit) => `more than ${most} anchors and aliases` },
+  'aliases-expand': { code: 'SF404', text: () => 'its aliases expand to too much' },
   'invalid-yaml': {
+    code: 'SF405',
     text: ({ message }: { readonly message: string }) =>
       `invalid YAML: ${message.charAt(0).toLowerCase()}${message.slice(1)}`,
   },
-  'helm-template': { text: () => 'this is a Helm template; render it first: helm template RELEASE CHART' },
+  'helm-template': {
+    code: 'SF406',
+    text: () => 'this is a Helm template; render it first: helm template RELEASE CHART',
+  },
   'anchor-missing': {
+    code: 'SF407',
     text: ({ name }: { readonly name: string }) => `there is no anchor ${quote(name)} before this alias`,
   },
-  'key-not-text': { text: () => 'a key has to be text, not a list or an object' },
-  'duplicate-key': { text: ({ key }: { readonly key: string }) => `the key ${quote(key)} is there twice` },
-  'not-in-json': { text: ({ value }: { readonly value: string }) => `${value} can't be written as JSON` },
-  'not-a-manifest': { text: () => 'a manifest is an object with apiVersion and kind' },
-  'not-an-object': { text: ({ path }: At) => `${path} is not an object` },
-  'kind-missing': { text: ({ path }: At) => `${path || 'the document'} has no kind` },
-  'request-object-missing': { text: () => 'the AdmissionReview has no request.object' },
-} as const
+  'key-not-text': { code: 'SF408', text: () => 'a key has to be text, not a list or an object' },
+  'duplicate-key': {
+    code: 'SF409',
+    text: ({ key }: { readonly key: string }) => `the key ${quote(key)} is there twice`,
+  },
+  'not-in-json': {
+    code: 'SF410',
+    text: ({ value }: { readonly value: string }) => `${value} can't be written as JSON`,
+  },
+  'not-a-manifest': { code: 'SF411', text: () => 'a manifest is an object with apiVersion and kind' },
+  'not-an-object': { code: 'SF412', text: ({ path }: At) => `${path} is not an object` },
+  'kind-missing': { code: 'SF413', text: ({ path }: At) => `${path || 'the document'} has no kind` },
+  'request-object-missing': { code: 'SF414', text: () => 'the AdmissionReview has no request.object' },
+} as const satisfies CodedWords
 
 /** What is wrong. */
 export type Fault = Values<typeof problems>
@@ -47,6 +61,8 @@ export type Problem = Place & { readonly fault: Fault }
 /** The kind is known by then, so its data fits. */
 export const faultText = (fault: Fault): string =>
   (problems[fault.kind] as { text: (data: Fault) => string }).text(fault)
+
+export const faultCode = ({ kind }: Fault): Code => problems[kind].code
 
 /** A problem in a sentence. */
 export const problemLine = ({ document, line, column, fault }: Problem): string =>

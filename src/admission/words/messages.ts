@@ -1,7 +1,7 @@
 import { keys, perContainer } from './keys.ts'
 import { printable } from './printable.ts'
 import { quote } from './quote.ts'
-import type { Values, Words } from './values.ts'
+import type { Code, CodedWords, Values, Words } from './values.ts'
 
 /**
  * All that admission says, each kind once: what it is about and the words for it. A message is a value, its `kind` and its data, so that
@@ -41,145 +41,193 @@ const at = ({ character, text }: At) => `at character ${character} of ${quote(te
 
 /** What makes a pod invalid. Where the annotation or field is known, it is the `path`, and the text begins with it. */
 const problems = {
-  'unexpected-value': { text: ({ expected }: { readonly expected: Shape }) => `expected ${shapes[expected]}` },
+  'unexpected-value': {
+    code: 'SF101',
+    text: ({ expected }: { readonly expected: Shape }) => `expected ${shapes[expected]}`,
+  },
   'too-many-annotations': {
+    code: 'SF102',
     text: ({ characters, most }: { readonly characters: number; readonly most: number }) =>
       `the annotations have ${characters.toLocaleString('en')} characters; Kubernetes takes ${most / 1024} KiB together`,
   },
   'too-many-containers': {
+    code: 'SF103',
     text: ({ count, most }: { readonly count: number; readonly most: number }) =>
       `the pod has ${count.toLocaleString('en')} containers; sidecar-first looks at most at ${most}`,
   },
-  'duplicate-container': { text: ({ name }: Named) => `another container is called ${name}` },
+  'duplicate-container': { code: 'SF104', text: ({ name }: Named) => `another container is called ${name}` },
   'unknown-choice': {
+    code: 'SF105',
     text: ({ text, choices }: { readonly text: string; readonly choices: readonly string[] }) =>
       `${quote(text)} is not one of ${choices.join(', ')}`,
   },
   'not-a-duration': {
+    code: 'SF106',
     text: ({ text, range }: { readonly text: string; readonly range: string }) =>
       `${quote(text)} is not a duration; use ${range}, such as 1m30s`,
   },
   'duration-out-of-range': {
+    code: 'SF107',
     text: ({ text, range }: { readonly text: string; readonly range: string }) =>
       `${quote(text)} is out of range; use ${range}`,
   },
   'not-a-check': {
+    code: 'SF108',
     text: ({ text }: { readonly text: string }) => `${quote(text)} is not a check; use ${checkForms}`,
   },
-  'check-syntax': { text: (data: At & { readonly expected: string }) => `expected ${data.expected} ${at(data)}` },
+  'check-syntax': {
+    code: 'SF109',
+    text: (data: At & { readonly expected: string }) => `expected ${data.expected} ${at(data)}`,
+  },
   'check-not-allowed': {
+    code: 'SF110',
     text: ({ allowed }: { readonly allowed: readonly string[] }) =>
       `this cluster's configuration allows annotations only ${allowed.join(', ')} checks`,
   },
   'hook-bounds-itself': {
+    code: 'SF111',
     text: ({ check }: { readonly check: string }) => `the hook in ${check} sets its own limit; remove one of the two`,
   },
-  'container-name-expected': { text: (data: At) => `expected a container name ${at(data)}` },
-  'star-not-alone': { text: (data: At) => `"*" has to stand alone between commas, ${at(data)}` },
+  'container-name-expected': { code: 'SF112', text: (data: At) => `expected a container name ${at(data)}` },
+  'star-not-alone': { code: 'SF113', text: (data: At) => `"*" has to stand alone between commas, ${at(data)}` },
   'too-many-named': {
+    code: 'SF114',
     text: ({ most }: { readonly most: number }) => `more than ${most} names; a pod has at most that many containers`,
   },
-  'not-a-container-name': { text: (data: At & Named) => `${quote(data.name)} is not a container name, ${at(data)}` },
-  'named-twice': { text: (data: At & Named) => `${quote(data.name)} is named twice, again ${at(data)}` },
+  'not-a-container-name': {
+    code: 'SF115',
+    text: (data: At & Named) => `${quote(data.name)} is not a container name, ${at(data)}`,
+  },
+  'named-twice': { code: 'SF116', text: (data: At & Named) => `${quote(data.name)} is named twice, again ${at(data)}` },
   'no-app-left': {
+    code: 'SF117',
     text: () => `native would leave no app container: ${keys.sidecars} names them all; leave the app out`,
   },
   'ends-before-app': {
+    code: 'SF118',
     text: ({ name }: Named) =>
       `${name} is an init container that ends before the app starts; nothing has to wait for it`,
   },
   'restart-policy-set': {
+    code: 'SF119',
     text: ({ name }: Named) => `native sets a restartPolicy, and ${name} already has one; remove it or use hook`,
   },
   'check-beside-hook': {
+    code: 'SF120',
     text: ({ name }: Named) => `${name} already has a different PostStart hook; remove one of the two`,
   },
   'hook-refused': {
+    code: 'SF121',
     text: ({ name }: Named) => `${name} has a PostStart hook, which "refuse" rules out; remove it or use chain`,
   },
   'hook-unreadable': {
+    code: 'SF122',
     text: ({ name }: Named) =>
       `container ${name} has a hook that another version of sidecar-first wrote and this one cannot read; remove its lifecycle.postStart`,
   },
   'tier-of-two-hooks': {
+    code: 'SF123',
     text: ({ names }: { readonly names: readonly string[] }) =>
       `${names.join(' and ')} can't share a tier: each needs the hook in its own container (an exec, file, unix or hook check, or a PostStart hook it already has); write "${names.join(', ')}"`,
   },
   'tcp-hook': {
+    code: 'SF124',
     text: ({ name }: Named) => `${name} has a tcpSocket PostStart hook, which the kubelet always fails; remove it`,
   },
   'hook-cannot-run': {
+    code: 'SF125',
     text: ({ name }: Named) =>
       `${name} has a PostStart hook that can't run: its program is empty or a word has a NUL; remove it`,
   },
   'shell-http-hook': {
+    code: 'SF126',
     text: ({ name }: Named) => `the shell form can't chain the httpGet hook of ${name}; use init-container`,
   },
   'shell-check': {
+    code: 'SF127',
     text: ({ name, check }: Named & { readonly check: string }) =>
       `the shell form polls http and tcp only, and ${name} has ${check}; use init-container`,
   },
   'hook-too-large': {
+    code: 'SF128',
     text: ({ name, cause }: Named & { readonly cause: string }) =>
       `the hook of ${name} would be more than 96 KiB because of ${cause}, and the kernel takes 128 KiB in one argument; move the command into a script`,
   },
   'hook-port-missing': {
+    code: 'SF129',
     text: ({ name, port }: Named & { readonly port: string }) =>
       `the PostStart hook of ${name} asks the port ${quote(port)}, which it doesn't have`,
   },
   'hook-header-unsendable': {
+    code: 'SF130',
     text: ({ name, header }: Named & { readonly header: string }) =>
       `the PostStart hook of ${name} has a header ${quote(header)} that HTTP can't carry`,
   },
-  'port-missing': { text: noPort },
+  'port-missing': { code: 'SF131', text: noPort },
   'name-taken': {
+    code: 'SF132',
     text: ({ what, name }: Named & { readonly what: 'volume' | 'container' | 'init container' }) =>
       `the ${what} ${name} is not ours; rename it, sidecar-first needs the name`,
   },
   'mount-taken': {
+    code: 'SF133',
     text: ({ name, directory }: Named & { readonly directory: string }) =>
       `the mount ${directory} of ${name} is not ours; move it, sidecar-first needs the path`,
   },
   /** What would open the gate of an enforced rule. */
   'not-the-waiter': {
+    code: 'SF134',
     text: ({ what, image }: { readonly what: 'volume' | 'init container'; readonly image: string }) =>
       `an enforced rule needs the waiter's own image, and the ${what} sidecar-first-waiter has ${quote(image)}; if that is a mirror, allow it in the configuration under waiter.mirrors`,
   },
   'installer-changed': {
+    code: 'SF135',
     text: ({ part }: { readonly part: string }) =>
       `an enforced rule needs the init container sidecar-first-waiter as sidecar-first writes it, and it has ${part}; remove that`,
   },
   'waiter-writable': {
+    code: 'SF136',
     text: ({ name, at }: Named & { readonly at: string }) =>
       `an enforced rule lets nobody change the waiter, and ${name} mounts the volume sidecar-first-waiter writable at ${quote(at)}; make that mount readOnly`,
   },
   'waiter-covered': {
+    code: 'SF137',
     text: ({ name, at }: Named & { readonly at: string }) =>
       `an enforced rule needs the waiter itself at /.sidecar-first, and ${name} has something else at ${quote(at)}; move it`,
   },
   'app-hidden': {
+    code: 'SF138',
     text: ({ name, sidecar }: Named & { readonly sidecar: string }) =>
       `every regular container is a sidecar by the rules, and the init container ${name} keeps running and starts before ${sidecar}, whose rule is enforced; make ${name} a regular container, or exclude the pod with the rule's podSelector`,
   },
   /** What a final pod lacks. */
   'wrong-list': {
+    code: 'SF139',
     text: ({ name, list }: Named & { readonly list: string }) =>
       `${name} has to be in spec.${list} with restartPolicy: Always`,
   },
   'wrong-place': {
+    code: 'SF140',
     text: ({ name, place, instead }: Named & { readonly place: string; readonly instead: string | undefined }) =>
       `${name} has to be at ${place}${instead === undefined ? '' : `, before ${instead}, which is there now`}`,
   },
-  'hook-left-over': { text: ({ name }: Named) => `${name} still has a hook of ours that no tier needs` },
-  'hook-missing': { text: ({ name }: Named) => `${name} lacks the PostStart hook that holds the app back` },
-  'mount-missing': { text: ({ name }: Named) => `${name} lacks the mount of the waiter that its hook runs` },
-  'volume-missing': { text: () => 'the volume of the waiter is missing' },
-  'installer-missing': { text: () => 'the init container that delivers the waiter is missing' },
+  'hook-left-over': { code: 'SF141', text: ({ name }: Named) => `${name} still has a hook of ours that no tier needs` },
+  'hook-missing': {
+    code: 'SF142',
+    text: ({ name }: Named) => `${name} lacks the PostStart hook that holds the app back`,
+  },
+  'mount-missing': {
+    code: 'SF143',
+    text: ({ name }: Named) => `${name} lacks the mount of the waiter that its hook runs`,
+  },
+  'volume-missing': { code: 'SF144', text: () => 'the volume of the waiter is missing' },
+  'installer-missing': { code: 'SF145', text: () => 'the init container that delivers the waiter is missing' },
   'changed-later': {
+    code: 'SF146',
     text: () =>
       'another webhook may have changed the pod after sidecar-first, or sidecar-first was not called: run "sidecar-first check"',
   },
-} as const
+} as const satisfies CodedWords
 
 /** Why a pod is left alone, or what is done to it. */
 const reasons = {
@@ -228,145 +276,178 @@ interface KeyOf extends Named {
 /** What the pod's owner should know although the pod is admitted. */
 const warnings = {
   'left-untouched': {
+    code: 'SF201',
     ...tooEarly,
     text: ({ problem }: { readonly problem: Problem }): string => `left untouched: ${textOf(problem)}`,
   },
   'container-absent': {
+    code: 'SF202',
     ...tooEarly,
     text: ({ key, name }: KeyOf) =>
       `${key} names ${quote(name)}, but no container is called that; nothing waits for it`,
   },
   'keeps-own-hook': {
+    code: 'SF203',
     ...tooEarly,
     text: ({ name }: Named) =>
       `${name} keeps its own PostStart hook (${keys.existingHook}: keep), so it is not waited for`,
   },
   'no-probe': {
+    code: 'SF204',
     ...tooEarly,
     text: ({ name, probes }: Named & { readonly probes: readonly string[] }) =>
       unwaited(name, `it has no ${probes.join(' or ')}`),
   },
   'probe-without-handler': {
+    code: 'SF205',
     ...tooEarly,
     text: ({ name, probe }: FromProbe) => unwaited(name, `its ${probe} asks nothing`),
   },
   'probe-port-missing': {
+    code: 'SF206',
     ...tooEarly,
     text: (data: FromProbe & MissingPort) =>
       unwaited(data.name, `its ${data.probe} asks a port it doesn't have: ${noPort(data)}`),
   },
   'probe-not-a-check': {
+    code: 'SF207',
     ...tooEarly,
     text: ({ name, probe, check }: FromProbe & { readonly check: string }) =>
       unwaited(name, `its ${probe} can't be written as a check (${quote(check)})`),
   },
   'probe-header-unsendable': {
+    code: 'SF208',
     ...tooEarly,
     text: ({ name, probe, header }: FromProbe & { readonly header: string }) =>
       unwaited(name, `its ${probe} has a header ${quote(header)} that HTTP can't carry`),
   },
   deadlock: {
+    code: 'SF209',
     ...tooEarly,
     text: ({ name, endpoint, instead }: Named & { readonly endpoint: string; readonly instead: string }) =>
       `deadlock: ${endpoint} of ${name} only answers once the app is up, and the app waits for ${name}; use ${instead}`,
   },
   'webhooks-behind': {
+    code: 'SF210',
     ...bitesLater,
     text: () =>
       'the webhook configuration is behind the configuration of sidecar-first: print it again with "sidecar-first config"',
   },
   'job-never-completes': {
+    code: 'SF211',
     ...bitesLater,
     text: ({ names }: { readonly names: readonly string[] }) =>
       `${names.join(', ')} runs on, so the Job never completes; set ${keys.gate}: native`,
   },
   'init-container-first': {
+    code: 'SF212',
     ...bitesLater,
     text: ({ name, early }: Named & { readonly early: string }) =>
       `${early} is an init container and starts before ${name}, whatever the order says; set ${keys.gate}: native`,
   },
   'before-mesh-proxy': {
+    code: 'SF213',
     ...bitesLater,
     text: ({ names, proxy }: { readonly names: readonly string[]; readonly proxy: string }) =>
       `${names.join(', ')} starts before the mesh proxy ${proxy}, which is not a native sidecar: use ${keys.gate}: hook`,
   },
   'not-restarted': {
+    code: 'SF214',
     ...bitesLater,
     // Under OnFailure, too, one that exits 0 when it is killed isn't restarted.
     text: ({ names, restartPolicy }: { readonly names: readonly string[]; readonly restartPolicy: string }) =>
       `restartPolicy is ${restartPolicy}: if ${names.join(', ')} isn't ready in time it ${restartPolicy === 'Never' ? 'stays' : 'may stay'} down, and the app starts without it`,
   },
   'node-loopback': {
+    code: 'SF215',
     ...bitesLater,
     text: ({ name }: Named) =>
       `hostNetwork: the check of ${name} asks the node's loopback, where another process may answer`,
   },
   'port-moves': {
+    code: 'SF216',
     ...bitesLater,
     text: ({ port, from, to }: { readonly port: string; readonly from: string; readonly to: string }) =>
       `a Service's targetPort ${port} now means ${to} and no longer ${from}: both have a port of that name`,
   },
   deadline: {
+    code: 'SF217',
     ...bitesLater,
     text: ({ seconds, field, limit }: { readonly seconds: number; readonly field: Deadline; readonly limit: number }) =>
       `the sidecars may take ${seconds}s, and after ${field} (${limit}s) ${deadlines[field]}: shorten ${keys.timeout} or raise ${field}`,
   },
   'only-observed': {
+    code: 'SF218',
     ...bitesLater,
     text: ({ would, reasons }: { readonly would: 'change' | 'refuse'; readonly reasons: readonly string[] }) =>
       `sidecar-first only observes; it would ${would} this: ${reasons.join('; ')}`,
   },
   'adds-empty-dir': {
+    code: 'SF219',
     severity: 'costs',
     text: () =>
       'the waiter adds an emptyDir: kubectl drain asks for --delete-emptydir-data, and the cluster autoscaler for cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes: sidecar-first-waiter',
   },
   'unknown-key': {
+    code: 'SF220',
     ...noEffect,
     text: ({ key, version }: { readonly key: string; readonly version: string }) =>
       `${key} has no effect: this version (${version}) doesn't know it`,
   },
   'idle-key': {
+    code: 'SF221',
     ...noEffect,
     text: ({ key }: { readonly key: string }) => `${key} has no effect without ${keys.sidecars}`,
   },
   'not-a-sidecar': {
+    code: 'SF222',
     ...noEffect,
     text: ({ key, name }: KeyOf) => `${key} has no effect: ${name} is not in ${keys.sidecars}`,
   },
   'key-on-workload': {
+    code: 'SF223',
     ...noEffect,
     text: ({ key, workload, place }: Misplaced & { readonly workload: string }) =>
       `${key} has no effect on the ${workload} itself: write it in ${place}`,
   },
   'key-as-label': {
+    code: 'SF224',
     ...noEffect,
     text: ({ key, place }: Misplaced) => `${key} has no effect as a label: write it in ${place}`,
   },
   'enforced-opt-out': {
+    code: 'SF225',
     ...noEffect,
     text: ({ name, rule }: Ruled) => `${keys.inject}: "false" has no effect on ${name}: the rule ${rule} is enforced`,
   },
   'enforced-order': {
+    code: 'SF226',
     ...noEffect,
     text: ({ name, rule }: Ruled) => `${keys.sidecars} has no effect on ${name}: the rule ${rule} is enforced`,
   },
   'enforced-key': {
+    code: 'SF227',
     ...noEffect,
     text: ({ key, rule }: { readonly key: string; readonly rule: string }) =>
       `${key} has no effect: the rule ${rule} is enforced`,
   },
   'enforced-keys': {
+    code: 'SF228',
     ...noEffect,
     text: ({ name, rule }: Ruled) => `the keys of ${name} have no effect: the rule ${rule} is enforced`,
   },
   'waits-by-itself': {
+    code: 'SF229',
     ...noEffect,
     text: ({ app, port, name }: Named & { readonly app: string; readonly port: number }) =>
       `${app} waits for port ${port} of ${name} in its own command; that is no longer needed`,
   },
-  'more-warnings': { ...noEffect, text: ({ count }: { readonly count: number }) => `and ${count} more warnings` },
-} as const
+  'more-warnings': {
+    code: 'SF230',
+    ...noEffect,
+    text: ({ count }: { readonly count: number }) => `and ${count} more warnings`,
+  },
+} as const satisfies { readonly [kind: string]: CodedWords[string] & { readonly severity: Severity } }
 
 /** After which something else gives up on the pod, and what happens then. */
 const deadlines = {
@@ -419,6 +500,9 @@ export type Said = Problem | Reason | Warning
 
 export const severityOf = ({ kind }: Warning): Severity => warnings[kind].severity
 
+/** The public code of what is refused or warned of. */
+export const codeOf = ({ kind }: Problem | Warning): Code => codes[kind].code
+
 /** Whether it only names a price, as the default way of the waiter into a pod always does: nothing that somebody should act on. */
 export const isCost = (warning: Warning): boolean => severityOf(warning) === 'costs'
 
@@ -432,6 +516,7 @@ export function textOf(said: Said): string {
   return printable('path' in said ? `${said.path}: ${words}` : words, said.kind in warnings ? longestWarning : longest)
 }
 
+const codes = { ...problems, ...warnings }
 const messages: Words = { ...problems, ...reasons, ...warnings }
 
 /** The kind decides which data there is, so it fits. */

@@ -1,6 +1,14 @@
 /** A closed set of messages: the words for each kind, made from its data. */
 export type Words = { readonly [kind: string]: { readonly text: (data: never) => string } }
 
+/**
+ * What users look a message up by, search for and silence: `SF101`. Its hundred is the area, and it never means anything else: `docs/messages.md`
+ * and `test/messages/codes.txt` have them all. A new message takes the next number of its hundred, and an entry in `src/messages/`.
+ */
+export type Code = `SF${number}`
+/** A set of messages that users may want to look up. */
+export type CodedWords = { readonly [kind: string]: Words[string] & { readonly code: Code } }
+
 /** The messages of a set as values: `kind`, and beside it the data that its words take. */
 export type Values<T extends Words> = {
   [K in keyof T]: Readonly<{ kind: K }> & (Parameters<T[K]['text']> extends [infer Data] ? Data : unknown)

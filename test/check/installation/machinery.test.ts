@@ -112,7 +112,9 @@ describe('replicas that may not be asked', () => {
     const barred = (endpoint: string): Problem => ({ kind: 'not-asked', endpoint, failure: 'forbidden', message: 'no' })
     const ready = { status: { conditions: [{ type: 'Ready', status: 'True' }] } } as V1Pod
     const judged = (...problems: Problem[]) => judgeStatus({ phase: 'steady', problems }, [ready], 'here')
-    assert.deepEqual(judged(barred('a'), barred('b')), [{ level: 'warning', text: 'no replica was asked: no' }])
+    assert.deepEqual(judged(barred('a'), barred('b')), [
+      { code: 'SF727', level: 'warning', text: 'no replica was asked: no' },
+    ])
     assert.deepEqual(levels(judged(barred('a'), { kind: 'leaf-missing' })), ['warning', 'problem'])
   })
 })

@@ -23,7 +23,9 @@ describe('rollouts', () => {
 
   test('are well where pods and template have the image', () => {
     const findings = judge(both, [template('Deployment', wanted)])
-    assert.deepEqual(findings, [{ level: 'ok', text: `prod/shop-envoy: 2 pods have envoy ${wanted}, as it says` }])
+    assert.deepEqual(findings, [
+      { code: 'SF808', level: 'ok', text: `prod/shop-envoy: 2 pods have envoy ${wanted}, as it says` },
+    ])
   })
 
   test('tell a pod that somebody has changed, with the line that sets it right', () => {

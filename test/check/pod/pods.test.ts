@@ -266,10 +266,10 @@ describe('a subject', () => {
 
 describe('the report', () => {
   test('has what to do below each finding, and counts them', () => {
-    const findings = [{ level: 'problem', text: 'it is broken', next: 'mend it' }] as const
+    const findings = [{ code: 'SF501', level: 'problem', text: 'it is broken', next: 'mend it' }] as const
     const checked = [
       { name: 'first', findings },
-      { name: 'second', findings: [{ level: 'ok', text: 'fine' }] as const },
+      { name: 'second', findings: [{ code: 'SF501', level: 'ok', text: 'fine' }] as const },
     ]
     const text = textReport(checked, { width: 100, color: false, unicode: false, terminal: false })
     assert.equal(
@@ -292,7 +292,9 @@ describe('the report', () => {
   })
 
   test('says once what several findings in a row ask for', () => {
-    const [one, two, three] = ['a', 'a', 'b'].map((next) => ({ level: 'problem', text: 'it is broken', next }) as const)
+    const [one, two, three] = ['a', 'a', 'b'].map(
+      (next) => ({ code: 'SF501', level: 'problem', text: 'it is broken', next }) as const,
+    )
     assert.ok(one && two && three)
     const text = textReport([{ name: 'x', findings: [one, two, three, one] }], {
       width: 100,
@@ -307,7 +309,7 @@ describe('the report', () => {
   })
 
   test('has nothing of a pod that would write to the terminal', () => {
-    const findings = [{ level: 'ok', text: 'sidecars: \u001b]0;title\u0007' }] as const
+    const findings = [{ code: 'SF501', level: 'ok', text: 'sidecars: \u001b]0;title\u0007' }] as const
     const text = textReport([{ name: 'a', findings }], { width: 100, color: false, unicode: true, terminal: false })
     assert.doesNotMatch(text, /\p{Cc}(?<!\n)/u)
   })

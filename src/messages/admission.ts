@@ -1,0 +1,405 @@
+import { keys, perContainer } from '../admission/words/keys.ts'
+import type { Problem, Warning } from '../admission/words/messages.ts'
+import type { Entries } from './entry.ts'
+
+const check = `${perContainer.check}envoy`
+const timeout = `${perContainer.timeout}envoy`
+const otherWebhook =
+  'Run `sidecar-first check`: it names webhooks that are called after ours, and replicas that did not answer.'
+const rename = 'Rename it: sidecar-first needs that name for what it adds.'
+
+/** What a pod is refused for. */
+export const problems: Entries<Problem> = {
+  'unexpected-value': {
+    means:
+      'An annotation or a field of the manifest has a value of another type. In YAML, `on`, `true` and `5` without quotes are not text.',
+    example: { path: 'spec.containers[0].name', expected: 'text' },
+    next: 'Write the value in the form that the message names; annotations always need quotes around numbers and booleans.',
+  },
+  'too-many-annotations': {
+    means: 'All annotations of the pod together, keys and values, are larger than Kubernetes stores.',
+    example: { path: 'metadata.annotations', characters: 300_000, most: 262_144 },
+    next: 'Move large values into a ConfigMap.',
+  },
+  'too-many-containers': {
+    means: 'The pod has more containers than sidecar-first looks at, so that no pod can keep it busy.',
+    example: { path: 'spec', count: 1000, most: 512 },
+    next: 'Split the pod, or take its annotations away.',
+  },
+  'duplicate-container': {
+    means: 'Two containers of the pod have one name. Kubernetes would refuse it as well.',
+    example: { path: 'spec.containers[1].name', name: 'envoy' },
+    next: 'Rename one of the two.',
+  },
+  'unknown-choice': {
+    means: 'The value is none of those that the annotation takes.',
+    example: { path: keys.gate, text: 'nativ', choices: ['hook', 'native', 'auto'] },
+    next: 'Use one of the listed values.',
+  },
+  'not-a-duration': {
+    means: 'The value cannot be read as a duration.',
+    example: { path: keys.timeout, text: '5 minutes', range: '1s to 24h' },
+    next: 'Write hours, minutes and seconds without spaces: `90s`, `1m30s`, `2h`.',
+  },
+  'duration-out-of-range': {
+    means: 'The duration is shorter or longer than what can be waited for.',
+    example: { path: keys.timeout, text: '48h', range: '1s to 24h' },
+    next: 'Use a duration in the range that the message names.',
+  },
+  'not-a-check': {
+    means: 'The value begins like none of the checks.',
+    example: { path: check, text: 'localhost:8080/ready' },
+    next: "Write it in one of the listed forms, such as `http://:8080/ready`. The pod's own loopback address is asked, so the host is left out.",
+  },
+  'check-syntax': {
+    means: 'The check has a known form, but something in it is missing or misplaced.',
+    example: { path: check, expected: 'a port', character: 9, text: 'http://:/ready' },
+    next: 'Correct it at the character that the message names.',
+  },
+  'check-not-allowed': {
+    means:
+      'The configuration limits which checks annotations may use (`annotations.checks`), and this is not one of them.',
+    example: { path: check, allowed: ['http', 'tcp'] },
+    next: 'Use one of the allowed checks, or ask the owner of the configuration for a rule.',
+  },
+  'hook-bounds-itself': {
+    means:
+      'A `hook:` check runs as it is and ends by itself; a timeout or an action on timeout would never take effect.',
+    example: { path: timeout, check },
+    next: 'Remove the annotation, or use an `exec:` check, which sidecar-first repeats until the timeout.',
+  },
+  'container-name-expected': {
+    means: 'The list of sidecars has an empty place, such as two commas in a row.',
+    example: { path: keys.sidecars, character: 7, text: 'envoy,,otel' },
+    next: 'Remove the comma or plus, or write the missing name.',
+  },
+  'star-not-alone': {
+    means: '`*` stands for the tiers that rules add, so it cannot share a tier with names.',
+    example: { path: keys.sidecars, character: 9, text: 'envoy + *' },
+    next: 'Put it between commas: `envoy, *`.',
+  },
+  'too-many-named': {
+    means: 'The list has more names than a pod can have containers.',
+    example: { path: keys.sidecars, most: 512 },
+    next: 'List only containers of this pod.',
+  },
+  'not-a-container-name': {
+    means: 'Kubernetes allows no container of that name: names have lower-case letters, digits and `-`.',
+    example: { path: keys.sidecars, name: 'Envoy', character: 1, text: 'Envoy' },
+    next: "Write the container's name as it stands in the pod.",
+  },
+  'named-twice': {
+    means: 'A container is in the list twice, so its place is not clear.',
+    example: { path: keys.sidecars, name: 'envoy', character: 14, text: 'envoy, otel, envoy' },
+    next: 'Remove one of the two.',
+  },
+  'no-app-left': {
+    means:
+      'With the native gate, sidecars become init containers. If all containers are named, the pod is left without any, and Kubernetes refuses it.',
+    example: { path: keys.gate },
+    next: 'Name only the sidecars, not the app.',
+  },
+  'ends-before-app': {
+    means: 'An ordinary init container is named as a sidecar. It has ended before any container starts.',
+    example: { path: keys.sidecars, name: 'migrate' },
+    next: 'Take it out of the list.',
+  },
+  'restart-policy-set': {
+    means: 'The native gate sets `restartPolicy: Always` on the container, and it has another one.',
+    example: { path: keys.gate, name: 'envoy' },
+    next: "Remove the container's `restartPolicy`, or use `gate: hook`.",
+  },
+  'check-beside-hook': {
+    means: 'The container has a PostStart hook and a `hook:` check, and a container can have only one hook.',
+    example: { path: check, name: 'envoy' },
+    next: 'Remove one of the two; any other check is chained behind the hook that is there.',
+  },
+  'hook-refused': {
+    means: 'The container already has a PostStart hook, and `existing-hook: refuse` says that it must not.',
+    example: { path: keys.existingHook, name: 'envoy' },
+    next: 'Remove the hook, or use `chain`, which runs it first.',
+  },
+  'hook-unreadable': {
+    means:
+      'The manifest contains a hook that another version of sidecar-first wrote, for example because a patched pod was exported and applied again.',
+    example: { name: 'envoy' },
+    next: "Remove the container's `lifecycle.postStart`; it is written again.",
+  },
+  'tier-of-two-hooks': {
+    means:
+      'One hook waits for a whole tier, and some checks only work in their own container. Two of those cannot share a tier.',
+    example: { path: keys.sidecars, names: ['envoy', 'otel'] },
+    next: 'Separate the two with a comma, so that they start one after the other.',
+  },
+  'tcp-hook': {
+    means: 'The kubelet has never implemented tcpSocket hooks; it kills the container.',
+    example: { name: 'envoy' },
+    next: 'Remove the hook. A `tcp://:PORT` check waits for a port.',
+  },
+  'hook-cannot-run': {
+    means: 'The hook that is there would fail in any case, and the kubelet would kill the container.',
+    example: { name: 'envoy' },
+    next: 'Remove the hook or correct its command.',
+  },
+  'shell-http-hook': {
+    means: 'With `waiter: shell`, an existing hook becomes part of a shell command, which an httpGet hook cannot.',
+    example: { path: keys.waiter, name: 'envoy' },
+    next: 'Use `waiter: init-container`.',
+  },
+  'shell-check': {
+    means: 'With `waiter: shell`, only `http://` and `tcp://` checks can be asked.',
+    example: { path: keys.waiter, name: 'envoy', check: 'a grpc check' },
+    next: 'Use `waiter: init-container`, or another check.',
+  },
+  'hook-too-large': {
+    means: "The hook's command would be longer than an argument of a process may be, so it could never run.",
+    example: { name: 'envoy', cause: 'its own hook' },
+    next: 'Move the long command into a script in the image.',
+  },
+  'hook-port-missing': {
+    means: 'The hook that is there names a port that the container does not declare, so the kubelet would fail it.',
+    example: { name: 'envoy', port: 'admin' },
+    next: "Correct the port's name, or declare the port.",
+  },
+  'hook-header-unsendable': {
+    means: 'The hook that is there has an HTTP header that no client can send.',
+    example: { name: 'envoy', header: 'X-A: b\n' },
+    next: "Correct the header's name or value.",
+  },
+  'port-missing': {
+    means: 'A check names a port that the container does not declare.',
+    example: { path: check, container: 'envoy', port: 'admin', ports: ['http'] },
+    next: 'Use one of its ports, or a number.',
+  },
+  'name-taken': {
+    means: 'The pod has something of its own under a name that sidecar-first needs.',
+    example: { what: 'volume', name: 'sidecar-first-waiter' },
+    next: rename,
+  },
+  'mount-taken': {
+    means: 'The container has another volume mounted where its hook expects the waiter.',
+    example: { name: 'envoy', directory: '/.sidecar-first' },
+    next: 'Mount that volume elsewhere.',
+  },
+  'not-the-waiter': {
+    means: "The pod's author delivers another image as the waiter. Under an enforced rule that would open the gate.",
+    example: { what: 'init container', image: 'example.com/mirror/waiter:1' },
+    next: 'Remove it from the manifest; or, if it is a mirror of yours, list it under `waiter.mirrors` in the configuration.',
+  },
+  'installer-changed': {
+    means:
+      'The init container that delivers the waiter is not as sidecar-first writes it. Under an enforced rule that would open the gate.',
+    example: { part: 'env' },
+    next: 'Remove it from the manifest; it is written again.',
+  },
+  'waiter-writable': {
+    means: 'A container could replace the waiter before it runs. Under an enforced rule that would open the gate.',
+    example: { name: 'app', at: '/tmp/w' },
+    next: 'Remove the mount, or make it `readOnly: true`.',
+  },
+  'waiter-covered': {
+    means: 'A volume hides the waiter from the hook. Under an enforced rule that would open the gate.',
+    example: { name: 'envoy', at: '/.sidecar-first' },
+    next: 'Mount that volume elsewhere.',
+  },
+  'app-hidden': {
+    means:
+      'Nothing but sidecars is left among the containers, and the real app runs as a restartable init container, which starts first.',
+    example: { name: 'app', sidecar: 'envoy' },
+    next: "Make it a regular container, or exclude the pod with the rule's `podSelector`.",
+  },
+  'wrong-list': {
+    means: 'The final pod has the sidecar in another list than the plan, after all webhooks.',
+    example: { name: 'envoy', list: 'initContainers' },
+    next: otherWebhook,
+  },
+  'wrong-place': {
+    means: 'The final pod has the sidecar behind a container that should wait for it.',
+    example: { name: 'envoy', place: 'spec.containers[0]', instead: 'app' },
+    next: otherWebhook,
+  },
+  'hook-left-over': {
+    means: 'The final pod has a hook of ours where the plan has none.',
+    example: { name: 'envoy' },
+    next: otherWebhook,
+  },
+  'hook-missing': {
+    means: 'The final pod has lost the hook that holds the app back, or never got it.',
+    example: { name: 'envoy' },
+    next: otherWebhook,
+  },
+  'mount-missing': {
+    means: "The final pod's hook could not run: the waiter is not mounted.",
+    example: { name: 'envoy' },
+    next: otherWebhook,
+  },
+  'volume-missing': {
+    means: "The final pod's hook could not run: the waiter's volume is missing.",
+    next: otherWebhook,
+  },
+  'installer-missing': {
+    means: "The final pod's hook could not run: nothing copies the waiter into its volume.",
+    next: otherWebhook,
+  },
+  'changed-later': {
+    means: 'A hint that follows other refusals of the final pod: why it may lack what sidecar-first writes.',
+    next: otherWebhook,
+  },
+}
+
+/** What is said of a pod that is admitted. */
+export const warnings: Entries<Warning> = {
+  'left-untouched': {
+    means:
+      'Something is wrong, and the pod is admitted as it is: only a rule asks for an order, or the configuration says `invalid: warn`.',
+    example: { problem: { kind: 'name-taken', what: 'volume', name: 'sidecar-first-waiter' } },
+    next: 'Do what the entry of the code inside says; until then the app does not wait.',
+  },
+  'container-absent': {
+    means:
+      'An annotation names a container that the pod does not have. If no injector adds it later, nothing waits for it.',
+    example: { key: keys.sidecars, name: 'evnoy' },
+    next: 'Correct the name. If an injector adds the container, nothing is wrong: sidecar-first is called again after it.',
+  },
+  'keeps-own-hook': {
+    means: "The container's own PostStart hook stays, so there is no place for ours.",
+    example: { name: 'envoy' },
+    next: 'Use `existing-hook: chain` unless the hook itself waits until the sidecar is ready.',
+  },
+  'no-probe': {
+    means: 'The check is `probe`, and the container has no probe to take it from.',
+    example: { name: 'envoy', probes: ['startupProbe', 'readinessProbe'] },
+    next: 'Say how to ask the sidecar, for example `http://:8080/ready`, or give it a readinessProbe.',
+  },
+  'probe-without-handler': {
+    means: "The container's probe has neither httpGet, tcpSocket, grpc nor exec.",
+    example: { name: 'envoy', probe: 'readinessProbe' },
+    next: 'Complete the probe, or set the check.',
+  },
+  'probe-port-missing': {
+    means: "The container's probe names a port that the container does not declare. The kubelet cannot ask it either.",
+    example: { name: 'envoy', probe: 'readinessProbe', container: 'envoy', port: 'admin', ports: ['http'] },
+    next: "Correct the probe's port.",
+  },
+  'probe-not-a-check': {
+    means: "The container's probe asks something that a check cannot, such as another host.",
+    example: { name: 'envoy', probe: 'readinessProbe', check: 'http://example.com:80/' },
+    next: "Set the check to something on the pod's own loopback.",
+  },
+  'probe-header-unsendable': {
+    means: "The container's probe has an HTTP header that no client can send.",
+    example: { name: 'envoy', probe: 'readinessProbe', header: 'X-A: b\n' },
+    next: 'Correct the header.',
+  },
+  deadlock: {
+    means:
+      'The sidecar is ready only when the app is, and the app waits for the sidecar: both would wait until the timeout.',
+    example: { name: 'daprd', endpoint: '/v1.0/healthz', instead: 'http://:3500/v1.0/healthz/outbound' },
+    next: 'Use the check that the message names.',
+  },
+  'webhooks-behind': {
+    means: 'The API server calls a path of an older configuration; rules with a namespaceSelector may not take effect.',
+    next: 'Apply the webhook configurations again: `sidecar-first config --webhooks`, or `sidecar-first install --apply`.',
+  },
+  'job-never-completes': {
+    means: 'A Job completes when all regular containers have ended, and the sidecar does not end.',
+    example: { names: ['envoy'] },
+    next: 'Use the native gate: the kubelet ends native sidecars after the app.',
+  },
+  'init-container-first': {
+    means:
+      "Init containers run before all regular containers, by Kubernetes' own order. With the hook gate the sidecar comes after them.",
+    example: { name: 'envoy', early: 'migrate' },
+    next: 'If that init container needs the sidecar, use the native gate.',
+  },
+  'before-mesh-proxy': {
+    means: "The native sidecar starts before the mesh's proxy, so it has no network through the mesh yet.",
+    example: { names: ['vault-agent'], proxy: 'istio-proxy' },
+    next: 'Use `gate: hook`, or have the mesh inject its proxy as a native sidecar.',
+  },
+  'not-restarted': {
+    means: "A sidecar that is not ready in time is killed, and the pod's restartPolicy does not bring it back.",
+    example: { names: ['envoy'], restartPolicy: 'Never' },
+    next: 'Use the native gate, which restarts sidecars, or `on-timeout: continue`.',
+  },
+  'node-loopback': {
+    means: "The pod shares the node's network, so the check may reach another pod's process.",
+    example: { name: 'envoy' },
+    next: 'Use an `exec:`, `unix:` or `file:` check, which only this container can answer.',
+  },
+  'port-moves': {
+    means:
+      'Kubernetes takes the first container with a port of that name for a Service. The new order changes which one that is.',
+    example: { port: 'http', from: 'app', to: 'envoy' },
+    next: 'Give one of the two ports another name.',
+  },
+  deadline: {
+    means: 'The sidecars may take longer than something else waits for the pod.',
+    example: { seconds: 900, field: 'progressDeadlineSeconds', limit: 600 },
+    next: 'Shorten the timeout, or raise the field.',
+  },
+  'only-observed': {
+    means: 'The configuration says `mode: observe`: pods are looked at and never changed.',
+    example: { would: 'change', reasons: ['starts envoy, before app'] },
+    next: 'Nothing, while you try it out. `mode: enforce` has it done.',
+  },
+  'adds-empty-dir': {
+    means: "The price of the waiter's delivery by an init container: tools that remove pods ask about any emptyDir.",
+    next: 'Nothing, or use the delivery `image-volume` or `shell`, which needs no emptyDir.',
+  },
+  'unknown-key': {
+    means: 'An annotation in our domain that this version does not know: misspelt, or of a newer version.',
+    example: { key: 'sidecar-first.dev/timout', version: '0.2.0' },
+    next: 'Correct the key; docs/annotations.md lists them all.',
+  },
+  'idle-key': {
+    means: 'The annotation changes how sidecars are waited for, and nothing makes a container of this pod a sidecar.',
+    example: { key: keys.timeout },
+    next: `Name the sidecars with \`${keys.sidecars}\`, or remove the annotation.`,
+  },
+  'not-a-sidecar': {
+    means: 'An annotation for one container names one that is not a sidecar.',
+    example: { key: check, name: 'envoy' },
+    next: `Add the container to \`${keys.sidecars}\`, or remove the annotation.`,
+  },
+  'key-on-workload': {
+    means: 'Annotations of a workload are not copied to its pods, so this one is never seen.',
+    example: { key: keys.sidecars, workload: 'Deployment', place: 'spec.template.metadata.annotations' },
+    next: 'Move it to the pod template.',
+  },
+  'key-as-label': {
+    means: 'The key is written as a label, and only annotations are read.',
+    example: { key: keys.sidecars, place: 'metadata.annotations' },
+    next: 'Move it to the annotations.',
+  },
+  'enforced-opt-out': {
+    means: 'The pod opts out, and an enforced rule holds all the same.',
+    example: { name: 'envoy', rule: 'mesh' },
+    next: 'Remove the annotation, or ask the owner of the rule to exclude the pod.',
+  },
+  'enforced-order': {
+    means: 'The pod names a place for a sidecar that an enforced rule has already placed.',
+    example: { name: 'envoy', rule: 'mesh' },
+    next: 'Take the container out of the list.',
+  },
+  'enforced-key': {
+    means: 'An annotation says something that an enforced rule decides.',
+    example: { key: keys.gate, rule: 'mesh' },
+    next: 'Remove the annotation.',
+  },
+  'enforced-keys': {
+    means: 'Annotations for a container say something that an enforced rule decides.',
+    example: { name: 'envoy', rule: 'mesh' },
+    next: 'Remove them.',
+  },
+  'waits-by-itself': {
+    means: "The app's command already waits for the sidecar in a loop of its own.",
+    example: { app: 'app', port: 15021, name: 'istio-proxy' },
+    next: 'You can remove the loop.',
+  },
+  'more-warnings': {
+    means: 'An answer has at most 15 warnings: the API server drops longer lists.',
+    example: { count: 3 },
+    next: 'Correct the others first, or run `sidecar-first preview` on the manifest.',
+  },
+}

@@ -1,0 +1,94 @@
+import { type Problem as CertificateProblem, problemCode, problemText } from '../../certs/problems.ts'
+import { codeOf, isCost, type Problem, textOf, type Warning } from '../admission/words/messages.ts'
+import type { Code } from '../admission/words/values.ts'
+import { type Finding, told } from '../check/findings.ts'
+import {
+  type Fault,
+  faultCode,
+  faultText,
+  isNotice,
+  valueCode,
+  valueText,
+  type WrongValue,
+} from '../configuration/faults.ts'
+import {
+  type Fault as ManifestFault,
+  faultCode as manifestCode,
+  faultText as manifestText,
+} from '../preview/problems.ts'
+import { problems, warnings } from './admission.ts'
+import { certificates } from './certificates.ts'
+import { faults, values } from './configuration.ts'
+import { findings } from './findings.ts'
+import { manifests } from './manifests.ts'
+
+/** `refusal`: nothing goes on until it is put right. `ok` is what `check` finds in order. */
+export type Grade = 'refusal' | 'problem' | 'warning' | 'note' | 'ok'
+
+/** A message as users can look it up. */
+export interface Listed {
+  readonly code: Code
+  readonly kind: string
+  readonly grade: Grade
+  /** Of the example. */
+  readonly text: string
+  readonly means: string
+  readonly next: string
+}
+
+/** By the hundred of the code. */
+export const areas = {
+  1: 'Refused pods',
+  2: 'Warnings and notes about pods',
+  3: 'Configuration',
+  4: 'Manifests that cannot be read',
+  5: 'Findings about an installation',
+  6: 'Findings about a pod or workload',
+  7: 'Certificates',
+  8: 'Rollouts',
+} as const
+
+export const areaOf = (code: Code): number => Math.floor(Number(code.slice(2)) / 100)
+
+type Told = Pick<Listed, 'code' | 'grade' | 'text'> & { readonly next?: string | undefined }
+
+/** The kinds of a table are those of its entries, and the example fits its kind. */
+function list<T extends { readonly kind: string }>(
+  entries: { readonly [kind: string]: { readonly means?: string; readonly next?: string; readonly example?: object } },
+  tell: (message: T) => Told,
+): readonly Listed[] {
+  return Object.entries(entries).map(([kind, { means = '', next = '', example }]) => {
+    const said = tell({ ...example, kind } as unknown as T)
+    return { ...said, kind, means, next: said.next === undefined ? next : `\`${said.next}\`` }
+  })
+}
+
+/** Every message that has a code, in the order of the codes. */
+export const catalogue: readonly Listed[] = [
+  ...list<Problem>(problems, (one) => ({ code: codeOf(one), grade: 'refusal', text: textOf(one) })),
+  ...list<Warning>(warnings, (one) => ({
+    code: codeOf(one),
+    grade: isCost(one) ? 'note' : 'warning',
+    text: textOf(one),
+  })),
+  ...list<WrongValue>(values, (one) => ({
+    code: valueCode(one),
+    grade: 'refusal',
+    text: `rules[0].name: ${valueText(one)}`,
+  })),
+  ...list<Fault>(faults, (one) => ({
+    code: faultCode(one),
+    grade: isNotice(one) ? 'note' : 'refusal',
+    text: faultText(one),
+  })),
+  ...list<ManifestFault>(manifests, (one) => ({ code: manifestCode(one), grade: 'refusal', text: manifestText(one) })),
+  ...list<Finding>(findings, (one) => {
+    const { code, level, text, next } = told(one)
+    return { code, grade: level, text, next }
+  }),
+  ...list<CertificateProblem>(certificates, (one) => ({
+    code: problemCode(one),
+    grade: 'problem',
+    text: problemText(one),
+  })),
+].sort((a, b) => Number(a.code.slice(2)) - Number(b.code.slice(2)))
