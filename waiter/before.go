@@ -17,6 +17,10 @@ type before struct {
 	run  func(context.Context) error
 }
 
+func (b *before) failure(err error) string {
+	return "the hook that was there before (" + shown(b.name) + ") failed: " + plain(err)
+}
+
 // beforeJSON has the shape of Kubernetes' LifecycleHandler, except that exec is the command itself and ports are numbers.
 type beforeJSON struct {
 	Exec  *[]string `json:"exec"`

@@ -14,7 +14,8 @@ const help = `wait until sidecars are ready
 
   wait CHECK…             wait for all checks, at most --timeout (60s) each
   wait --spec JSON        the same, as sidecar-first's webhook writes it into a hook
-  wait install DIR        copy this program to DIR/wait
+  wait install DIR        copy this program to DIR/wait; --reset LOCKS closes all locks in that folder first
+  wait --why [LOCKS]      why the containers behind a lock can't start yet
   wait --version
 
 Checks
@@ -29,7 +30,7 @@ Without HOST, the container's loopback and own addresses are tried.
 Example
   wait --timeout 30s http://:15021/healthz/ready 'exec:["vault","status"]' && ./app
 
-Exit codes: 0 ready, 1 not ready in time, 2 usage
+Exit codes: 0 ready (--why: all open), 1 not ready in time (--why: one is closed), 2 usage
 `
 
 // A command is the parsed command line; running it returns the exit code.
@@ -42,9 +43,16 @@ func printing(text string) command {
 	}
 }
 
-func installing(dir string) command {
+func installing(dir, locks string) command {
 	return func(context.Context) int {
-		if err := install(dir); err != nil {
+		var err error
+		if locks != "" {
+			err = reset(locks)
+		}
+		if err == nil {
+			err = install(dir)
+		}
+		if err != nil {
 			fmt.Fprintf(os.Stderr, "wait install: %v\n", err)
 			return exitNotReady
 		}
@@ -57,10 +65,13 @@ const hint = "see wait --help"
 // parseCommand reads the command line. All its errors are usage errors.
 func parseCommand(args []string) (command, error) {
 	if len(args) > 0 && args[0] == "install" {
-		if len(args) != 2 || args[1] == "" {
-			return nil, errors.New("install takes one folder: wait install DIR")
+		switch {
+		case len(args) == 2 && args[1] != "":
+			return installing(args[1], ""), nil
+		case len(args) == 4 && args[1] != "" && args[2] == "--reset" && args[3] != "":
+			return installing(args[1], args[3]), nil
 		}
-		return installing(args[1]), nil
+		return nil, errors.New("install takes one folder: wait install DIR [--reset LOCKS]")
 	}
 	flags := flag.NewFlagSet("wait", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -68,6 +79,8 @@ func parseCommand(args []string) (command, error) {
 		specJSON    = flags.String("spec", "", "")
 		timeout     = flags.String("timeout", "", "")
 		showVersion = flags.Bool("version", false, "")
+		showWhy     = flags.Bool("why", false, "")
+		isDetached  = flags.Bool("detached", false, "") // by which a locked hook runs itself again
 	)
 	var texts []string
 	// Flags may also follow the checks.
@@ -88,6 +101,15 @@ func parseCommand(args []string) (command, error) {
 	switch {
 	case *showVersion:
 		return printing("wait " + version + "\n"), nil
+	case *showWhy:
+		if len(texts) > 1 || len(given) > 1 {
+			return nil, errors.New("--why takes one folder at most; " + hint)
+		}
+		dir := lockDirectory
+		if len(texts) == 1 {
+			dir = texts[0]
+		}
+		return func(context.Context) int { return why(dir, os.Stdout) }, nil
 	case given["spec"]:
 		if len(texts) > 0 || given["timeout"] {
 			return nil, errors.New("--spec stands alone, without checks or --timeout; " + hint)
@@ -95,6 +117,9 @@ func parseCommand(args []string) (command, error) {
 		s, err := parseSpec(*specJSON)
 		if err != nil {
 			return nil, err
+		}
+		if *isDetached && s.lock != nil {
+			return s.runDetached, nil
 		}
 		return s.run, nil
 	case len(texts) == 0:

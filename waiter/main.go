@@ -43,14 +43,20 @@ func run(ctx context.Context, args []string) int {
 
 // run runs the hook that was there before ours, then waits for all checks, and says why it failed.
 func (s *spec) run(ctx context.Context) int {
+	if s.lock != nil {
+		return s.runLocked(ctx)
+	}
 	lines := s.failures(ctx)
 	if len(lines) == 0 {
 		return exitReady
 	}
-	if ctx.Err() != nil {
-		lines = append([]string{"ended by a signal while it waited"}, lines...)
-	}
-	text := message(lines)
+	return s.fail(signalled(ctx, lines))
+}
+
+// fail says why, also in the termination message.
+func (s *spec) fail(lines []string) int { return s.failText(message(lines)) }
+
+func (s *spec) failText(text string) int {
 	fmt.Fprint(os.Stderr, text)
 	if s.message != "" {
 		if err := os.WriteFile(s.message, []byte(text), 0o644); err != nil {
@@ -60,11 +66,18 @@ func (s *spec) run(ctx context.Context) int {
 	return exitNotReady
 }
 
+func signalled(ctx context.Context, lines []string) []string {
+	if ctx.Err() == nil {
+		return lines
+	}
+	return append([]string{"ended by a signal while it waited"}, lines...)
+}
+
 // failures returns a line for each failure; none means that the hook succeeds.
 func (s *spec) failures(ctx context.Context) []string {
 	if s.before != nil {
 		if err := s.before.run(ctx); err != nil {
-			return []string{"the hook that was there before (" + shown(s.before.name) + ") failed: " + plain(err)}
+			return []string{s.before.failure(err)}
 		}
 	}
 	return waitForAll(ctx, s.waits)

@@ -24,6 +24,9 @@ type wait struct {
 	attemptTimeout time.Duration
 	successes      int // in a row
 	goOn           bool
+	start          time.Time // from which its timeout counts; zero: when it begins
+	late           bool      // the time is up, and it asks on, seldom
+	note           func(reason string)
 }
 
 // pollInterval is a fiftieth of the time already waited, so that polling adds at most 2 % to the sidecar's start.
@@ -63,8 +66,14 @@ func waitForAll(ctx context.Context, waits []wait) []string {
 
 // poll tries until the check holds, its time is up, or ctx ends. It returns a line that says why it failed, or nothing.
 func (w wait) poll(ctx context.Context) string {
-	start := time.Now()
+	start := w.start
+	if start.IsZero() {
+		start = time.Now()
+	}
 	deadline := start.Add(w.timeout)
+	if w.late && !w.goOn {
+		deadline = start.Add(maxDuration)
+	}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	var (
@@ -83,6 +92,7 @@ func (w wait) poll(ctx context.Context) string {
 		}
 		if err == nil {
 			if streak++; streak == w.successes {
+				w.tell("")
 				return ""
 			}
 		} else {
@@ -92,10 +102,14 @@ func (w wait) poll(ctx context.Context) string {
 			if last == nil || !cut {
 				last = err
 			}
+			w.tell(w.name() + ": " + plain(last))
 		}
 		pause := pollInterval(time.Since(start))
 		if w.check.kind == kindExec {
 			pause = max(pause, execInterval-time.Since(began))
+		}
+		if w.late {
+			pause = lateInterval
 		}
 		sleep(ctx, pause)
 	}
@@ -144,14 +158,24 @@ func (w wait) report(waited time.Duration, tries, streak int, last error) string
 	if streak > 0 {
 		why = fmt.Sprintf("%d of %d successes in a row", streak, w.successes)
 	}
-	name := shown(w.check.text)
-	if w.container != "" {
-		name = shown(w.container) + " (" + name + ")"
-	}
 	count := "tried once"
 	if tries != 1 {
 		count = fmt.Sprintf("tried %d times", tries)
 	}
-	line := fmt.Sprintf("%s was not ready after %v, %s: %s", name, waited.Round(time.Millisecond), count, why)
-	return line
+	return fmt.Sprintf("%s was not ready after %v, %s: %s", w.name(), waited.Round(time.Millisecond), count, why)
+}
+
+// name is what messages call it.
+func (w wait) name() string {
+	if w.container == "" {
+		return shown(w.check.text)
+	}
+	return shown(w.container) + " (" + shown(w.check.text) + ")"
+}
+
+// tell notes why it waits; nothing: it waits no longer.
+func (w wait) tell(reason string) {
+	if w.note != nil {
+		w.note(reason)
+	}
 }

@@ -21,6 +21,8 @@ type spec struct {
 	waits   []wait
 	before  *before // nil: no hook was there before ours
 	message string  // a path; empty: none
+	lock    *lock   // nil: nothing but the hook holds what is behind
+	text    string  // as it was given
 }
 
 type header struct {
@@ -29,19 +31,22 @@ type header struct {
 }
 
 type specJSON struct {
-	V      *int `json:"v"`
-	Checks []struct {
-		Container      string   `json:"container"`
-		Check          string   `json:"check"`
-		Timeout        string   `json:"timeout"`
-		OnTimeout      string   `json:"onTimeout"`
-		Headers        []header `json:"headers"`
-		Path           *string  `json:"path"`
-		AttemptTimeout *string  `json:"attemptTimeout"`
-		Successes      *int     `json:"successes"`
-	} `json:"checks"`
+	V       *int        `json:"v"`
+	Checks  []checkJSON `json:"checks"`
 	Before  *beforeJSON `json:"before"`
 	Message string      `json:"message"`
+	Lock    *lockJSON   `json:"lock"`
+}
+
+type checkJSON struct {
+	Container      string   `json:"container"`
+	Check          string   `json:"check"`
+	Timeout        string   `json:"timeout"`
+	OnTimeout      string   `json:"onTimeout"`
+	Headers        []header `json:"headers"`
+	Path           *string  `json:"path"`
+	AttemptTimeout *string  `json:"attemptTimeout"`
+	Successes      *int     `json:"successes"`
 }
 
 // parseSpec reads the JSON that the webhook wrote. It refuses fields that it doesn't know: to ignore one would be to
@@ -69,9 +74,29 @@ func parseSpec(text string) (*spec, error) {
 	if len(raw.Checks) == 0 && raw.Before == nil {
 		return nil, errors.New("--spec has nothing to wait for: checks is empty")
 	}
-	s := &spec{message: raw.Message}
-	for i, c := range raw.Checks {
-		where := fmt.Sprintf("checks[%d]", i)
+	s := &spec{message: raw.Message, text: text}
+	var err error
+	if s.waits, err = parseWaits("checks", raw.Checks); err != nil {
+		return nil, err
+	}
+	if raw.Before != nil {
+		if s.before, err = raw.Before.parse(); err != nil {
+			return nil, fmt.Errorf("before: %w", err)
+		}
+	}
+	if raw.Lock != nil {
+		if s.lock, err = raw.Lock.parse(); err != nil {
+			return nil, fmt.Errorf("lock: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// parseWaits reads the checks of a list; its name is for messages.
+func parseWaits(list string, checks []checkJSON) ([]wait, error) {
+	var waits []wait
+	for i, c := range checks {
+		where := fmt.Sprintf("%s[%d]", list, i)
 		if c.Container == "" {
 			return nil, fmt.Errorf("%s: container is missing", where)
 		}
@@ -107,15 +132,9 @@ func parseSpec(text string) (*spec, error) {
 		if err := validHeaders(c.Headers); err != nil {
 			return nil, fmt.Errorf("%s: %w", where, err)
 		}
-		s.waits = append(s.waits, w)
+		waits = append(waits, w)
 	}
-	if raw.Before != nil {
-		var err error
-		if s.before, err = raw.Before.parse(); err != nil {
-			return nil, fmt.Errorf("before: %w", err)
-		}
-	}
-	return s, nil
+	return waits, nil
 }
 
 // parseCommandLine reads a command as a JSON array, the form that checks and messages use.

@@ -49,6 +49,13 @@ func TestUsage(t *testing.T) {
 		"before sleep":   {[]string{"--spec", specOf(t, m{"before": m{"sleep": m{"seconds": -1}}}, ok)}, "seconds"},
 		"before port":    {[]string{"--spec", specOf(t, m{"before": m{"httpGet": m{"port": 0}}}, ok)}, "port"},
 		"before name":    {[]string{"--spec", specOf(t, m{"before": m{"httpGet": m{"port": "http"}}}, ok)}, "port"},
+		"lock file":      {[]string{"--spec", specOf(t, m{"lock": m{"file": "ready-1", "key": "A"}}, ok)}, "lock: file is an absolute path"},
+		"lock name":      {[]string{"--spec", specOf(t, m{"lock": m{"file": "/etc/passwd", "key": "A"}}, ok)}, "lock: file is an absolute path"},
+		"lock key":       {[]string{"--spec", specOf(t, m{"lock": m{"file": "/x/ready-1", "key": "A='"}}, ok)}, "lock: key is the name of a variable"},
+		"lock earlier":   {[]string{"--spec", specOf(t, m{"lock": m{"file": "/x/ready-1", "key": "A", "earlier": []m{{"check": "tcp://:1"}}}}, ok)}, "lock: earlier[0]: container is missing"},
+		"lock hand-over": {[]string{"--spec", specOf(t, m{"lock": m{"file": "/x/ready-1", "key": "A", "handOver": "soon"}}, ok)}, "lock: handOver: "},
+		"install reset":  {[]string{"install", "/x", "--rest", "/y"}, "install takes one folder"},
+		"why two":        {[]string{"--why", "/x", "/y"}, "--why takes one folder"},
 		"before scheme":  {[]string{"--spec", specOf(t, m{"before": m{"httpGet": m{"port": 1, "scheme": "x"}}}, ok)}, "scheme"},
 	} {
 		t.Run(name, func(t *testing.T) {

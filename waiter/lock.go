@@ -1,0 +1,234 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A lock is a file from which the kubelet reads a variable of every container behind this tier. While the file doesn't have the key, the
+// kubelet can't create those containers, whatever has happened to hooks, sidecars or the kubelet itself.
+type lock struct {
+	file     string
+	key      string
+	earlier  []wait        // the checks of earlier tiers: looked at once more before the file is written
+	handOver time.Duration // how long the kubelet is kept waiting; neverHandOver: until the checks have held or failed
+}
+
+type lockJSON struct {
+	File     string      `json:"file"`
+	Key      string      `json:"key"`
+	Earlier  []checkJSON `json:"earlier"`
+	HandOver *string     `json:"handOver"`
+}
+
+const (
+	neverHandOver = time.Duration(-1)
+	lockPrefix    = "ready-"
+	whyPrefix     = "why-"
+	// How often is asked after the time is up, and how often the reason is written.
+	lateInterval = time.Second
+	// Before a hook of the sidecar's own is run again that failed when no kubelet was there to hear it.
+	beforeAgain = 10 * time.Second
+)
+
+var keyPattern = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
+
+func (l *lockJSON) parse() (*lock, error) {
+	if !filepath.IsAbs(l.File) || !strings.HasPrefix(filepath.Base(l.File), lockPrefix) {
+		return nil, fmt.Errorf("file is an absolute path that ends in %sN, not %s", lockPrefix, shown(l.File))
+	}
+	if !keyPattern.MatchString(l.Key) {
+		return nil, fmt.Errorf("key is the name of a variable, not %s", shown(l.Key))
+	}
+	for i := range l.Earlier {
+		// They are asked, not waited for.
+		l.Earlier[i].Timeout = cmp.Or(l.Earlier[i].Timeout, "1m")
+		l.Earlier[i].OnTimeout = cmp.Or(l.Earlier[i].OnTimeout, "fail")
+	}
+	earlier, err := parseWaits("earlier", l.Earlier)
+	if err != nil {
+		return nil, err
+	}
+	parsed := &lock{file: filepath.Clean(l.File), key: l.Key, handOver: neverHandOver}
+	for _, w := range earlier {
+		// A tier that goes on without a sidecar doesn't hold back the next one for it either.
+		if !w.goOn {
+			parsed.earlier = append(parsed.earlier, w)
+		}
+	}
+	if l.HandOver == nil {
+		return parsed, nil
+	}
+	if *l.HandOver == "0s" {
+		parsed.handOver = 0
+	} else if parsed.handOver, err = parseDuration(*l.HandOver); err != nil {
+		return nil, fmt.Errorf("handOver: %w", err)
+	}
+	return parsed, nil
+}
+
+// close empties the file. It isn't removed: so the kubelet's message names the key that is missing.
+func (l *lock) close() error { return replaceFile(l.file, "") }
+
+// open lets the kubelet create the containers behind. It takes only values in single quotes.
+func (l *lock) open() error { return replaceFile(l.file, l.key+"='ready'\n") }
+
+// replaceFile puts a file with this content in the place of path, whole: the kubelet may read it at any time. What is there is never
+// opened, since a sidecar may have planted a link or a pipe.
+func replaceFile(path, content string) (err error) {
+	name := filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path))
+	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	temp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(name)
+		}
+	}()
+	_, err = temp.WriteString(content)
+	// Sidecars of other users may read why it waits, whatever the umask is.
+	err = errors.Join(err, temp.Chmod(0o644), temp.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(name, path)
+}
+
+// reset closes all tiers' locks in dir and removes whatever else is there. What can't be emptied isn't a file, so it is closed, too.
+func reset(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		path := filepath.Join(dir, entry.Name())
+		if !strings.HasPrefix(entry.Name(), lockPrefix) {
+			os.RemoveAll(path)
+		} else if err := replaceFile(path, ""); err != nil && !entry.IsDir() {
+			return err
+		}
+	}
+	return nil
+}
+
+// runLocked waits in a process of its own, since a kubelet that restarts kills the one that it has executed, and ends with that
+// process's word.
+func (s *spec) runLocked(ctx context.Context) int {
+	if err := s.lock.close(); err != nil {
+		return s.fail([]string{"the lock can't be closed: " + plain(err)})
+	}
+	text, err := detached(ctx, s.text)
+	if err != nil {
+		return s.fail([]string{"the waiter can't start the process that waits: " + plain(err)})
+	}
+	word, why, _ := strings.Cut(text, "\n")
+	switch word {
+	case wordReady:
+		return exitReady
+	case wordFailed:
+		return s.failText(why)
+	default:
+		return s.fail([]string{"the process that waits was killed"})
+	}
+}
+
+// guard is what the detached process does: it opens the lock when all checks hold, and tells the hook's process how it ends. Without
+// anybody to tell (the hook has ended, or a kubelet that restarted has killed it) it asks on, for as long as its container lives.
+func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
+	board := newBoard(s)
+	defer board.stop()
+	failed := func(lines []string) (heard bool) {
+		lines = signalled(ctx, lines)
+		board.say(lines...)
+		return say(wordFailed, message(lines)) || ctx.Err() != nil
+	}
+	for s.before != nil {
+		err := s.before.run(ctx)
+		if err == nil {
+			break
+		}
+		if failed([]string{s.before.failure(err)}) {
+			return
+		}
+		sleep(ctx, beforeAgain)
+	}
+	if s.lock.handOver >= 0 {
+		time.AfterFunc(s.lock.handOver, func() { say(wordReady, "") })
+	}
+	start := time.Now()
+	waits := board.watched(s.waits)
+	for i := range waits {
+		waits[i].start = start
+	}
+	for {
+		lines := waitForAll(ctx, waits)
+		switch {
+		case len(lines) == 0 && ctx.Err() == nil:
+			if lines = missing(ctx, s.lock.earlier); len(lines) > 0 {
+				// The kubelet can't restart what has crashed in an earlier tier before this hook has ended.
+				say(wordReady, "")
+				board.say(lines...)
+				sleep(ctx, pollInterval(time.Since(start)))
+				continue
+			}
+			err := s.lock.open()
+			if err == nil {
+				say(wordReady, "")
+				board.open()
+				return
+			}
+			if failed([]string{"the lock can't be opened: " + plain(err)}) {
+				return
+			}
+			sleep(ctx, lateInterval)
+		case failed(lines):
+			return
+		default:
+			board.say()
+			for i := range waits {
+				waits[i].late = true
+			}
+		}
+	}
+}
+
+// missing asks each check once and returns a line for each that doesn't hold.
+func missing(ctx context.Context, waits []wait) []string {
+	results := make(chan string, len(waits))
+	for _, w := range waits {
+		go func() {
+			ctx, cancel := context.WithTimeout(ctx, w.attemptTimeout)
+			defer cancel()
+			err, done := context.DeadlineExceeded, false
+			if w.check.kind != kindExec || takeExec(ctx) {
+				err, done = w.try(ctx)
+			}
+			switch {
+			case done && err == nil:
+				results <- ""
+			case done:
+				results <- w.name() + " of an earlier tier is no longer ready: " + plain(err)
+			default:
+				results <- w.name() + " of an earlier tier is no longer ready: no answer in time"
+			}
+		}()
+	}
+	var lines []string
+	for range waits {
+		if line := <-results; line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
