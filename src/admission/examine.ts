@@ -84,7 +84,9 @@ function claimOf(manifest: unknown, metadata: Metadata, { configuration, surroun
   if (annotations.has(mirrorKey)) return left('mirror-pod')
 
   const spec = readSpec(manifest)
-  const ruled: Ruled = spec.ok ? ruledContainers(configuration.rules, spec.value, labels, surroundings.sets) : new Map()
+  const ruled: Ruled = spec.ok
+    ? withoutDisguise(ruledContainers(configuration.rules, spec.value, labels, surroundings.sets), spec.value)
+    : new Map()
   // Which of its containers rules are about isn't looked at then, so it is any of them.
   const unseen = !spec.ok && spec.problems.some(({ kind }) => kind === 'too-many-containers')
   const asked = unseen ? rulesFor(configuration.rules, surroundings.sets) : [...ruled.values()]
@@ -94,6 +96,17 @@ function claimOf(manifest: unknown, metadata: Metadata, { configuration, surroun
   if (spec.ok && spec.value.windows) return left('windows-pod')
   if (!asks && spec.ok && !hasApp(spec.value, ruled, enforced)) return left('only-sidecars')
   return { kind: 'claim', spec, ruled, binding: asks || enforced }
+}
+
+/**
+ * Where every regular container is a sidecar by a rule, the app may have the name of one: beside an enforced rule's sidecar, those of other rules
+ * count as the app.
+ */
+function withoutDisguise(ruled: Ruled, { containers }: Spec): Ruled {
+  if (![...ruled.values()].some(({ enforce }) => enforce)) return ruled
+  if (!containers.every(({ name }) => ruled.has(name))) return ruled
+  const regular = new Set(containers.map(({ name }) => name))
+  return new Map([...ruled].filter(([name, { enforce }]) => enforce || !regular.has(name)))
 }
 
 /** Whether there is anything to hold back. Under an enforced rule, an app among the init containers counts as well. */

@@ -5,17 +5,22 @@ import { decide } from '../../src/admission/decide.ts'
 import type { Configuration } from '../../src/admission/intent/configuration.ts'
 import { validate } from '../../src/admission/validate.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
+import { setOf } from '../../src/webhooks/set.ts'
+import { runs } from '../runs.ts'
+import { admit } from './admit.ts'
 import {
   after,
   app,
   type Container,
   configuration,
   type Fields,
+  hookOf,
   names,
   type Pod,
   pod,
   ready,
   reasonsOf,
+  specOf,
   warningsOf,
 } from './pods.ts'
 
@@ -81,8 +86,87 @@ test('no key of the pod changes what an enforced rule makes of it', () => {
   }
 })
 
+const two = (optional: string, more = '') => {
+  const text = `${head}${more}rules:
+- {name: optional, match: {container: s}, ${optional}}
+- {name: mesh, match: {container: proxy}, tier: 1, enforce: true}\n`
+  const read = readConfiguration(text, '0.0.0-test')
+  assert.ok(read.ok)
+  return read.configuration
+}
+
+test('what a pod says of a sidecar in the tier of an enforced one doesn’t open the gate of that', () => {
+  const s: Container = { ...proxy, name: 's' }
+  for (const annotations of [
+    { 'check/s': 'tcp://:1', 'timeout/s': '100ms' },
+    { 'check/s': 'exec:["false"]' },
+    { 'check/s': 'hook:["false"]' },
+    { 'check/s': 'none' },
+    { sidecars: '*', 'timeout/s': '100ms' },
+    {},
+  ]) {
+    const given = pod(annotations, [app, s, proxy])
+    const made = after(given, decide(given, two('tier: 1')))
+    assert.deepEqual(names(made), ['proxy', 's', 'app'], JSON.stringify(annotations))
+    assert.deepEqual(
+      specOf(made, 'proxy').checks.map(({ container }) => container),
+      ['proxy'],
+    )
+  }
+  const hooked = pod({}, [app, { ...s, lifecycle: { postStart: { exec: { command: ['false'] } } } }, proxy])
+  assert.equal(specOf(after(hooked, decide(hooked, two('tier: 1'))), 'proxy').before, undefined)
+})
+
+test('an app that has the name of another rule’s sidecar is held back where nothing else is', () => {
+  const given = pod({}, [{ name: 's', image: 'the app' }, proxy])
+  for (const [rule, more] of [
+    ['tier: 0', ''],
+    ['tier: 2', ''],
+  ] as const) {
+    const made = after(given, decide(given, two(rule, more)))
+    assert.deepEqual(names(made), ['proxy', 's'])
+    assert.match(JSON.stringify(made.spec.containers[0]), /--spec/)
+  }
+  const native = two('tier: 0', 'defaults: {gate: native}\n')
+  assert.deepEqual(initNames(after(given, decide(given, native))), ['sidecar-first-waiter', 'proxy'])
+  assert.equal(validate(given, native).verdict, 'refused')
+})
+
+test('under an enforced position `first`, nothing that the author lists runs before the sidecar', () => {
+  const configuration = configured(', gate: native, nativePosition: first')
+  const wanted = ['sidecar-first-waiter', 'proxy', 'migrate']
+  const moved = after(
+    pod({}, [app, proxy], { initContainers: [migrate] }),
+    decide(pod({}, [app, proxy], { initContainers: [migrate] }), configuration),
+  )
+  assert.deepEqual(initNames(moved), wanted)
+  const [waiter] = moved.spec.initContainers as Container[]
+  assert.ok(waiter)
+  const native: Container = { ...proxy, restartPolicy: 'Always' }
+  for (const [containers, initContainers] of [
+    [
+      [app, proxy],
+      [migrate, waiter],
+    ],
+    [[app], [migrate, native]],
+    [[app], [migrate, waiter, native]],
+    [[app], [waiter, migrate, native]],
+  ] as const) {
+    const given = pod({}, containers, { initContainers })
+    const made = after(given, decide(given, configuration))
+    assert.deepEqual(initNames(made), wanted)
+    assert.equal(decide(made, configuration).verdict, 'unchanged')
+    assert.equal(validate(given, configuration).verdict, 'refused')
+  }
+})
+
 type Spec = { [key: string]: Fields[] }
-const sidecar = (spec: Spec) => spec.containers?.find(({ name }) => name === 'proxy') as { [key: string]: unknown }
+/** The one that carries the hook which waits for the enforced sidecar. */
+const sidecar = ({ containers = [], initContainers = [] }: Spec) =>
+  [...containers, ...initContainers].find((each) => {
+    const command: unknown = hookOf({ metadata: {}, spec: { containers: [each as Container] } }, `${each.name}`)?.[2]
+    return typeof command === 'string' && command.includes('"container":"proxy"')
+  }) as { [key: string]: unknown }
 const installer = (spec: Spec) =>
   spec.initContainers?.find(({ name }) => name === 'sidecar-first-waiter') as { [key: string]: unknown }
 const set = (object: Pod, edit: (spec: Spec) => void): Pod => {
@@ -179,17 +263,31 @@ const forgeries: readonly [name: string, why: RegExp, edit: (spec: Spec) => void
   ],
 ]
 
+/** The forms in which an enforced sidecar carries the waiter. */
+const carriers: readonly [form: string, rule: string, given: Pod][] = [
+  ['a regular one', '', pod({}, [app, proxy])],
+  ['one that moves in', ', gate: native', pod({}, [app, proxy])],
+  [
+    'one that moves in before the others',
+    ', gate: native, nativePosition: first',
+    pod({}, [app, proxy], { initContainers: [migrate] }),
+  ],
+  ['a native one in place', '', pod({}, [app], { initContainers: [migrate, { ...proxy, restartPolicy: 'Always' }] })],
+]
+
 for (const [name, why, edit] of forgeries) {
-  test(`under an enforced rule, a forged waiter is refused or put right: ${name}`, () => {
-    const configuration = configured('')
-    const right = after(pod({}, [app, proxy]), decide(pod({}, [app, proxy]), configuration))
-    assert.deepEqual(reasonsOf(validate(right, configuration)), [])
-    const forged = set(right, edit)
-    assert.match(reasonsOf(validate(forged, configuration)).join('\n'), why)
-    const decision = decide(forged, configuration)
-    if (decision.verdict === 'refused') assert.match(reasonsOf(decision).join('\n'), why)
-    else assert.deepEqual(after(forged, decision).spec, right.spec)
-  })
+  for (const [form, rule, given] of carriers) {
+    test(`under an enforced rule, a forged waiter of ${form} is refused or put right: ${name}`, () => {
+      const configuration = configured(rule)
+      const right = after(given, decide(given, configuration))
+      assert.deepEqual(reasonsOf(validate(right, configuration)), [])
+      const forged = set(right, edit)
+      assert.match(reasonsOf(validate(forged, configuration)).join('\n'), why)
+      const decision = decide(forged, configuration)
+      if (decision.verdict === 'refused') assert.match(reasonsOf(decision).join('\n'), why)
+      else assert.deepEqual(after(forged, decision).spec, right.spec)
+    })
+  }
 
   // Those change the hook, which has to be the planned one everywhere.
   if (name === 'another hook' || name.startsWith('the termination message')) continue
@@ -255,45 +353,127 @@ test('an app among the init containers is held by a sidecar that stands before i
 
 const mostly = <T>(value: T, ...others: readonly T[]) =>
   fc.oneof({ weight: 3, arbitrary: fc.constant(value) }, fc.constantFrom(...others))
-const anyRule = fc.record({
-  gate: mostly('', ', gate: native', ', gate: hook'),
-  position: mostly('', ', nativePosition: first'),
-  defaults: mostly('', 'defaults: {gate: native}\n', 'defaults: {nativePosition: first}\n'),
-})
+const a = setOf({ matchLabels: { A: '1' } })
+const b = setOf({ matchLabels: { B: '1' } })
+const inA = ', namespaceSelector: {matchLabels: {A: "1"}}'
+const inB = ', namespaceSelector: {matchLabels: {B: "1"}}'
+
+/** An enforced rule, and others that may have a say in its pods; in any order. */
+const anyRules = fc
+  .tuple(
+    fc.tuple(mostly('', inA), mostly('', ', gate: native', ', gate: hook'), mostly('', ', nativePosition: first')),
+    fc.array(
+      fc.tuple(
+        fc.constantFrom('s', 'proxy'),
+        mostly('', inA, inB),
+        mostly('', ', gate: native', ', check: none', ', enforce: true', ', timeout: 30s'),
+        fc.integer({ min: 0, max: 2 }),
+      ),
+      { maxLength: 3 },
+    ),
+    mostly(
+      '',
+      'defaults: {gate: native}\n',
+      'defaults: {nativePosition: first}\n',
+      'defaults: {gate: native, nativePosition: first}\n',
+    ),
+    fc.boolean(),
+  )
+  .map(([[selector, gate, position], others, defaults, last]) => {
+    const own = `- {name: enforced, match: {container: proxy${selector}}, tier: 1, enforce: true${gate}${position}}\n`
+    const rest = others.map(
+      ([name, where, more, tier], at) =>
+        `- {name: r${at}, match: {container: ${name}${where}}, tier: ${tier}${more}}\n`,
+    )
+    const read = readConfiguration(
+      `${head}${defaults}rules:\n${(last ? [...rest, own] : [own, ...rest]).join('')}`,
+      '0.0.0-test',
+    )
+    assert.ok(read.ok, JSON.stringify(read))
+    return read.configuration
+  })
 const anyKeys = fc.record(
   {
     gate: fc.constantFrom('hook', 'native'),
     'native-position': fc.constantFrom('first', 'last'),
-    sidecars: fc.constantFrom('proxy', '*'),
+    sidecars: fc.constantFrom('proxy', '*', 's', 's, proxy', '*, s'),
     waiter: fc.constantFrom('shell', 'image-volume'),
     'on-timeout': fc.constantFrom('continue'),
     'check/proxy': fc.constantFrom('none'),
+    'check/s': fc.constantFrom('none', 'tcp://:1', 'exec:["false"]'),
+    'timeout/s': fc.constantFrom('100ms'),
+    'existing-hook': fc.constantFrom('keep'),
     inject: fc.constantFrom('false'),
+    sets: fc.constantFrom(a, `${a},${b}`, 'nonsense'),
   },
   { requiredKeys: [], noNullPrototype: true },
 ) as fc.Arbitrary<Fields>
+const hooked: Container = { ...proxy, lifecycle: { postStart: { exec: { command: ['false'] } } } }
+const anyShape = fc.constantFrom<(annotations: Fields) => Pod>(
+  (annotations) => pod(annotations, [app, proxy, { ...proxy, name: 's' }]),
+  (annotations) => pod(annotations, [app, { ...hooked, name: 's' }, proxy]),
+  (annotations) => pod(annotations, [app, { ...proxy, name: 's' }, proxy], { initContainers: [migrate] }),
+  (annotations) =>
+    pod(annotations, [app, { ...proxy, name: 's' }], {
+      initContainers: [migrate, { ...proxy, restartPolicy: 'Always' }],
+    }),
+)
 
-test('what an enforced rule makes or lets through is accepted, and a forged pod never as it is', () => {
+/** The author's own hook goes where he replaces it. */
+const withoutOwnHook = ({ spec }: Pod) =>
+  JSON.stringify(spec).replaceAll(String.raw`\"before\":{\"exec\":[\"false\"]},`, '')
+
+test('sets, other rules, keys, reinvocation: a pod under an enforced rule is made right, and a forged one refused or put right', () => {
+  const seen = { refused: 0, right: 0, free: 0 }
   fc.assert(
     fc.property(
-      anyRule,
-      anyKeys,
+      anyRules,
+      fc.constantFrom<readonly string[]>([], [a], [b], [a, b]),
+      fc.tuple(anyKeys, anyShape),
       fc.constantFrom(...forgeries),
-      ({ gate, position, defaults }, annotations, [, , edit]) => {
-        const configuration = configured(gate + position, defaults)
-        const given = pod(annotations, [app, proxy])
-        const right = after(given, decide(given, configuration))
-        assert.deepEqual(reasonsOf(validate(right, configuration)), [])
-        const native = names(right).length === 1
-        // The forgeries are written for a sidecar among the regular containers.
-        if (native) return
-        const forged = set(right, edit)
-        assert.equal(validate(forged, configuration).verdict, 'refused')
-        const decision = decide(forged, configuration)
-        if (decision.verdict === 'refused') return
-        assert.deepEqual(reasonsOf(validate(after(forged, decision), configuration)), [])
+      fc.boolean(),
+      (configuration, sets, [annotations, shape], [name, , edit], byAnother) => {
+        const given = shape(annotations)
+        const made = admit(given, configuration, sets)
+        if (made.decision.verdict === 'refused') return
+        assert.deepEqual(made.refusals, [])
+        // The rule that has the say about a container, by the order of the file.
+        const ruleOf = (container: string) =>
+          configuration.rules.rules.find(
+            ({ match, set }) => match.containers?.includes(container) && (set === undefined || sets.includes(set)),
+          )
+        const inits = (made.pod.spec.initContainers ?? []) as readonly Container[]
+        const all = [...inits, ...made.pod.spec.containers]
+        const hooks = all.filter(({ name }) => hookOf(made.pod, name)?.[1] === '--spec')
+        const carrier = hooks.find(({ name }) =>
+          specOf(made.pod, name).checks.some(({ container }) => container === 'proxy'),
+        )
+        if (ruleOf('proxy')?.enforce !== true) {
+          seen.free++
+          return
+        }
+        // Nothing but enforced sidecars has a say in the hook, and the app stands behind it.
+        assert.ok(carrier !== undefined && ruleOf(carrier.name)?.enforce, 'an enforced sidecar carries the hook')
+        const spec = specOf(made.pod, carrier.name)
+        assert.ok(spec.checks.every(({ container }) => ruleOf(`${container}`)?.enforce))
+        assert.ok(all.findIndex(({ name }) => name === 'app') > all.indexOf(carrier))
+        const late = ruleOf('s')
+        if (late && !late.enforce && late.tier >= 1)
+          assert.ok(all.findIndex(({ name }) => name === 's') > all.indexOf(carrier))
+        // By the author, who knows what would be made; or by another webhook that comes after ours.
+        const forge = (object: Pod) => set(object, edit)
+        const forged = byAnother
+          ? admit(given, configuration, sets, forge)
+          : admit(forge(made.pod), configuration, sets)
+        if (forged.decision.verdict === 'refused' || forged.refusals.length > 0) {
+          seen.refused++
+          return
+        }
+        assert.equal(withoutOwnHook(forged.pod), withoutOwnHook(made.pod), name)
+        seen.right++
       },
     ),
-    { numRuns: 300 },
+    runs(500),
   )
+  assert.ok(Math.min(...Object.values(seen)) > 0, JSON.stringify(seen))
 })

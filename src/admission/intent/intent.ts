@@ -110,10 +110,10 @@ function listed(tiers: NonNullable<Wishes['sidecars']>, enforced: Ruled): readon
     .filter((tier) => tier.length > 0)
 }
 
+/** A tier's enforced sidecars are waited for before its others and apart from them: what a pod says of those may fail the tier's hook. */
 function byTier(ruled: Ruled): readonly (readonly string[])[] {
-  const tiers = new Map<number, string[]>()
-  for (const [name, { tier }] of ruled) tiers.set(tier, [...(tiers.get(tier) ?? []), name])
-  return [...tiers].sort(([a], [b]) => a - b).map(([, names]) => names)
+  const tiers = Map.groupBy(ruled, ([, { tier, enforce }]) => 2 * tier + (enforce ? 0 : 1))
+  return [...tiers].sort(([a], [b]) => a - b).map(([, members]) => members.map(([name]) => name))
 }
 
 const gatesOf = (rules: readonly Rule[]) => rules.flatMap(({ gate }) => gate ?? [])

@@ -1,7 +1,7 @@
 import { waiterName } from '../hook/waiter.ts'
 import { presets } from '../intent/presets.ts'
 import type { Container } from '../pod/pod.ts'
-import { type LineUp, startsNative } from './line-up.ts'
+import { type LineUp, type Member, startsNative } from './line-up.ts'
 
 /** The containers in the order in which they have to be listed. */
 export interface Order {
@@ -17,9 +17,13 @@ export const meshProxies: ReadonlySet<string> = new Set(
 
 export function startOrder(lined: LineUp): Order {
   const members = lined.tiers.flat()
-  const natives = members.filter((member) => startsNative(member, lined.intent)).map(({ container }) => container)
+  const nativeMembers = members.filter((member) => startsNative(member, lined.intent))
+  const natives = nativeMembers.map(({ container }) => container)
   const sidecars = members.filter((member) => !startsNative(member, lined.intent)).map(({ container }) => container)
-  return { containers: regularOrder(sidecars, natives, lined), initContainers: initOrder(natives, lined) }
+  return {
+    containers: regularOrder(sidecars, natives, lined),
+    initContainers: initOrder(natives, lined, leaders(nativeMembers, lined)),
+  }
 }
 
 /**
@@ -37,6 +41,13 @@ function regularOrder(
   return [...new Set([...waiting.filter((proxy) => !sidecars.includes(proxy)), ...sidecars, ...remaining])]
 }
 
+/** The native sidecars that come before all other init containers, wherever the author has put them: the enforced ones with `native-position: first`. */
+function leaders(natives: readonly Member[], { intent }: LineUp): readonly Container[] {
+  if (!intent.enforced || intent.gate !== 'native' || intent.nativePosition !== 'first') return []
+  const last = natives.findLastIndex(({ sidecar }) => sidecar.rule?.enforce)
+  return natives.slice(0, last + 1).map(({ container }) => container)
+}
+
 /**
  * Restartable init containers keep their places, or move forward to be in the tiers' order: none moves behind an init container that may need it. Those that move in go right behind the sidecar they follow, else
  * right before the one they precede, else where `native-position` says.
@@ -44,6 +55,7 @@ function regularOrder(
 function initOrder(
   natives: readonly Container[],
   { pod: { spec }, intent: { nativePosition } }: LineUp,
+  leaders: readonly Container[],
 ): readonly Container[] {
   if (natives.length === 0) return spec.initContainers
   const there = natives.filter(({ list }) => list === 'initContainers')
@@ -73,7 +85,7 @@ function initOrder(
             : order.findIndex(({ name }) => name === waiterName) + 1
     order.splice(place, 0, container)
   }
-  return waiterFirst(order, natives)
+  return waiterFirst([...new Set([...leaders, ...order])], natives)
 }
 
 /** Our init container delivers what the natives' hooks run. */
