@@ -6,8 +6,8 @@ import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile } from 'esbuild'
 import { manifests } from '../src/install/manifests.ts'
-import { bundledComponents } from './release/components.ts'
-import { requireNotices } from './release/notices.ts'
+import { bundledComponents } from './shipped/components.ts'
+import { requireNotices } from './shipped/notices.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const dist = `${root}dist`

@@ -3,14 +3,25 @@
  * The same files always give the same bytes.
  *
  *     node scripts/image.ts OUT.tar docker.io/NAME:TAG ['{"Entrypoint":["/x"]}'] FILE:/path … TARGET@/link …
+ *     node scripts/image.ts OUT.tar docker.io/NAME:TAG ['{…}'] --platform amd64 FILE:/path … --platform arm64 FILE:/path …
+ *
+ * With platforms it is one index of an image for each, layers gzipped, for a registry: `crane push OUT NAME` after `tar x`.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path/posix'
 import { pathToFileURL } from 'node:url'
+import { gzipSync } from 'node:zlib'
 
 /** How the image's process is started, in the terms of the OCI image configuration. */
-export type Config = { Entrypoint?: string[]; Cmd?: string[]; User?: string; Env?: string[]; WorkingDir?: string }
+export type Config = {
+  Entrypoint?: string[]
+  Cmd?: string[]
+  User?: string
+  Env?: string[]
+  WorkingDir?: string
+  Labels?: Record<string, string>
+}
 
 /** One entry of the root file system, by absolute path. Its parent folders are created automatically, with mode 0755. */
 export type Entry =
@@ -18,58 +29,82 @@ export type Entry =
   | { path: string; link: string }
   | { path: string; folder: true; mode?: number }
 
+/** What an image is made of, for one architecture in Go's terms, such as `amd64`. */
+export interface Platform {
+  readonly architecture: string
+  readonly entries: readonly Entry[]
+}
+
 /**
- * The image's tarball.
+ * The tarball of an image for one platform.
  * @param name the full name with registry and tag (`docker.io/sidecar-first/waiter:0.1.0`), as the kubelet normalises it
- * @param architecture in Go's terms, such as `amd64`
  */
-export function buildImage({
-  name,
-  architecture,
-  config,
-  entries,
-}: {
-  name: string
-  architecture: string
-  config: Config
-  entries: readonly Entry[]
-}): Uint8Array {
-  const layer = tar(withParents(entries))
+export function buildImage(name: string, config: Config, platform: Platform): Uint8Array {
+  const { layer, configuration, manifest, descriptor } = imageOf(config, platform, false)
+  const dockers = json([{ Config: blob(configuration), RepoTags: [name], Layers: [blob(layer)] }])
+  return layout([layer, configuration, manifest], [named(descriptor, name)], { 'manifest.json': dockers })
+}
+
+/** The tarball of an OCI layout with one index of an image for each platform, layers gzipped. */
+export function buildIndex(name: string, config: Config, platforms: readonly Platform[]): Uint8Array {
+  const images = platforms.map((platform) => imageOf(config, platform, true))
+  const index = json({
+    schemaVersion: 2,
+    mediaType: INDEX,
+    manifests: images.map(({ descriptor }) => descriptor),
+  })
+  const blobs = images.flatMap(({ layer, configuration, manifest }) => [layer, configuration, manifest])
+  return layout([...blobs, index], [named(describe(INDEX, index), name)])
+}
+
+const INDEX = 'application/vnd.oci.image.index.v1+json'
+
+function imageOf(config: Config, { architecture, entries }: Platform, gzip: boolean) {
+  const files = tar(withParents(entries))
+  const layer = gzip ? gzipSync(files, { level: 9 }) : files
   const configuration = json({
     architecture,
     os: 'linux',
     config,
-    rootfs: { type: 'layers', diff_ids: [`sha256:${sha256(layer)}`] },
+    rootfs: { type: 'layers', diff_ids: [`sha256:${sha256(files)}`] },
   })
   const manifest = json({
     schemaVersion: 2,
     mediaType: 'application/vnd.oci.image.manifest.v1+json',
-    config: descriptor('application/vnd.oci.image.config.v1+json', configuration),
-    layers: [descriptor('application/vnd.oci.image.layer.v1.tar', layer)],
+    config: describe('application/vnd.oci.image.config.v1+json', configuration),
+    layers: [describe(`application/vnd.oci.image.layer.v1.tar${gzip ? '+gzip' : ''}`, layer)],
   })
-  const index = json({
-    schemaVersion: 2,
-    manifests: [
-      {
-        ...descriptor('application/vnd.oci.image.manifest.v1+json', manifest),
-        platform: { architecture, os: 'linux' },
-        annotations: { 'io.containerd.image.name': name },
-      },
-    ],
-  })
-  const dockers = json([{ Config: blob(configuration), RepoTags: [name], Layers: [blob(layer)] }])
-  return tar([
-    ...[layer, configuration, manifest].map((data) => ({ path: blob(data), data, mode: 0o644 })),
-    { path: 'oci-layout', data: json({ imageLayoutVersion: '1.0.0' }), mode: 0o644 },
-    { path: 'index.json', data: index, mode: 0o644 },
-    { path: 'manifest.json', data: dockers, mode: 0o644 },
-  ])
+  const descriptor = {
+    ...describe('application/vnd.oci.image.manifest.v1+json', manifest),
+    platform: { architecture, os: 'linux' },
+  }
+  return { layer, configuration, manifest, descriptor }
+}
+
+const named = (descriptor: object, name: string) => ({
+  ...descriptor,
+  annotations: { 'io.containerd.image.name': name },
+})
+
+/** An OCI layout. What several platforms share is in it once. */
+function layout(
+  blobs: readonly Uint8Array[],
+  manifests: readonly object[],
+  more: Record<string, Uint8Array> = {},
+): Uint8Array {
+  const files = {
+    ...Object.fromEntries(blobs.map((data) => [blob(data), data])),
+    'oci-layout': json({ imageLayoutVersion: '1.0.0' }),
+    'index.json': json({ schemaVersion: 2, manifests }),
+    ...more,
+  }
+  return tar(Object.entries(files).map(([path, data]) => ({ path, data, mode: 0o644 })))
 }
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 const sha256 = (data: Uint8Array): string => createHash('sha256').update(data).digest('hex')
 const blob = (data: Uint8Array): string => `blobs/sha256/${sha256(data)}`
-const descriptor = (mediaType: string, data: Uint8Array) => ({
+const describe = (mediaType: string, data: Uint8Array) => ({
   mediaType,
   digest: `sha256:${sha256(data)}`,
   size: data.length,
@@ -117,17 +152,27 @@ const GO_ARCHITECTURE: Record<string, string> = { x64: 'amd64', arm64: 'arm64' }
 
 function main([out, name, ...rest]: string[]): void {
   if (!out || !name)
-    throw new Error("usage: node scripts/image.ts OUT.tar NAME ['CONFIG JSON'] FILE:/path … TARGET@/link …")
+    throw new Error(
+      "usage: node scripts/image.ts OUT.tar NAME ['CONFIG JSON'] [--platform ARCH] FILE:/path … TARGET@/link …",
+    )
   const config: Config = rest[0]?.startsWith('{') ? JSON.parse(rest.shift() ?? '') : {}
-  const entries = rest.map((word): Entry => {
-    const [, from, kind, path] = /^(.+)([:@])(\/.+)$/.exec(word) ?? []
-    if (!from || !path) throw new Error(`'${word}' is neither FILE:/path nor TARGET@/link`)
-    return kind === '@' ? { path, link: from } : { path, data: readFileSync(from) }
-  })
-  const architecture = process.env.GOARCH ?? GO_ARCHITECTURE[process.arch] ?? process.arch
+  const ours = process.env.GOARCH ?? GO_ARCHITECTURE[process.arch] ?? process.arch
+  const platforms = [{ architecture: ours, entries: [] as Entry[] }]
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    if (word === '--platform') platforms.push({ architecture: rest.shift() ?? '', entries: [] })
+    else platforms.at(-1)?.entries.push(entryOf(word))
+  }
+  const [only, ...each] = platforms
+  if (!only || (each.length > 0 && only.entries.length > 0)) throw new Error('files stand before the first --platform')
   // Renamed into place, so that nobody ever reads half an image.
-  writeFileSync(`${out}.partial`, buildImage({ name, architecture, config, entries }))
+  writeFileSync(`${out}.partial`, each.length > 0 ? buildIndex(name, config, each) : buildImage(name, config, only))
   renameSync(`${out}.partial`, out)
+}
+
+function entryOf(word: string): Entry {
+  const [, from, kind, path] = /^(.+)([:@])(\/.+)$/.exec(word) ?? []
+  if (!from || !path) throw new Error(`'${word}' is neither FILE:/path nor TARGET@/link`)
+  return kind === '@' ? { path, link: from } : { path, data: readFileSync(from) }
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href)

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bundle } from './bundle.ts'
-import { bundledComponents, goComponent, nodeComponent } from './release/components.ts'
-import { notices, noticesFile } from './release/notices.ts'
+import { bundledComponents, goComponent, nodeComponent } from './shipped/components.ts'
+import { notices, noticesFile } from './shipped/notices.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-notices-'))
 try {

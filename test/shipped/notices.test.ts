@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { after, test } from 'node:test'
 import type { Metafile } from 'esbuild'
-import { bundledComponents } from '../../scripts/release/components.ts'
-import { notices, requireNotices } from '../../scripts/release/notices.ts'
+import { bundledComponents } from '../../scripts/shipped/components.ts'
+import { notices, requireNotices } from '../../scripts/shipped/notices.ts'
 
 const root = join(import.meta.dirname, '../..')
 const work = mkdtempSync(join(tmpdir(), 'sidecar-first-notices-'))
