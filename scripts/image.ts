@@ -5,7 +5,7 @@
  *     node scripts/image.ts OUT.tar docker.io/NAME:TAG ['{"Entrypoint":["/x"]}'] FILE:/path … TARGET@/link …
  *     node scripts/image.ts OUT.tar docker.io/NAME:TAG ['{…}'] --platform amd64 FILE:/path … --platform arm64 FILE:/path …
  *
- * With platforms it is one index of an image for each, layers gzipped, for a registry: `crane push OUT NAME` after `tar x`.
+ * With platforms it is one index of an image for each, layers gzipped, for a registry: untar it and `crane push FOLDER NAME`.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
