@@ -4,7 +4,7 @@ import type { Configuration } from './intent/configuration.ts'
 import { changeOf } from './patch/patch.ts'
 import type { Plan } from './plan/plan.ts'
 import type { Surroundings } from './pod/surroundings.ts'
-import { isCost, type StartOrder } from './words/messages.ts'
+import { isCost, type Reason, type StartOrder } from './words/messages.ts'
 
 /**
  * The one function behind `/mutate`, `/preview`, `inject` and the page: from a pod's manifest (any value; anyone may have written it)
@@ -26,9 +26,10 @@ export function decide(
       const { tiers } = plan
       if (tiers.length === 0) return skipped([{ kind: absent.length > 0 ? 'none-there' : 'star-alone' }], warnings)
       const order = startOrder(plan)
-      if (operations.length === 0) return unchanged({ kind: 'starts-already', ...order }, tiers, warnings)
+      if (operations.length === 0)
+        return unchanged([{ kind: 'starts-already', ...order }, ...held(tiers)], tiers, warnings)
       const change = changeOf(plan, operations)
-      return patched({ kind: 'starts', ...order }, { tiers, change, patch: operations, warnings })
+      return patched([{ kind: 'starts', ...order }, ...held(tiers)], { tiers, change, patch: operations, warnings })
     }
     default:
       return examined satisfies never
@@ -41,6 +42,15 @@ function refuse({ problems, warnings, binding }: Extract<Examined, { kind: 'inva
   const free = warnings.filter((warning) => !isCost(warning))
   if (binding && invalid === 'refuse') return refused(problems, free)
   return skipped(problems, [...problems.map((problem) => ({ kind: 'left-untouched', problem }) as const), ...free])
+}
+
+/** The sidecars that the kubelet waits for by itself. */
+function held(tiers: Plan['tiers']): readonly Reason[] {
+  return tiers
+    .flat()
+    .flatMap(({ name, every, already = false }) =>
+      every === undefined ? [] : [{ kind: 'startup-probe-holds', name, every, already }],
+    )
 }
 
 function startOrder({ tiers, order: { containers } }: Plan): StartOrder {

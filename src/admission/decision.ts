@@ -43,12 +43,15 @@ export function skipped(reasons: readonly Said[], warnings: readonly Warning[]):
   return { verdict: 'skipped', reasons, warnings: shownWarnings(warnings) }
 }
 
-export function unchanged(reason: Said, tiers: Tiers, warnings: readonly Warning[]): Unchanged {
-  return { verdict: 'unchanged', reasons: [reason], warnings: shownWarnings(warnings), tiers }
+export function unchanged(reasons: readonly Said[], tiers: Tiers, warnings: readonly Warning[]): Unchanged {
+  return { verdict: 'unchanged', reasons, warnings: shownWarnings(warnings), tiers }
 }
 
-export function patched(reason: Said, parts: Pick<Patched, 'tiers' | 'change' | 'patch' | 'warnings'>): Patched {
-  return { verdict: 'patched', reasons: [reason], ...parts, warnings: shownWarnings(parts.warnings) }
+export function patched(
+  reasons: readonly Said[],
+  parts: Pick<Patched, 'tiers' | 'change' | 'patch' | 'warnings'>,
+): Patched {
+  return { verdict: 'patched', reasons, ...parts, warnings: shownWarnings(parts.warnings) }
 }
 
 export function refused(reasons: readonly Said[], warnings: readonly Warning[] = []): Refused {

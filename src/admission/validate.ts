@@ -34,11 +34,14 @@ function objections(examined: Examined): readonly Said[] {
 }
 
 function shortfalls({ plan, pod: { spec } }: Extract<Examined, { kind: 'planned' }>): readonly Problem[] {
-  const { order, hooks, delivery } = plan
+  const { order, hooks, startupProbes, delivery } = plan
   const found: readonly Problem[] = [
     ...misplaced(order.initContainers, spec.initContainers, 'initContainers'),
     ...misplaced(order.containers, spec.containers, 'containers'),
     ...[...hooks].map(([{ name }, hook]) => ({ kind: hook ? 'hook-missing' : 'hook-left-over', name }) as const),
+    ...[...startupProbes].map(
+      ([{ name }, { kind: wanted }]) => ({ kind: 'startup-probe-differs', name, wanted }) as const,
+    ),
     ...delivery.mounts.map(({ name }) => ({ kind: 'mount-missing', name }) as const),
     ...(delivery.volume ? [{ kind: 'volume-missing' } as const] : []),
     ...(delivery.initContainer === undefined ? [] : [{ kind: 'installer-missing' } as const]),

@@ -89,6 +89,10 @@ const faults = {
     text: ({ key, value }: { readonly key: string; readonly value: string }) =>
       `${key} is missing; write ${key}: ${value}`,
   },
+  'enforced-probe-gone': {
+    code: 'SF340',
+    text: ({ path }: At) => `${path}: an enforced rule that removes the startupProbe needs a check of its own`,
+  },
   missing: { code: 'SF321', text: ({ path }: At) => `${path} is missing` },
   'choice-missing': {
     code: 'SF322',

@@ -10,6 +10,7 @@ import {
   gates,
   nativePositions,
   pullPolicies,
+  startupProbeChoices,
   timeoutActions,
 } from '../admission/words/choices.ts'
 import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
@@ -75,7 +76,7 @@ function configurationOf(
   ])
   root.required('apiVersion', 'sidecar-first.dev/v1')
   root.required('kind', 'Configuration')
-  const names = ['check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook']
+  const names = ['check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook', 'startupProbe']
   const defaults = root.section('defaults', names)
   const waiter = root.section('waiter', ['image', 'imagePullPolicy', 'delivery', 'mirrors'])
   const annotations = root.section('annotations', ['checks'])
@@ -100,6 +101,7 @@ function configurationOf(
       gate: defaults.choice('gate', gates, standard.defaults.gate),
       nativePosition: defaults.choice('nativePosition', nativePositions, standard.defaults.nativePosition),
       existingHook: defaults.choice('existingHook', existingHooks, standard.defaults.existingHook),
+      startupProbe: defaults.choice('startupProbe', startupProbeChoices, standard.defaults.startupProbe),
     },
     annotations: { checks: new Set(annotations.choices<CheckKind>('checks', checkKinds, checkKinds)) },
     enforced: { failurePolicy: enforced.choice('failurePolicy', failurePolicies, standard.enforced.failurePolicy) },

@@ -2,14 +2,31 @@ import { parseDuration } from '../admission/check/duration.ts'
 import { parseCheck } from '../admission/check/grammar.ts'
 import { type Preset, presetOf, presets } from '../admission/intent/presets.ts'
 import type { Rule } from '../admission/intent/rule.ts'
-import { existingHooks, gates, nativePositions, timeoutActions } from '../admission/words/choices.ts'
+import {
+  existingHooks,
+  gates,
+  nativePositions,
+  startupProbeChoices,
+  timeoutActions,
+} from '../admission/words/choices.ts'
 import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import { setOf } from '../webhooks/set.ts'
 import type { WrongValue } from './faults.ts'
 import type { Section } from './section.ts'
 import { readSelector } from './selector.ts'
 
-const actions = ['tier', 'check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook', 'enforce']
+const actions = [
+  'tier',
+  'check',
+  'timeout',
+  'onTimeout',
+  'gate',
+  'nativePosition',
+  'existingHook',
+  'startupProbe',
+  'enforce',
+]
+const probe = { kind: 'probe' } as const
 const conditions = ['container', 'image', 'preset', 'podSelector', 'namespaceSelector']
 
 /** A rule, and where it stands in the text. */
@@ -53,6 +70,11 @@ function readRule(section: Section): Rule {
       if (section.has(bound)) section.fault(bound, { kind: 'hook-bounds-itself', path: section.pathOf(bound) })
     }
   }
+  const enforce = section.flag('enforce', false)
+  const startupProbe = section.choice('startupProbe', startupProbeChoices, undefined)
+  if (enforce && startupProbe === 'hook' && (check ?? preset?.check ?? probe).kind === 'probe') {
+    section.fault('startupProbe', { kind: 'enforced-probe-gone', path: section.pathOf('startupProbe') })
+  }
   return {
     name,
     match: {
@@ -69,7 +91,8 @@ function readRule(section: Section): Rule {
     gate: section.choice('gate', gates, undefined),
     nativePosition: section.choice('nativePosition', nativePositions, undefined),
     existingHook: section.choice('existingHook', existingHooks, undefined),
-    enforce: section.flag('enforce', false),
+    startupProbe,
+    enforce,
     preset,
   }
 }

@@ -228,6 +228,11 @@ export const problems: Entries<Problem> = {
     example: { name: 'envoy' },
     next: otherWebhook,
   },
+  'startup-probe-differs': {
+    means: "The final pod's startupProbe isn't as `startup-probe` wants it.",
+    example: { name: 'envoy', wanted: 'eager' },
+    next: otherWebhook,
+  },
   'mount-missing': {
     means: "The final pod's hook could not run: the waiter is not mounted.",
     example: { name: 'envoy' },
@@ -327,6 +332,12 @@ export const warnings: Entries<Warning> = {
     example: { name: 'envoy' },
     next: 'Use an `exec:`, `unix:` or `file:` check, which only this container can answer.',
   },
+  'liveness-unprotected': {
+    means:
+      'A startupProbe holds off the livenessProbe until it passes, and this one is removed. While the hook runs the kubelet asks neither.',
+    example: { name: 'envoy' },
+    next: 'Give the livenessProbe a `failureThreshold` that a slow start fits into, or use `startup-probe: eager`.',
+  },
   'port-moves': {
     means:
       'Kubernetes takes the first container with a port of that name for a Service. The new order changes which one that is.',
@@ -391,6 +402,11 @@ export const warnings: Entries<Warning> = {
     means: 'Annotations for a container say something that an enforced rule decides.',
     example: { name: 'envoy', rule: 'mesh' },
     next: 'Remove them.',
+  },
+  'bounds-of-probe': {
+    means: 'The kubelet waits for this sidecar, by its startupProbe, and no hook of sidecar-first has a limit.',
+    example: { name: 'envoy', key: 'sidecar-first.dev/timeout', limit: 60 },
+    next: 'Change the `failureThreshold` of the startupProbe, or use `startup-probe: hook`.',
   },
   'waits-by-itself': {
     means: "The app's command already waits for the sidecar in a loop of its own.",

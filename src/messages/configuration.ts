@@ -99,6 +99,11 @@ export const faults: Entries<Exclude<Fault, { kind: 'wrong-value' }>> = {
     example: { key: 'apiVersion', value: 'sidecar-first.dev/v1' },
     next: 'Write the line that the message names.',
   },
+  'enforced-probe-gone': {
+    means: 'Without its probe, only the hook would say what to wait for, and anyone can write a hook.',
+    example: { path: 'rules[0].startupProbe' },
+    next: 'Give the rule a `check`, or use `startupProbe: eager`.',
+  },
   missing: { means: 'The key is required.', example: { path: 'rules[0].name' }, next: see },
   'choice-missing': {
     means: 'The key is required.',

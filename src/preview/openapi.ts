@@ -62,8 +62,12 @@ const schemas = {
       },
       timeout: { type: 'string', description: 'As in `1m30s`; missing where nothing is waited for.' },
       onTimeout: { enum: ['fail', 'continue'] },
+      every: {
+        type: 'string',
+        description: 'How often the kubelet asks the startupProbe that holds the app; missing where a hook does.',
+      },
     },
-    ['timeout', 'onTimeout'],
+    ['timeout', 'onTimeout', 'every'],
   ),
   Operation: {
     oneOf: [

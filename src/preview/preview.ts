@@ -90,7 +90,13 @@ export interface PreviewResult {
   readonly warnings: readonly string[]
   /** Those of the warnings that only name a cost. */
   readonly costs: readonly string[]
-  readonly tiers: readonly (readonly { name: string; check: string; timeout?: string; onTimeout?: string }[])[]
+  readonly tiers: readonly (readonly {
+    name: string
+    check: string
+    timeout?: string
+    onTimeout?: string
+    every?: string
+  }[])[]
   readonly patch: readonly Operation[]
   readonly patched?: JsonObject
   /** If there is a plan. */
@@ -105,9 +111,13 @@ export function previewResult(preview: Preview): PreviewResult {
   const warnings = decision.warnings.map(textOf)
   const costs = decision.warnings.filter(isCost).map(textOf)
   const tiers = tiersOf(decision).map((tier) =>
-    tier.map(({ timeout, kind: _, ...sidecar }) =>
-      timeout === undefined ? sidecar : { ...sidecar, timeout: formatDuration(timeout) },
-    ),
+    tier.map(({ name, check, timeout, onTimeout, every }) => ({
+      name,
+      check,
+      ...(timeout !== undefined && { timeout: formatDuration(timeout) }),
+      ...(onTimeout !== undefined && { onTimeout }),
+      ...(every !== undefined && { every: formatDuration(every * 1000) }),
+    })),
   )
   const start = startOf(preview)
   const result = { apiVersion, kind, namespace, name, verdict, reasons, warnings, costs, tiers, patch }

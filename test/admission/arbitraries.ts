@@ -186,6 +186,7 @@ function annotationsOf(odd: boolean): fc.Arbitrary<Fields> {
     'existing-hook': or(fc.constantFrom('chain', 'chain', 'keep', 'refuse')),
     waiter: or(fc.constantFrom('init-container', 'image-volume', 'shell')),
     gate: or(fc.constantFrom('hook', 'hook', 'native', 'auto')),
+    'startup-probe': or(fc.constantFrom('keep', 'eager', 'hook')),
     'native-position': or(fc.constantFrom('first', 'last')),
     'example.com/other~key': text as fc.Arbitrary<Json>,
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { decide } from '../../src/admission/decide.ts'
 import type { Decision } from '../../src/admission/decision.ts'
@@ -280,34 +281,33 @@ function assertOnlyOurs(before: Pod, patched: Pod): void {
   assert.equal(all.length, containers.length + listed(initContainers).length)
   for (const container of containers) {
     const moved = inits.find(({ name }) => name === container.name)
-    assertSameContainer(
-      moved ? movedIn(container) : container,
-      moved ?? containers2.find(({ name }) => name === container.name),
-    )
+    if (moved === undefined)
+      assertSameContainer(
+        container,
+        containers2.find(({ name }) => name === container.name),
+      )
+    else assertSameContainer(probedAs(moved, { ...container, restartPolicy: 'Always' }), moved)
   }
-  for (const container of listed(initContainers))
-    assertSameContainer(
-      container,
-      inits.find(({ name }) => name === container.name),
-    )
+  for (const container of listed(initContainers)) {
+    const found = inits.find(({ name }) => name === container.name)
+    assertSameContainer(found === undefined ? container : probedAs(found, container), found)
+  }
   assert.deepEqual(
     listed(volumes2).filter(({ name }) => name !== 'sidecar-first-waiter'),
     listed(volumes),
   )
 }
 
-/** A container as the native gate makes it: restarted by itself, its startupProbe asked every second for as long in all. */
-function movedIn(container: Container): Container {
-  const { periodSeconds, failureThreshold } = { ...(container.startupProbe as Record<string, number> | undefined) }
-  const probe = container.startupProbe as Fields | undefined
-  const moved = { ...container, restartPolicy: 'Always' }
-  if (probe === undefined || periodSeconds === 1) return moved
+/** A native sidecar whose startupProbe is what became of it: gone, asked every second for as long in all, or as it was. */
+function probedAs({ startupProbe: found }: Container, container: Container): Container {
+  const { startupProbe, ...rest } = container
+  if (startupProbe === undefined || isDeepStrictEqual(found, startupProbe)) return container
+  if (found === undefined) return rest as Container
+  const { periodSeconds, failureThreshold } = startupProbe as Record<string, number>
   const total = (periodSeconds || 10) * (failureThreshold || 3)
-  return {
-    ...moved,
-    // The total time is kept, as far as the API can say it: an int32.
-    startupProbe: { ...probe, periodSeconds: 1, failureThreshold: Math.min(total, 2 ** 31 - 1) },
-  }
+  // The total time is kept, as far as the API can say it: an int32.
+  const eager = { periodSeconds: 1, failureThreshold: Math.min(total, 2 ** 31 - 1) }
+  return { ...container, startupProbe: { ...(startupProbe as Fields), ...eager } }
 }
 
 function assertSameContainer(before: Container, patched: Container | undefined): void {

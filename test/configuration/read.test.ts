@@ -36,6 +36,7 @@ defaults:
   gate: auto
   nativePosition: first
   existingHook: keep
+  startupProbe: eager
 annotations: {checks: [probe, http]}
 `
   const standard = defaultConfiguration('1.2.3')
@@ -59,6 +60,7 @@ annotations: {checks: [probe, http]}
         gate: 'auto',
         nativePosition: 'first',
         existingHook: 'keep',
+        startupProbe: 'eager',
       },
       annotations: { checks: new Set(['probe', 'http']) },
     },

@@ -50,6 +50,7 @@ test('everything a rule may say', () => {
     gate: auto
     nativePosition: first
     existingHook: refuse
+    startupProbe: hook
     enforce: true
 `)
   assert.deepEqual(configuration.rules.rules, [
@@ -75,6 +76,7 @@ test('everything a rule may say', () => {
       gate: 'auto',
       nativePosition: 'first',
       existingHook: 'refuse',
+      startupProbe: 'hook',
       enforce: true,
       preset: undefined,
     },

@@ -68,9 +68,10 @@ test('native: in the init sequence, the next when the hook has returned and the 
       { name: 'migrate' },
       { name: 'old', restartPolicy: 'Always', startupProbe: { tcpSocket: { port: 9 } } },
     ],
-    containers: [{ name: 'app' }, { name: 'envoy', startupProbe: { httpGet: { port: 1 } } }],
+    containers: [{ name: 'app' }, { name: 'envoy', ...ready(2), startupProbe: { httpGet: { port: 1 } } }],
   }
-  const { without, with: patched } = starts({ sidecars: 'envoy', gate: 'native', 'native-position': 'first' }, spec)
+  const asked = { sidecars: 'envoy', gate: 'native', 'native-position': 'first' }
+  const { without, with: patched } = starts({ ...asked, 'check@envoy': 'probe:readiness' }, spec)
   assert.deepEqual(without, [
     'migrate (init) 0-2; too early for envoy',
     'old (sidecar) 3-7; after migrate; too early for envoy',
@@ -84,6 +85,16 @@ test('native: in the init sequence, the next when the hook has returned and the 
     `old (sidecar) 12-16; after ${waiter},envoy,migrate`,
     `app (app) 18-20; after ${waiter},envoy,migrate,old`,
   ])
+  assert.deepEqual(
+    starts(asked, spec).with,
+    [
+      'envoy (sidecar) 0-4',
+      'migrate (init) 6-8; after envoy',
+      'old (sidecar) 9-13; after envoy,migrate',
+      'app (app) 15-17; after envoy,migrate,old',
+    ],
+    'without a hook its own startupProbe holds what is behind it',
+  )
 })
 
 test('ordered and not waited for: it starts first, and the app still comes too early', () => {

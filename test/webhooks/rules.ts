@@ -14,6 +14,7 @@ export function rule(match: Partial<Rule['match']>, enforce = false): Rule {
     gate: undefined,
     nativePosition: undefined,
     existingHook: undefined,
+    startupProbe: undefined,
     enforce,
     preset: undefined,
   }

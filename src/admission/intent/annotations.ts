@@ -12,6 +12,8 @@ import {
   type NativePosition,
   nativePositions,
   type OnTimeout,
+  type StartupProbeChoice,
+  startupProbeChoices,
   timeoutActions,
 } from '../words/choices.ts'
 import { isOurs, keys, perContainer, rolloutNote } from '../words/keys.ts'
@@ -27,6 +29,7 @@ export interface Wishes {
   readonly gate: GateChoice | undefined
   readonly nativePosition: NativePosition | undefined
   readonly existingHook: ExistingHookPolicy | undefined
+  readonly startupProbe: StartupProbeChoice | undefined
   readonly delivery: Delivery | undefined
   /** Milliseconds. */
   readonly timeout: number | undefined
@@ -129,6 +132,7 @@ export function readWishes(metadata: Metadata, configuration: Configuration): Wi
     gate: read(keys.gate, parseGate),
     nativePosition: read(keys.nativePosition, parseNativePosition),
     existingHook: read(keys.existingHook, parseExistingHook),
+    startupProbe: read(keys.startupProbe, parseStartupProbe),
     delivery: read(keys.waiter, parseDelivery),
     timeout: read(keys.timeout, parseDuration),
     onTimeout: read(keys.onTimeout, parseOnTimeout),
@@ -152,6 +156,7 @@ const parseOnTimeout = oneOf(timeoutActions)
 const parseGate = oneOf(gates)
 const parseNativePosition = oneOf(nativePositions)
 const parseExistingHook = oneOf(existingHooks)
+const parseStartupProbe = oneOf(startupProbeChoices)
 const parseDelivery = oneOf(deliveries)
 
 function parseAllowedCheck(text: string, configuration: Configuration): Parsed<Check> {

@@ -5,6 +5,7 @@ import type {
   GateChoice,
   NativePosition,
   OnTimeout,
+  StartupProbeChoice,
   Waiter,
 } from '../words/choices.ts'
 import { noRules, type RuleIndex } from './rule-index.ts'
@@ -26,6 +27,8 @@ export interface Configuration {
     readonly gate: GateChoice
     readonly nativePosition: NativePosition
     readonly existingHook: ExistingHookPolicy
+    /** Undefined: by where the sidecar stands. */
+    readonly startupProbe: StartupProbeChoice | undefined
   }
   /** The kinds of check that annotations may use. */
   readonly annotations: { readonly checks: ReadonlySet<CheckKind> }
@@ -54,6 +57,7 @@ export function defaultConfiguration(version: string): Configuration {
       gate: 'hook',
       nativePosition: 'last',
       existingHook: 'chain',
+      startupProbe: undefined,
     },
     annotations: { checks: new Set(checkKinds) },
     enforced: { failurePolicy: undefined },

@@ -1,5 +1,12 @@
 import type { Check } from '../check/grammar.ts'
-import type { Delivery, ExistingHookPolicy, GateChoice, NativePosition, OnTimeout } from '../words/choices.ts'
+import type {
+  Delivery,
+  ExistingHookPolicy,
+  GateChoice,
+  NativePosition,
+  OnTimeout,
+  StartupProbeChoice,
+} from '../words/choices.ts'
 import { keys, perContainer } from '../words/keys.ts'
 import type { Warning } from '../words/messages.ts'
 import type { ContainerWishes, Wishes } from './annotations.ts'
@@ -31,6 +38,8 @@ export interface Sidecar {
   readonly defaultTimeout: number
   readonly onTimeout: OnTimeout
   readonly existingHook: ExistingHookPolicy
+  /** Undefined: by where it stands. */
+  readonly startupProbe: StartupProbeChoice | undefined
   readonly rule: Rule | undefined
 }
 
@@ -50,14 +59,16 @@ export function mergeIntent(wishes: Wishes, ruled: Ruled, configuration: Configu
     const rule = ruled.get(name)
     const own = rule?.enforce ? silent : wishes
     const container = own.containers.get(name)
+    const check = container?.check ?? rule?.check ?? defaults.check
     return {
       name,
-      check: container?.check ?? rule?.check ?? defaults.check,
+      check,
       checkSource: checkSource(name, container, rule),
       timeout: container?.timeout ?? own.timeout ?? rule?.timeout,
       defaultTimeout: defaults.timeout,
       onTimeout: container?.onTimeout ?? own.onTimeout ?? rule?.onTimeout ?? defaults.onTimeout,
       existingHook: own.existingHook ?? rule?.existingHook ?? defaults.existingHook,
+      startupProbe: startupProbeFor(own.startupProbe ?? rule?.startupProbe ?? defaults.startupProbe, check, rule),
       rule,
     }
   }
@@ -80,11 +91,20 @@ export function mergeIntent(wishes: Wishes, ruled: Ruled, configuration: Configu
 }
 
 /** A pod as an enforced rule hears it. */
-const silent: Pick<Wishes, 'containers' | 'timeout' | 'onTimeout' | 'existingHook'> = {
+const silent: Pick<Wishes, 'containers' | 'timeout' | 'onTimeout' | 'existingHook' | 'startupProbe'> = {
   containers: new Map(),
   timeout: undefined,
   onTimeout: undefined,
   existingHook: undefined,
+  startupProbe: undefined,
+}
+
+/**
+ * `/validate` sees a pod whose probe is gone. What it asked could then only be read from a hook, which anyone can write, so under an enforced rule
+ * it stays unless the rule has a check of its own.
+ */
+function startupProbeFor(choice: StartupProbeChoice | undefined, check: Check, rule: Rule | undefined) {
+  return choice === 'hook' && rule?.enforce && check.kind === 'probe' ? 'eager' : choice
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Check } from '../check/grammar.ts'
 import type { LabelSelector } from '../pod/selector.ts'
-import type { ExistingHookPolicy, GateChoice, NativePosition, OnTimeout } from '../words/choices.ts'
+import type { ExistingHookPolicy, GateChoice, NativePosition, OnTimeout, StartupProbeChoice } from '../words/choices.ts'
 import type { Preset } from './presets.ts'
 
 /** Gives intent to pods that carry no annotation: the containers that match are sidecars. */
@@ -24,6 +24,7 @@ export interface Rule {
   readonly gate: GateChoice | undefined
   readonly nativePosition: NativePosition | undefined
   readonly existingHook: ExistingHookPolicy | undefined
+  readonly startupProbe: StartupProbeChoice | undefined
   /** A pod's own keys and its opt-out can't change what the rule says. */
   readonly enforce: boolean
   readonly preset: Preset | undefined

@@ -8,7 +8,7 @@ import { longestRising } from './rising.ts'
 
 /** The fewest operations that carry out a plan. Containers move first, so later paths count the new places. */
 export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[] {
-  const { order, hooks, failureThresholds, delivery, annotations } = plan
+  const { order, hooks, startupProbes, delivery, annotations } = plan
   const operations: Operation[] = []
   if (delivery.initContainer !== undefined) {
     operations.push(append(['spec', 'initContainers'], spec.initContainers.length, '0', delivery.initContainer))
@@ -28,11 +28,14 @@ export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[]
   for (const container of order.initContainers) {
     if (container.list === 'initContainers') continue
     operations.push({ op: 'add', path: pointer(...at(container), 'restartPolicy'), value: 'Always' })
-    const failureThreshold = failureThresholds.get(container)
-    if (failureThreshold === undefined) continue
+  }
+  for (const [container, change] of startupProbes) {
     const probe = [...at(container), 'startupProbe']
-    operations.push({ op: 'add', path: pointer(...probe, 'periodSeconds'), value: 1 })
-    operations.push({ op: 'add', path: pointer(...probe, 'failureThreshold'), value: failureThreshold })
+    if (change.kind === 'removed') operations.push({ op: 'remove', path: pointer(...probe) })
+    else {
+      operations.push({ op: 'add', path: pointer(...probe, 'periodSeconds'), value: 1 })
+      operations.push({ op: 'add', path: pointer(...probe, 'failureThreshold'), value: change.failureThreshold })
+    }
   }
   for (const [container, hook] of hooks) {
     const lifecycle = [...at(container), 'lifecycle']
@@ -60,11 +63,13 @@ export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[]
 export const changes = ['order', 'details', 'notes'] as const
 export type Change = (typeof changes)[number]
 
-export function changeOf({ hooks, delivery }: Plan, operations: readonly Operation[]): Change {
+export function changeOf({ hooks, startupProbes, delivery }: Plan, operations: readonly Operation[]): Change {
   const ungated = [...hooks].some(([{ postStart }, hook]) => postStart === undefined && hook !== undefined)
   if (ungated || operations.some(({ op }) => op === 'move')) return 'order'
   const { mounts, volume, initContainer } = delivery
-  return hooks.size > 0 || mounts.length > 0 || volume || initContainer !== undefined ? 'details' : 'notes'
+  return hooks.size > 0 || startupProbes.size > 0 || mounts.length > 0 || volume || initContainer !== undefined
+    ? 'details'
+    : 'notes'
 }
 
 /** Adds an item to a list; an absent or empty one is written whole, since nothing can be appended to a list that isn't there. */

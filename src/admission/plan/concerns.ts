@@ -2,6 +2,7 @@ import { isLoopback, type PolledCheck } from '../check/grammar.ts'
 import type { Container, Spec } from '../pod/pod.ts'
 import { mostProblems } from '../pod/reader.ts'
 import type { Surroundings } from '../pod/surroundings.ts'
+import { keys } from '../words/keys.ts'
 import type { Warning } from '../words/messages.ts'
 import type { Delivery } from './delivery.ts'
 import { type LineUp, type Member, startsNative, waits } from './line-up.ts'
@@ -41,11 +42,23 @@ export function concerns(
       warnings.push({ kind: 'node-loopback', name: sidecar.name })
     }
   }
+  warnings.push(...members.flatMap(aboutProbe))
   warnings.push(...movedPorts(order, spec))
   if (delivery.volume?.kind === 'emptyDir' && !spec.volumes.some(({ emptyDir }) => emptyDir)) {
     warnings.push({ kind: 'adds-empty-dir' })
   }
   return warnings
+}
+
+/** What is lost with a startupProbe, and what has no effect beside it. */
+function aboutProbe({ sidecar, container, resolved, handling }: Member): readonly Warning[] {
+  const { name } = container
+  if (handling?.probe === 'removed' && container.hasLivenessProbe) return [{ kind: 'liveness-unprotected', name }]
+  if (resolved.kind !== 'startupProbe') return []
+  const { limit } = resolved
+  const key =
+    sidecar.timeout !== undefined ? keys.timeout : sidecar.onTimeout === 'continue' ? keys.onTimeout : undefined
+  return key === undefined ? [] : [{ kind: 'bounds-of-probe', name, key, limit }]
 }
 
 function onLoopback(check: PolledCheck): boolean {

@@ -8,8 +8,9 @@ import type { Container, Hook } from '../pod/pod.ts'
 import { isWithin } from '../words/json.ts'
 import { keys } from '../words/keys.ts'
 import type { Problem } from '../words/messages.ts'
-import { type LineUp, type Member, startsNative, waits } from './line-up.ts'
+import { canCarry, type LineUp, type Member, startsNative, waits } from './line-up.ts'
 import { asciiHost, portNumber, unsendableHeader } from './resolve.ts'
+import { secondsOf } from './startup-probe.ts'
 
 /** A hook that was to be made, or what is wrong with what it is made from. */
 interface Made {
@@ -30,7 +31,7 @@ export function planGates({ tiers, intent }: LineUp): {
   for (const tier of tiers) {
     for (const native of [true, false]) {
       const members = tier.filter((member) => startsNative(member, intent) === native)
-      const carrier = members.findLast(({ kept }) => !kept)
+      const carrier = members.findLast(canCarry)
       if (carrier === undefined || !members.some(waits)) continue
       const made = tierHook(members, carrier, intent.delivery)
       if (made.hook !== undefined) hooks.set(carrier.container, made.hook)
@@ -133,9 +134,5 @@ function specCheck(member: Member): SpecCheck {
 export function timeoutOf({ timeout, defaultTimeout }: Sidecar, { startupProbe }: Container): number {
   if (timeout !== undefined) return timeout
   if (startupProbe === undefined) return defaultTimeout
-  const { initialDelaySeconds, failureThreshold, periodSeconds } = startupProbe
-  return Math.min(
-    Math.max(defaultTimeout, (initialDelaySeconds + failureThreshold * periodSeconds) * 1000),
-    waitRange.most,
-  )
+  return Math.min(Math.max(defaultTimeout, secondsOf(startupProbe) * 1000), waitRange.most)
 }

@@ -5,6 +5,7 @@ import type { Container, Hook, Pod, Spec } from '../pod/pod.ts'
 import { keys } from '../words/keys.ts'
 import type { Problem, Warning } from '../words/messages.ts'
 import { type Resolved, resolve } from './resolve.ts'
+import { type Handling, probedBy, withoutProbe, writtenIn } from './startup-probe.ts'
 
 /** The sidecars that are in a pod, in the order in which they have to start: what the rest of the plan is made from. */
 export interface LineUp {
@@ -24,6 +25,8 @@ export interface Member {
   readonly original: Hook | undefined
   /** `existing-hook: keep` leaves its own hook, so nothing of ours runs in it. */
   readonly kept: boolean
+  /** What becomes of its startupProbe, where that holds something back. */
+  readonly handling: Handling | undefined
 }
 
 /** For each container the hook it had before ours. */
@@ -37,13 +40,18 @@ export function lineUp(pod: Pod, intent: Intent) {
   const containers = new Map(
     [...spec.initContainers, ...spec.containers].map((container) => [container.name, container]),
   )
+  let read: ReturnType<typeof writtenIn> | undefined
+  const written = () => {
+    read ??= writtenIn(spec)
+    return read
+  }
   const tiers: Member[][] = []
   for (const sidecars of intent.tiers) {
     const tier: Member[] = []
     for (const sidecar of sidecars) {
       const container = containers.get(sidecar.name)
       if (container === undefined) continue
-      const found = findMember(sidecar, container, intent.gate, originals.get(container))
+      const found = findMember(sidecar, container, { gate: intent.gate, original: originals.get(container), written })
       if (found.member !== undefined) tier.push(found.member)
       problems.push(...found.problems)
       warnings.push(...found.warnings)
@@ -74,12 +82,15 @@ function readOriginals({ containers, initContainers }: Spec) {
 }
 
 function findMember(
-  sidecar: Sidecar,
+  asked: Sidecar,
   container: Container,
-  gate: Intent['gate'],
-  original: Hook | undefined,
+  {
+    gate,
+    original,
+    written,
+  }: { gate: Intent['gate']; original: Hook | undefined; written: () => ReturnType<typeof writtenIn> },
 ): { member?: Member; problems: readonly Problem[]; warnings: readonly Warning[] } {
-  const { name } = sidecar
+  const { name } = asked
   if (container.list === 'initContainers' && container.restartPolicy !== 'Always') {
     return { problems: [{ kind: 'ends-before-app', name, path: keys.sidecars }], warnings: [] }
   }
@@ -87,7 +98,16 @@ function findMember(
   if (gate === 'native' && container.list === 'containers' && container.restartPolicy !== '') {
     problems.push({ kind: 'restart-policy-set', name, path: keys.gate })
   }
-  const { resolved, ...found } = ownWait(sidecar, original) ?? resolve(sidecar, container)
+  const keeps = original !== undefined && asked.existingHook === 'keep'
+  const probed = probedBy(asked, container, gate, !keeps)
+  const { sidecar, resolution } = startsNative({ container }, { gate })
+    ? withoutProbe(asked, container, written)
+    : { sidecar: asked }
+  const { resolved, ...found } =
+    ownWait(sidecar, original) ??
+    (probed?.held && { resolved: probed.held, problems: [], warnings: [] }) ??
+    resolution ??
+    resolve(sidecar, container)
   problems.push(...found.problems)
   // The hook that a `hook:` check asks for may be there already.
   const foreign =
@@ -99,8 +119,9 @@ function findMember(
     problems.push({ kind: 'hook-refused', name, path: keys.existingHook })
   }
   const kept = foreign && sidecar.existingHook === 'keep'
-  const member: Member = { sidecar, container, original, kept, resolved: kept ? { kind: 'none' } : resolved }
-  if (!kept) return { member, problems, warnings: found.warnings }
+  const waiting = kept && !isHeld(resolved) ? ({ kind: 'none' } as const) : resolved
+  const member: Member = { sidecar, container, original, kept, resolved: waiting, handling: probed?.handling }
+  if (waiting === resolved) return { member, problems, warnings: found.warnings }
   return { member, problems, warnings: resolved.kind === 'none' ? [] : [{ kind: 'keeps-own-hook', name }] }
 }
 
@@ -124,18 +145,26 @@ function ownWait({ rule }: Sidecar, original: Hook | undefined): ReturnType<type
 /** Characters of an argument that are read: what a known sidecar's own hook runs stands at its beginning. */
 const mostRead = 4096
 
-/** Whether a tier has to be waited for because of this one. */
+/** Whether the tier needs a hook because of this one. */
 export function waits({ resolved }: Member): boolean {
-  return resolved.kind !== 'none'
+  return resolved.kind !== 'none' && !isHeld(resolved)
+}
+
+/** Whether the kubelet itself waits for it, so that it needs no hook. */
+const isHeld = ({ kind }: Resolved): boolean => kind === 'startupProbe'
+
+/** Whether the hook of its tier can go into this one. */
+export function canCarry({ kept, resolved }: Member): boolean {
+  return !kept && !isHeld(resolved)
 }
 
 /** Puts last the one that has to carry the tier's hook: its check, or a hook it already has, must run in its own container. */
 function arrange(members: readonly Member[]): { tier: readonly Member[]; problem?: Problem } {
   if (!members.some(waits)) return { tier: members }
   const inside = members.filter(
-    ({ resolved, original, kept }) => runsInside(resolved) || (original !== undefined && !kept),
+    (member) => runsInside(member.resolved) || (member.original !== undefined && canCarry(member)),
   )
-  const last = inside[0] ?? members.findLast(({ kept }) => !kept)
+  const last = inside[0] ?? members.findLast(canCarry)
   const tier = last === undefined ? members : [...members.filter((member) => member !== last), last]
   if (inside.length < 2) return { tier }
   const names = inside.map(({ sidecar }) => sidecar.name)

@@ -25,8 +25,9 @@ export function lint(lined: LineUp, surroundings: Surroundings): readonly Warnin
 
 /** A check that passes only once the app is up never passes, since the app is held back. */
 function deadlocks({ sidecar, container, resolved }: Member): readonly Warning[] {
-  if (resolved.kind !== 'polled' || !('path' in resolved.check)) return []
-  const { path: written } = resolved.check
+  const check = 'check' in resolved ? resolved.check : undefined
+  if (check === undefined || !('path' in check)) return []
+  const { path: written } = check
   const query = written.indexOf('?')
   const path = query < 0 ? written : written.slice(0, query)
   return (presetsByDeadlock.get(path) ?? [])
@@ -50,14 +51,7 @@ function deadlines(
   { tiers, pod: { spec } }: LineUp,
   { progressDeadlineSeconds, activeDeadlineSeconds }: Surroundings,
 ): readonly Warning[] {
-  const longest = tiers.map((tier) =>
-    Math.max(
-      0,
-      ...tier.map(({ sidecar, container, resolved }) =>
-        resolved.kind === 'polled' ? timeoutOf(sidecar, container) : 0,
-      ),
-    ),
-  )
+  const longest = tiers.map((tier) => Math.max(0, ...tier.map(patience)))
   const seconds = longest.reduce((sum, timeout) => sum + timeout, 0) / 1000
   const limits = [
     ['progressDeadlineSeconds', progressDeadlineSeconds],
@@ -66,6 +60,12 @@ function deadlines(
   return limits.flatMap(([field, limit]): readonly Warning[] =>
     limit === undefined || seconds <= limit ? [] : [{ kind: 'deadline', seconds, field, limit }],
   )
+}
+
+/** Milliseconds that a sidecar may take. */
+function patience({ sidecar, container, resolved }: Member): number {
+  if (resolved.kind === 'startupProbe') return resolved.limit * 1000
+  return resolved.kind === 'polled' ? timeoutOf(sidecar, container) : 0
 }
 
 const loop = /\b(until|while|wait-for|wait-for-it|wait4x|dockerize|nc -z|--retry)\b/

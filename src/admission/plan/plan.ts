@@ -12,9 +12,10 @@ import { concerns } from './concerns.ts'
 import { type Delivery, planDelivery } from './delivery.ts'
 import { loopholes } from './enforced.ts'
 import { planGates } from './gate.ts'
-import { type LineUp, lineUp } from './line-up.ts'
+import { type LineUp, lineUp, type Member } from './line-up.ts'
 import { lint } from './lint.ts'
 import { type Order, startOrder } from './order.ts'
+import { type ProbeChange, probeChange } from './startup-probe.ts'
 import { shownTiers, type Tiers } from './tiers.ts'
 
 /** What is to be true of the pod afterwards, as far as it isn't yet. */
@@ -23,8 +24,7 @@ export interface Plan {
   readonly order: Order
   /** The PostStart hooks that have to change; undefined: there has to be none. */
   readonly hooks: ReadonlyMap<Container, Hook | undefined>
-  /** The startupProbes to run every second, each with the failureThreshold that keeps its total time. */
-  readonly failureThresholds: ReadonlyMap<Container, number>
+  readonly startupProbes: ReadonlyMap<Container, ProbeChange>
   readonly delivery: Delivery
   readonly annotations: readonly (readonly [key: string, value: string])[]
 }
@@ -32,9 +32,6 @@ export interface Plan {
 export type Planned =
   | { readonly ok: true; readonly plan: Plan; readonly warnings: readonly Warning[] }
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly warnings: readonly Warning[] }
-
-/** What the API takes as a failureThreshold, an int32. */
-const mostSeconds = 2 ** 31 - 1
 
 /** Of a check in the status annotation, which is for people: a command may be long. */
 const mostShown = 256
@@ -62,11 +59,13 @@ export function plan(pod: Pod, intent: Intent, context: Context): Planned {
 
   const tiers = shownTiers(lined)
   const hooks = changedHooks(lined, gates.hooks)
-  const annotations = lined.tiers.length === 0 ? [] : annotate(lined, tiers, order, context)
+  const startupProbes = probeChanges(lined)
+  const leftAlone = lined.tiers.flat().every(isLeftAlone) && hooks.size === 0 && isAsGiven(order, pod)
+  const annotations = leftAlone ? [] : annotate(lined, tiers, order, context)
   return {
     ok: true,
     warnings,
-    plan: { tiers, order, hooks, failureThresholds: eagerProbes(order), delivery, annotations },
+    plan: { tiers, order, hooks, startupProbes, delivery, annotations },
   }
 }
 
@@ -80,15 +79,25 @@ function changedHooks({ pod: { spec }, originals }: LineUp, gates: ReadonlyMap<C
   return changed
 }
 
-/** The app behind a native sidecar starts at the next tick of its startupProbe, so the probes of those that move in run every second. */
-function eagerProbes({ initContainers }: Order): Plan['failureThresholds'] {
-  const thresholds = new Map<Container, number>()
-  for (const container of initContainers) {
-    const probe = container.list === 'containers' ? container.startupProbe : undefined
-    if (probe !== undefined && probe.periodSeconds > 1)
-      thresholds.set(container, Math.min(probe.failureThreshold * probe.periodSeconds, mostSeconds))
-  }
-  return thresholds
+/** A sidecar that the pod already waits for: there is nothing to do, so nothing is noted either. */
+function isLeftAlone({ container, resolved, handling }: Member): boolean {
+  return container.list === 'initContainers' && resolved.kind === 'startupProbe' && handling?.probe === 'kept'
+}
+
+function isAsGiven({ containers, initContainers }: Order, { spec }: Pod): boolean {
+  return (
+    containers.every((container, place) => container === spec.containers[place]) &&
+    initContainers.every((container, place) => container === spec.initContainers[place])
+  )
+}
+
+function probeChanges({ tiers }: LineUp): Plan['startupProbes'] {
+  return new Map(
+    tiers.flat().flatMap(({ container, handling }): [Container, ProbeChange][] => {
+      const change = handling && container.startupProbe && probeChange(handling, container.startupProbe)
+      return change ? [[container, change]] : []
+    }),
+  )
 }
 
 function annotate({ pod, intent, tiers: members }: LineUp, tiers: Tiers, order: Order, context: Context) {

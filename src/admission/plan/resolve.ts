@@ -18,6 +18,16 @@ export type Resolved =
       readonly successes: number
     }
   | { readonly kind: 'hook'; readonly command: readonly string[] }
+  /** The kubelet waits by itself, since it is a native sidecar. */
+  | {
+      readonly kind: 'startupProbe'
+      /** Undefined if it can't be written as one. */
+      readonly check: PolledCheck | undefined
+      /** Seconds. */
+      readonly every: number
+      /** Seconds, after which the kubelet restarts the container. */
+      readonly limit: number
+    }
   | { readonly kind: 'none' }
 
 export interface Resolution {

@@ -6,13 +6,17 @@ import type { LineUp, Member } from './line-up.ts'
 /** One sidecar of a tier, as people are shown it. */
 export interface PlannedSidecar {
   readonly name: string
-  /** What the app waits for: a check that is polled, the sidecar's own hook, or nothing. */
-  readonly kind: 'polled' | 'hook' | 'none'
+  /** What the app waits for: a check that is polled, the sidecar's own hook, its startupProbe, which the kubelet asks, or nothing. */
+  readonly kind: 'polled' | 'hook' | 'startupProbe' | 'none'
   /** The resolved check as one writes it in an annotation, or `none`. */
   readonly check: string
   /** Milliseconds; only of a polled check. */
   readonly timeout?: number
   readonly onTimeout?: OnTimeout
+  /** Seconds between two attempts of a startupProbe. */
+  readonly every?: number
+  /** Its startupProbe holds the app without us. */
+  readonly already?: boolean
 }
 export type Tiers = readonly (readonly PlannedSidecar[])[]
 
@@ -20,7 +24,7 @@ export function shownTiers({ tiers }: LineUp): Tiers {
   return tiers.map((tier) => tier.map(shown))
 }
 
-function shown({ sidecar, container, resolved }: Member): PlannedSidecar {
+function shown({ sidecar, container, resolved, handling }: Member): PlannedSidecar {
   const { name, onTimeout } = sidecar
   const { kind } = resolved
   switch (kind) {
@@ -28,6 +32,11 @@ function shown({ sidecar, container, resolved }: Member): PlannedSidecar {
       return { name, kind, check: formatCheck(resolved.check), timeout: timeoutOf(sidecar, container), onTimeout }
     case 'hook':
       return { name, kind, check: formatCheck(resolved) }
+    case 'startupProbe': {
+      const check = formatCheck(resolved.check ?? { kind: 'probe', probe: 'startup' })
+      const already = container.list === 'initContainers' && handling?.probe === 'kept'
+      return { name, kind, check, every: handling?.probe === 'eager' ? 1 : resolved.every, already }
+    }
     case 'none':
       return { name, kind, check: 'none' }
     default:

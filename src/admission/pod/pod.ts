@@ -54,6 +54,7 @@ export interface Container {
   readonly ports: readonly ContainerPort[]
   readonly startupProbe: Probe | undefined
   readonly readinessProbe: Probe | undefined
+  readonly hasLivenessProbe: boolean
   readonly hasLifecycle: boolean
   /** Whether `lifecycle` holds anything beside `postStart`. */
   readonly hasOtherLifecycle: boolean

@@ -126,6 +126,7 @@ function readContainer(container: Fields, reader: Reader, list: Container['list'
     ports: reader.maps(container, 'ports', readPort),
     startupProbe: reader.map(container, 'startupProbe', readProbe),
     readinessProbe: reader.map(container, 'readinessProbe', readProbe),
+    hasLivenessProbe: isPresent(container.livenessProbe),
     hasLifecycle: lifecycle !== undefined,
     hasOtherLifecycle: lifecycle?.others === true,
     postStart: lifecycle?.postStart,

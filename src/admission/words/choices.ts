@@ -18,6 +18,10 @@ export type ExistingHookPolicy = (typeof existingHooks)[number]
 export const failurePolicies = ['Fail', 'Ignore'] as const
 export type FailurePolicy = (typeof failurePolicies)[number]
 
+/** What becomes of a native sidecar's startupProbe: left alone, asked every second, or replaced by our hook. */
+export const startupProbeChoices = ['keep', 'eager', 'hook'] as const
+export type StartupProbeChoice = (typeof startupProbeChoices)[number]
+
 /** How the waiter gets into the pod. */
 export const deliveries = ['init-container', 'image-volume', 'shell'] as const
 export type Delivery = (typeof deliveries)[number]

@@ -7,6 +7,7 @@ export const keys = {
   gate: `${domain}/gate`,
   nativePosition: `${domain}/native-position`,
   existingHook: `${domain}/existing-hook`,
+  startupProbe: `${domain}/startup-probe`,
   waiter: `${domain}/waiter`,
   inject: `${domain}/inject`,
   status: `${domain}/status`,

@@ -216,6 +216,13 @@ const problems = {
     code: 'SF142',
     text: ({ name }: Named) => `${name} lacks the PostStart hook that holds the app back`,
   },
+  'startup-probe-differs': {
+    code: 'SF150',
+    text: ({ name, wanted }: Named & { readonly wanted: 'eager' | 'removed' }) =>
+      wanted === 'eager'
+        ? `the startupProbe of ${name} isn't asked every second`
+        : `${name} still has its startupProbe`,
+  },
   'mount-missing': {
     code: 'SF143',
     text: ({ name }: Named) => `${name} lacks the mount of the waiter that its hook runs`,
@@ -245,6 +252,10 @@ const reasons = {
   subresource: { text: () => 'a subresource of a Pod' },
   'not-a-creation': { text: () => 'not the creation of a Pod' },
   'no-pod-template': { text: ({ object }: { readonly object: string }) => `a ${object} has no pod template` },
+  'startup-probe-holds': {
+    text: ({ name, every, already }: Named & { readonly every: number; readonly already: boolean }) =>
+      `${name}: its startupProbe${already ? ' already' : ''} holds the app (asked every ${every} s)`,
+  },
   starts: { text: (order: StartOrder) => `starts ${orderText(order)}` },
   'starts-already': { text: (order: StartOrder) => `already starts ${orderText(order)}` },
 } as const
@@ -364,6 +375,12 @@ const warnings = {
     text: ({ name }: Named) =>
       `hostNetwork: the check of ${name} asks the node's loopback, where another process may answer`,
   },
+  'liveness-unprotected': {
+    code: 'SF240',
+    ...bitesLater,
+    text: ({ name }: Named) =>
+      `the livenessProbe of ${name} may kill it while it still starts, once its hook is over or the kubelet restarts: ${keys.startupProbe}: hook takes away the startupProbe that held it off`,
+  },
   'port-moves': {
     code: 'SF216',
     ...bitesLater,
@@ -435,6 +452,12 @@ const warnings = {
     code: 'SF228',
     ...noEffect,
     text: ({ name, rule }: Ruled) => `the keys of ${name} have no effect: the rule ${rule} is enforced`,
+  },
+  'bounds-of-probe': {
+    code: 'SF241',
+    ...noEffect,
+    text: ({ name, limit, key }: KeyOf & { readonly limit: number }) =>
+      `${key} has no effect on ${name}: its startupProbe holds the app, and the kubelet restarts ${name} after ${limit} s; set ${keys.startupProbe}: hook`,
   },
   'waits-by-itself': {
     code: 'SF229',

@@ -93,7 +93,8 @@ const oneLine = (text: string): string => printable(text, 4096)
 /** The start order in lines: the tiers, then the rest. */
 function orderOf(decision: Decision, start: Start | undefined): string[] {
   const tiers = tiersOf(decision).map((tier) => {
-    const members = tier.map(({ name, check, timeout, onTimeout }) => {
+    const members = tier.map(({ name, check, timeout, onTimeout, every }) => {
+      if (every !== undefined) return `${name} (${check}, its startupProbe, every ${formatDuration(every * 1000)})`
       const limit = timeout === undefined ? '' : `, ${formatDuration(timeout)}, then ${onTimeout ?? 'fail'}`
       return `${name} (${check}${limit})`
     })
