@@ -8,7 +8,7 @@ import { manifests } from '../install/manifests.ts'
 import { checkNamespace } from '../install/namespace.ts'
 import { abilityOf } from '../install/nodes.ts'
 import { partNames, render, textOf, type Wanted } from '../install/render.ts'
-import { objectKeys, objectNames } from '../kubernetes/names.ts'
+import { mutatingReference, objectKeys, objectNames } from '../kubernetes/names.ts'
 import type { Command } from '../terminal/command.ts'
 import { duration, oneOf, wholeNumber } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
@@ -109,10 +109,17 @@ export const install: Command = {
     const progress = createProgress(terminal.stdout)
     const signal = AbortSignal.any([AbortSignal.timeout(timeout), interrupted()])
     const observes = configuration.mode === 'observe'
+    const wholes = documents.map((document): Manifest => document.toJS())
+    const mutating = wholes.find(({ kind }) => kind === mutatingReference.kind)
+    if (mutating !== undefined && configuration.rules.rules.some(({ enforce }) => enforce)) {
+      const { foresee } = await import('../check/installation/foresee.ts')
+      const warnings = await foresee(objects, wanted.namespace, configuration, mutating)
+      for (const warning of warnings) terminal.stderr.write(`sidecar-first: ${warning}\n`)
+    }
     await apply({
       objects,
       progress,
-      manifests: documents.map((document): Manifest => document.toJS()),
+      manifests: wholes,
       namespace: wanted.namespace,
       version,
       configured: flags.config !== undefined,

@@ -8,8 +8,12 @@ import { PassThrough } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
 import { KubeConfig } from '@kubernetes/client-node'
 import { parseAllDocuments } from 'yaml'
+import { decide } from '../../src/admission/decide.ts'
 import { install } from '../../src/cli/install.ts'
 import { uninstall } from '../../src/cli/uninstall.ts'
+import { readConfiguration } from '../../src/configuration/read.ts'
+import { version } from '../../src/version.ts'
+import { after as admitted, app, type Container, pod, ready } from '../admission/pods.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { run } from '../cli/inside.ts'
 
@@ -76,6 +80,45 @@ describe('install on an API server alone', () => {
     const { code, stdout, stderr } = await run(install, '--apply')
     assert.deepEqual([code, stdout.includes('configmap')], [1, false])
     assert.match(stderr, /name its file with --config/)
+  })
+
+  test('warns of pods that an enforced rule would refuse, because it does not know their mirror', async () => {
+    const file = join(folder, 'enforced.yaml')
+    const enforced = (more: string) =>
+      writeFile(
+        file,
+        `apiVersion: sidecar-first.dev/v1\nkind: Configuration\n${more}rules: [{name: mesh, match: {container: proxy}, tier: 1, enforce: true}]\n`,
+      )
+    const namespace = { metadata: { name: 'mirrored', labels: { 'sidecar-first.dev/injection': 'enabled' } } }
+    await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', ...namespace }))
+    await api.kubectl(['create', '-f', file])
+    for (const [name, image] of [
+      ['web', 'mirror.example/hub/waiter:1'],
+      ['own', `sidecar-first/waiter:${version}`],
+    ] as const) {
+      const read = readConfiguration('apiVersion: sidecar-first.dev/v1\nkind: Configuration\n', version)
+      assert.ok(read.ok)
+      const proxy = { name: 'proxy', image: 'proxy', readinessProbe: ready }
+      const made = admitted(
+        pod({ sidecars: 'proxy' }, [app, proxy]),
+        decide(pod({ sidecars: 'proxy' }, [app, proxy]), read.configuration),
+      )
+      const [waiter] = made.spec.initContainers as [Container]
+      const spec = { ...made.spec, initContainers: [{ ...waiter, image }] }
+      const metadata = { ...made.metadata, name, namespace: 'mirrored' }
+      await writeFile(file, JSON.stringify({ ...made, metadata, spec }))
+      await api.kubectl(['create', '-f', file])
+    }
+    const ask = async (more: string) => {
+      await enforced(more)
+      return (await run(install, '--dry-run', '--config', file)).stderr
+    }
+    assert.match(
+      await ask(''),
+      /^sidecar-first: once this is applied, Pod mirrored\/web would be refused if created now: .*"mirror\.example\/hub\/waiter:1"; .*waiter\.mirrors$/m,
+    )
+    assert.doesNotMatch(await ask(''), /mirrored\/own/)
+    assert.doesNotMatch(await ask('waiter: {mirrors: ["mirror.example/*/waiter"]}\n'), /once this is applied/)
   })
 
   test('says which right is missing', async () => {

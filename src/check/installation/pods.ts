@@ -1,5 +1,6 @@
 import type { V1MutatingWebhook, V1Namespace, V1Pod } from '@kubernetes/client-node'
 import type { Configuration } from '../../admission/intent/configuration.ts'
+import { repositoryOf } from '../../admission/intent/glob.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { textOf } from '../../admission/words/messages.ts'
 import { objectKeys } from '../../kubernetes/names.ts'
@@ -7,7 +8,7 @@ import type { Finding, Uncovered } from '../findings.ts'
 import { covering, createdOf, dueOf, type Standing, standingOf } from '../pod/coverage.ts'
 import { type Owner, ownerOf, renewal } from '../pod/owner.ts'
 import { whyUncovered } from '../pod/uncovered.ts'
-import { type Check, liveMutating, needed, Unseen, validConfiguration } from '../site.ts'
+import { type Check, liveMutating, needed, type Site, Unseen, validConfiguration } from '../site.ts'
 
 /** How many namespaces are read at a time. */
 const atOnce = 8
@@ -21,20 +22,53 @@ export const pods: Check = {
     const { webhooks = [] } = mutating
     const namespaces = needed(installed.namespaces)
     if (configuration.mode === 'observe') throw new Unseen({ why: 'observe' })
-    const judged: JudgedPod[] = []
-    const waiting = namespaces.slice()
-    const read = async () => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        progress(`Looking at the pods of ${namespaces.length} namespaces, ${waiting.length} to go…`)
-        const namespace = next.metadata?.name ?? ''
-        const found = await objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, fieldSelector })
-        const live = found.filter((pod) => pod.metadata?.deletionTimestamp === undefined)
-        judged.push(...live.flatMap((pod) => judgePod(pod, next, configuration, webhooks) ?? []))
-      }
-    }
-    await Promise.all(Array.from({ length: atOnce }, read))
+    const judged = await judgeRunning({ objects, progress, namespaces }, configuration, webhooks)
     return judgePods(judged, createdOf(mutating))
   },
+}
+
+/** Where running pods are read. */
+interface Place extends Pick<Site, 'objects' | 'progress'> {
+  readonly namespaces: readonly V1Namespace[]
+}
+
+async function judgeRunning(
+  { objects, progress, namespaces }: Place,
+  configuration: Configuration,
+  webhooks: readonly V1MutatingWebhook[],
+): Promise<readonly JudgedPod[]> {
+  const judged: JudgedPod[] = []
+  const waiting = namespaces.slice()
+  const read = async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      progress(`Looking at the pods of ${namespaces.length} namespaces, ${waiting.length} to go…`)
+      const namespace = next.metadata?.name ?? ''
+      const found = await objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, fieldSelector })
+      const live = found.filter((pod) => pod.metadata?.deletionTimestamp === undefined)
+      judged.push(...live.flatMap((pod) => judgePod(pod, next, configuration, webhooks) ?? []))
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, read))
+  return judged
+}
+
+/**
+ * Running pods that a configuration would refuse once it is installed, because their waiter comes from a mirror that it doesn't name. Pods with
+ * the image that the former configuration names aren't meant: their successors get the new one.
+ */
+export async function refusedMirrors(
+  place: Place,
+  configuration: Configuration,
+  { webhooks, former }: { readonly webhooks: readonly V1MutatingWebhook[]; readonly former: Configuration | undefined },
+): Promise<readonly Finding[]> {
+  const { waiter, rules } = configuration
+  if (configuration.mode === 'observe' || !rules.rules.some(({ enforce }) => enforce)) return []
+  const mirrors = [...waiter.mirrors, ...(former ? [repositoryOf(former.waiter.image)] : [])]
+  const judged = await judgeRunning(place, { ...configuration, waiter: { ...waiter, mirrors } }, webhooks)
+  const concerned = judged.filter(({ standing: { kind, decision } }) => {
+    return kind !== 'refused' || decision.reasons.some((reason) => reason.kind === 'not-the-waiter')
+  })
+  return judgePods(concerned, undefined).filter(({ kind }) => kind === 'pods-would-be-refused')
 }
 
 const fieldSelector = 'status.phase!=Succeeded,status.phase!=Failed'

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { V1MutatingWebhookConfiguration, V1Namespace, V1Pod } from '@kubernetes/client-node'
+import type { Configuration } from '../../../src/admission/intent/configuration.ts'
 import { toldOnce } from '../../../src/check/checks.ts'
 import { told } from '../../../src/check/findings.ts'
-import { judgePod, judgePods as podFindings } from '../../../src/check/installation/pods.ts'
+import { judgePod, judgePods as podFindings, refusedMirrors } from '../../../src/check/installation/pods.ts'
 import { explain as findingsOf } from '../../../src/check/pod/explain.ts'
 import { ownerOf } from '../../../src/check/pod/owner.ts'
 import { manifestOf, parseSubject } from '../../../src/check/pod/subject.ts'
 import { textReport } from '../../../src/check/report.ts'
+import type { Objects } from '../../../src/kubernetes/objects.ts'
 import { asking, installation, levels, namespace, ofDeployment, patched, shop, worded } from '../cluster.ts'
 
 const judgePods = worded(podFindings)
@@ -128,6 +130,38 @@ describe('running pods', () => {
     const pod = asking('a')
     Object.assign(pod.metadata?.annotations ?? {}, { 'sidecar-first.dev/timeout': 'soon' })
     assert.deepEqual(levels(judge([pod])), ['warning'])
+  })
+
+  test('are a warning where an enforced rule does not know the mirror that their waiter comes from', async () => {
+    const rules = 'rules: [{name: mesh, match: {container: envoy}, tier: 1, enforce: true}]\n'
+    const enforced = installation(rules)
+    const mirrored = patched(asking('a', ofDeployment('web')), enforced.configuration)
+    const [waiter] = mirrored.spec?.initContainers ?? []
+    assert.ok(waiter)
+    waiter.image = 'mirror.example/hub/waiter:1'
+    mirrored.metadata = { ...mirrored.metadata, name: 'a', namespace: 'shop' }
+    const judgeBy = ({ configuration, mutating }: typeof enforced) =>
+      judgePods(
+        [mirrored].flatMap((pod) => judgePod(pod, shop, configuration, mutating.webhooks ?? []) ?? []),
+        undefined,
+      ).slice(1)
+    const [finding, ...others] = judgeBy(enforced)
+    assert.deepEqual([finding?.level, others], ['warning', []])
+    assert.match(finding?.text ?? '', /^Deployment shop\/web: 1 of 1 pod would be refused .*waiter\.mirrors/)
+    assert.deepEqual(judgeBy(installation(`waiter: {mirrors: ["mirror.example/*/waiter"]}\n${rules}`)), [])
+    assert.deepEqual(judgeBy(installation(rules.replace(', enforce: true', ''))), [], 'decision 4 goes on')
+
+    const objects = { list: async () => [mirrored] } as unknown as Objects
+    const place = { objects, namespaces: [shop], progress: () => undefined }
+    const foreseen = async (made: typeof enforced, former?: Configuration) =>
+      (await refusedMirrors(place, made.configuration, { webhooks: made.mutating.webhooks ?? [], former })).map(
+        ({ kind }) => kind,
+      )
+    assert.deepEqual(await foreseen(enforced), ['pods-would-be-refused'])
+    assert.deepEqual(await foreseen(installation(rules.replace(', enforce: true', ''))), [])
+    // The image that the former configuration had written: the next pod gets the new one.
+    const before = installation('waiter: {image: "mirror.example/hub/waiter:0"}\n').configuration
+    assert.deepEqual(await foreseen(enforced, before), [])
   })
 
   test('are seen by the webhook of their namespace, with its rules', () => {

@@ -1,0 +1,30 @@
+import type { V1MutatingWebhookConfiguration } from '@kubernetes/client-node'
+import type { Configuration } from '../../admission/intent/configuration.ts'
+import type { Objects } from '../../kubernetes/objects.ts'
+import { told } from '../findings.ts'
+import { needed, obstacleOf, readInstalled } from '../site.ts'
+import { refusedMirrors } from './pods.ts'
+
+/** A cluster has thousands of pods. */
+const mostTold = 10
+
+/** What an upgrade to a configuration, with its webhooks, would do to running pods once they are created again: warnings for whoever is about to make it. */
+export async function foresee(
+  objects: Objects,
+  namespace: string,
+  configuration: Configuration,
+  { webhooks = [] }: V1MutatingWebhookConfiguration,
+): Promise<readonly string[]> {
+  try {
+    const { installed } = await readInstalled(objects, namespace, configuration.version)
+    const read = needed(installed.configuration)?.read
+    const former = read?.ok ? read.configuration : undefined
+    const place = { objects, namespaces: needed(installed.namespaces), progress: () => undefined }
+    const findings = await refusedMirrors(place, configuration, { webhooks, former })
+    const shown = findings.slice(0, mostTold).map((finding) => `once this is applied, ${told(finding).text}`)
+    const more = findings.length - shown.length
+    return more > 0 ? [...shown, `and ${more} more; sidecar-first check lists them afterwards`] : shown
+  } catch (error) {
+    return [told({ kind: 'not-looked-at', obstacle: obstacleOf(error) }).text]
+  }
+}
