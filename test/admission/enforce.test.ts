@@ -403,6 +403,7 @@ const anyKeys = fc.record(
     'check/s': fc.constantFrom('none', 'tcp://:1', 'exec:["false"]'),
     'timeout/s': fc.constantFrom('100ms'),
     'existing-hook': fc.constantFrom('keep'),
+    'startup-probe': fc.constantFrom('keep', 'eager', 'hook'),
     inject: fc.constantFrom('false'),
     sets: fc.constantFrom(a, `${a},${b}`, 'nonsense'),
   },
