@@ -15,6 +15,7 @@ import {
 } from '../admission/words/choices.ts'
 import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import type { Fault, Remark, WrongValue } from './faults.ts'
+import { configurationKeys } from './keys.ts'
 import { noticesOf } from './notices.ts'
 import { parseImageGlob, readRules } from './rules.ts'
 import { type Report, Section } from './section.ts'
@@ -60,27 +61,15 @@ function configurationOf(
   report: Report,
 ): { configuration: Configuration; notices: readonly Found[] } {
   const standard = defaultConfiguration(version)
-  const root = new Section('', contents, report, [
-    ...[
-      'apiVersion',
-      'kind',
-      'defaults',
-      'mode',
-      'invalid',
-      'kubernetesVersion',
-      'waiter',
-      'annotations',
-      'enforced',
-      'rules',
-    ],
-  ])
+  const root = new Section('', contents, report, configurationKeys[''])
   root.required('apiVersion', 'sidecar-first.dev/v1')
   root.required('kind', 'Configuration')
-  const names = ['check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook', 'startupProbe']
-  const defaults = root.section('defaults', names)
-  const waiter = root.section('waiter', ['image', 'imagePullPolicy', 'delivery', 'mirrors'])
-  const annotations = root.section('annotations', ['checks'])
-  const enforced = root.section('enforced', ['failurePolicy'])
+  const section = (name: 'defaults' | 'waiter' | 'annotations' | 'enforced') =>
+    root.section(name, configurationKeys[name])
+  const defaults = section('defaults')
+  const waiter = section('waiter')
+  const annotations = section('annotations')
+  const enforced = section('enforced')
   const placed = readRules(root)
   const rules = placed.map(({ rule }) => rule)
   const configuration: Configuration = {

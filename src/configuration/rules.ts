@@ -12,22 +12,11 @@ import {
 import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import { setOf } from '../webhooks/set.ts'
 import type { WrongValue } from './faults.ts'
+import { configurationKeys } from './keys.ts'
 import type { Section } from './section.ts'
 import { readSelector } from './selector.ts'
 
-const actions = [
-  'tier',
-  'check',
-  'timeout',
-  'onTimeout',
-  'gate',
-  'nativePosition',
-  'existingHook',
-  'startupProbe',
-  'enforce',
-]
 const probe = { kind: 'probe' } as const
-const conditions = ['container', 'image', 'preset', 'podSelector', 'namespaceSelector']
 
 /** A rule, and where it stands in the text. */
 export interface PlacedRule {
@@ -38,7 +27,7 @@ export interface PlacedRule {
 /** The rules of a configuration, in order. What is wrong with them is reported. */
 export function readRules(root: Section): readonly PlacedRule[] {
   const taken = new Map<string, number>()
-  return root.sections('rules', ['name', 'match', ...actions]).map((section, index) => {
+  return root.sections('rules', configurationKeys['rules[]']).map((section, index) => {
     const rule = readRule(section)
     const other = taken.get(rule.name)
     if (other !== undefined) section.fault('name', { kind: 'duplicate-rule', rule: rule.name, index: other })
@@ -50,7 +39,7 @@ export function readRules(root: Section): readonly PlacedRule[] {
 function readRule(section: Section): Rule {
   const name = section.text('name', parseName, '')
   if (!section.has('name')) section.fault(undefined, { kind: 'missing', path: section.pathOf('name') })
-  const match = section.section('match', conditions)
+  const match = section.section('match', configurationKeys['rules[].match'])
   if (!['container', 'image', 'preset'].some((key) => match.has(key))) {
     section.fault('match', { kind: 'matches-nothing', path: section.pathOf('match') })
   }

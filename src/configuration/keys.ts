@@ -1,0 +1,16 @@
+/** Every key that a configuration file may have, by the object that has it: the reader knows no others, and docs/configuration.md lists them all. */
+export const configurationKeys = {
+  '': [
+    ...['apiVersion', 'kind', 'defaults', 'mode', 'invalid'],
+    ...['kubernetesVersion', 'waiter', 'annotations', 'enforced', 'rules'],
+  ],
+  waiter: ['image', 'imagePullPolicy', 'delivery', 'mirrors'],
+  defaults: ['check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook', 'startupProbe'],
+  annotations: ['checks'],
+  enforced: ['failurePolicy'],
+  'rules[]': [
+    ...['name', 'match', 'tier', 'check', 'timeout', 'onTimeout'],
+    ...['gate', 'nativePosition', 'existingHook', 'startupProbe', 'enforce'],
+  ],
+  'rules[].match': ['container', 'image', 'preset', 'podSelector', 'namespaceSelector'],
+} as const
