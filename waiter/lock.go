@@ -32,7 +32,10 @@ const (
 	neverHandOver = time.Duration(-1)
 	lockPrefix    = "ready-"
 	whyPrefix     = "why-"
-	// How often is asked after the time is up, and how often the reason is written.
+	// The kubelet looks at a lock when the sidecar's readiness changes and then not for 10 s or more: its readinessProbe, often asked every
+	// second, mustn't be the first to see that it is ready.
+	lockedInterval = 100 * time.Millisecond
+	// How often the reason is written, and a command asked when the time is up.
 	lateInterval = time.Second
 	// Before a hook of the sidecar's own is run again that failed when no kubelet was there to hear it.
 	beforeAgain = 10 * time.Second
@@ -169,7 +172,7 @@ func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 	start := time.Now()
 	waits := board.watched(s.waits)
 	for i := range waits {
-		waits[i].start = start
+		waits[i].start, waits[i].locked = start, true
 	}
 	for {
 		lines := waitForAll(ctx, waits)

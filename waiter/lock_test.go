@@ -251,12 +251,12 @@ func TestEarlierTierIsLookedAtOnceMore(t *testing.T) {
 	first := m{"container": "vault", "check": "file://" + earlier}
 	dead := m{"container": "gone", "check": "tcp://127.0.0.1:" + freePort(t), "onTimeout": "continue"}
 	began := time.Now()
-	run1(t, "--spec", g.spec(m{"earlier": []m{first, dead}}, g.check(m{"timeout": "1s"}))).want(t, exitReady)
-	if took := time.Since(began); took > 900*time.Millisecond {
+	run1(t, "--spec", g.spec(m{"earlier": []m{first, dead}}, g.check(m{"timeout": "2s"}))).want(t, exitReady)
+	if took := time.Since(began); took > 1900*time.Millisecond {
 		t.Errorf("it kept the kubelet for %v", took)
 	}
 	// It asks on, also when its own time is up.
-	g.wantClosedFor(1500 * time.Millisecond)
+	g.wantClosedFor(2500 * time.Millisecond)
 	why1(t, g.dir, exitNotReady, "vault (file://"+earlier+") of an earlier tier is no longer ready: no such file")
 	if err := os.WriteFile(earlier, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -25,7 +25,8 @@ type wait struct {
 	successes      int // in a row
 	goOn           bool
 	start          time.Time // from which its timeout counts; zero: when it begins
-	late           bool      // the time is up, and it asks on, seldom
+	locked         bool      // a lock is opened by it
+	late           bool      // the time is up, and it asks on
 	note           func(reason string)
 }
 
@@ -105,11 +106,14 @@ func (w wait) poll(ctx context.Context) string {
 			w.tell(w.name() + ": " + plain(last))
 		}
 		pause := pollInterval(time.Since(start))
+		if w.locked {
+			pause = min(pause, lockedInterval)
+		}
 		if w.check.kind == kindExec {
 			pause = max(pause, execInterval-time.Since(began))
-		}
-		if w.late {
-			pause = lateInterval
+			if w.late {
+				pause = lateInterval
+			}
 		}
 		sleep(ctx, pause)
 	}
