@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -83,29 +84,55 @@ func (l *lock) close() error { return replaceFile(l.file, "") }
 // open lets the kubelet create the containers behind. It takes only values in single quotes.
 func (l *lock) open() error { return replaceFile(l.file, l.key+"='ready'\n") }
 
-// replaceFile puts a file with this content in the place of path, whole: the kubelet may read it at any time. What is there is never
-// opened, since a sidecar may have planted a link or a pipe.
-func replaceFile(path, content string) (err error) {
+// replaceFile puts a file with this content in the place of path, whole: the kubelet may read it at any time. A link that a sidecar has
+// planted there isn't followed.
+func replaceFile(path, content string) error {
+	err := renameOver(path, content)
+	if errors.Is(err, os.ErrPermission) {
+		// A memory volume has the sticky bit: what another user has written can't be replaced. Everybody may write it, though.
+		if writeInPlace(path, content) == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// Whatever the umask is: an init container and sidecars of other users close the lock, too, and read why.
+const lockMode = 0o666
+
+func renameOver(path, content string) error {
 	name := filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path))
 	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	temp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	temp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, lockMode)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(name)
-		}
-	}()
 	_, err = temp.WriteString(content)
-	// Sidecars of other users may read why it waits, whatever the umask is.
-	err = errors.Join(err, temp.Chmod(0o644), temp.Close())
+	if err = errors.Join(err, temp.Chmod(lockMode), temp.Close()); err == nil {
+		err = os.Rename(name, path)
+	}
+	if err != nil {
+		os.Remove(name)
+	}
+	return err
+}
+
+func writeInPlace(path, content string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
-	return os.Rename(name, path)
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(err, os.ErrInvalid)
+	}
+	err = file.Truncate(0)
+	if err == nil {
+		_, err = file.WriteString(content)
+	}
+	return err
 }
 
 // reset closes all tiers' locks in dir and removes whatever else is there. What can't be emptied isn't a file, so it is closed, too.
@@ -117,7 +144,9 @@ func reset(dir string) error {
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
 		if !strings.HasPrefix(entry.Name(), lockPrefix) {
-			os.RemoveAll(path)
+			if os.RemoveAll(path) != nil {
+				writeInPlace(path, "")
+			}
 		} else if err := replaceFile(path, ""); err != nil && !entry.IsDir() {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -197,7 +198,7 @@ func TestHandOverGoesOnWithoutASidecar(t *testing.T) {
 // A kubelet that restarts kills what it has executed.
 func TestLockOutlivesItsHook(t *testing.T) {
 	g := newGated(t)
-	cmd, end := start(t, "--spec", g.spec(nil, g.check(m{"timeout": "500ms"})))
+	cmd, end := start(t, "--spec", g.spec(nil, g.check(m{"timeout": "3s"})))
 	g.until("the hook to begin", func() bool { return g.detached() != 0 })
 	pid := g.detached()
 	if group, err := syscall.Getpgid(pid); err != nil || group != pid {
@@ -205,7 +206,7 @@ func TestLockOutlivesItsHook(t *testing.T) {
 	}
 	cmd.Process.Kill()
 	end()
-	g.wantClosedFor(time.Second)
+	g.wantClosedFor(4 * time.Second)
 	g.ready()
 	g.opens()
 }
@@ -360,6 +361,37 @@ func TestReadOnlyVolume(t *testing.T) {
 	g.file = filepath.Join(g.dir, "ready-1")
 	g.ready()
 	run1(t, "--spec", g.spec(nil, g.check(nil))).want(t, exitNotReady, "the lock can't be closed", "read-only file system")
+}
+
+// A memory volume has the sticky bit, and the init container is another user than the sidecars.
+func TestLockOfSeveralUsers(t *testing.T) {
+	g := newGated(t)
+	g.dir = mountTmpfs(t, "mode=1777")
+	g.file = filepath.Join(g.dir, "ready-1")
+	into := t.TempDir()
+	for path := into; path != "/tmp"; path = filepath.Dir(path) {
+		os.Chmod(path, 0o777)
+	}
+	copied := filepath.Join(into, "wait")
+	run1(t, "install", into).want(t, exitReady)
+	as := func(user uint32, args ...string) {
+		t.Helper()
+		cmd := exec.Command(copied, args...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("as %d: %v: %s", user, err, out)
+		}
+	}
+	spec := specOf(t, m{"before": m{"sleep": m{"seconds": 0}}, "lock": m{"file": g.file, "key": "SIDECAR_FIRST_READY_1"}})
+	for _, user := range []uint32{0, 1000, 65532, 1000} {
+		as(user, "--spec", spec)
+		g.opens()
+		as(65532, "install", into, "--reset", g.dir)
+		g.want("")
+		if r := run1(t, "--why", g.dir); r.stdout != "tier 1: closed: its hook has not begun\n" {
+			t.Errorf("%q", r.stdout)
+		}
+	}
 }
 
 func TestInstallResets(t *testing.T) {
