@@ -302,6 +302,12 @@ export const warnings: Entries<Warning> = {
     example: { name: 'daprd', endpoint: '/v1.0/healthz', instead: 'http://:3500/v1.0/healthz/outbound' },
     next: 'Use the check that the message names.',
   },
+  'never-ready': {
+    means:
+      'The check can only pass when a container runs that the pod starts later, behind this gate. A mesh that rewrites probes answers them itself, from its proxy.',
+    example: { name: 'cache', needs: 'istio-proxy', native: false, listable: true, mesh: 'Istio' },
+    next: 'Name the container that answers in an earlier tier, or set a check that the sidecar answers itself.',
+  },
   'webhooks-behind': {
     means: 'The API server calls a path of an older configuration; rules with a namespaceSelector may not take effect.',
     next: 'Apply the webhook configurations again: `sidecar-first config --webhooks`, or `sidecar-first install --apply`.',
@@ -318,9 +324,10 @@ export const warnings: Entries<Warning> = {
     next: 'If that init container needs the sidecar, use the native gate.',
   },
   'before-mesh-proxy': {
-    means: "The native sidecar starts before the mesh's proxy, so it has no network through the mesh yet.",
-    example: { names: ['vault-agent'], proxy: 'istio-proxy' },
-    next: 'Use `gate: hook`, or have the mesh inject its proxy as a native sidecar.',
+    means:
+      "The sidecar is waited for before the mesh's proxy starts, and once traffic is redirected nothing leaves the pod without the proxy. A sidecar that needs the network then becomes ready only when it is given up.",
+    example: { names: ['vault-agent'], proxy: 'istio-proxy', instead: 'list' },
+    next: 'Do as the message says, or have the mesh inject its proxy as a native sidecar. A sidecar that needs no network can ignore this.',
   },
   'not-restarted': {
     means: "A sidecar that is not ready in time is killed, and the pod's restartPolicy does not bring it back.",
@@ -402,6 +409,12 @@ export const warnings: Entries<Warning> = {
     means: 'Annotations for a container say something that an enforced rule decides.',
     example: { name: 'envoy', rule: 'mesh' },
     next: 'Remove them.',
+  },
+  'check-replaced': {
+    means:
+      'The probe asks an endpoint that answers only when the app, or a database, is up. A preset knows a better one.',
+    example: { name: 'daprd', endpoint: '/v1.0/healthz', instead: 'http://:3501/v1.0/healthz/outbound' },
+    next: 'Nothing. If you want another check, set `check.sidecar-first.dev/NAME`.',
   },
   'bounds-of-probe': {
     means: 'The kubelet waits for this sidecar, by its startupProbe, and no hook of sidecar-first has a limit.',

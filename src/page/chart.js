@@ -16,7 +16,7 @@ export function startCharts(start) {
     { class: 'charts' },
     chart('Without', start.without, steps),
     chart('With sidecar-first', start.with, steps),
-    legend(),
+    legend([...start.without, ...start.with]),
   )
 }
 
@@ -39,7 +39,7 @@ function chart(title, bars, steps) {
       'figcaption',
       {},
       element('strong', {}, title),
-      ...sentences(bars).map(({ good, text }) => element('span', { class: good ? 'good' : 'bad' }, text)),
+      ...sentences(bars).map(({ mood, text }) => element('span', { class: mood }, text)),
     ),
     drawing,
     told,
@@ -53,11 +53,23 @@ function chart(title, bars, steps) {
 function sentences(bars) {
   const sidecars = new Set(bars.filter(({ role }) => role === 'sidecar').map(({ name }) => name))
   return bars
-    .filter(({ role, notReady }) => role === 'app' || notReady.length > 0)
-    .map(({ name, notReady, after }) => {
+    .filter(({ role, notReady, outlook }) => role === 'app' || notReady.length > 0 || outlook !== undefined)
+    .map(({ name, role, notReady, after, outlook, needs }) => {
+      if (outlook === 'never') return { mood: 'bad', text: `${name} never starts: what it waits for needs ${needs}.` }
+      if (outlook === 'stuck') return { mood: 'bad', text: `${name} waits in vain for ${needs}, which starts later.` }
       const waited = after.filter((other) => sidecars.has(other))
-      if (notReady.length > 0) return { good: false, text: `${name} starts before ${areReady(notReady)}.` }
-      return { good: true, text: waited.length === 0 ? `${name} starts.` : `${name} starts once ${areReady(waited)}.` }
+      if (notReady.length > 0) return { mood: 'bad', text: `${name} starts before ${areReady(notReady)}.` }
+      if (outlook === 'doubtful') {
+        const text =
+          role === 'app'
+            ? `${name} may start late: what it waits for may need ${needs}.`
+            : `${name} may need ${needs}, which starts later.`
+        return { mood: 'doubtful', text }
+      }
+      return {
+        mood: 'good',
+        text: waited.length === 0 ? `${name} starts.` : `${name} starts once ${areReady(waited)}.`,
+      }
     })
 }
 
@@ -65,14 +77,17 @@ function sentences(bars) {
 const areReady = (names) => `${listed(names)} ${names.length === 1 ? 'is' : 'are'} ready`
 
 /** @param {Bar} bar */
-function inWords({ name, role, start, ready, hook, notReady }) {
+function inWords({ name, role, start, ready, hook, notReady, outlook, needs }) {
+  if (outlook === 'never') return `${name} never starts: what it waits for needs ${needs}`
   const parts = [`${name} starts at step ${start}`]
   if (hook !== undefined) {
     const whom = hook.waitsFor.length > 0 ? ` and waits for ${listed(hook.waitsFor)}` : ''
     parts.push(`its hook runs until step ${hook.until}${whom}`)
   }
   if (role === 'init') parts.push(`it ends at step ${ready}`)
-  if (role === 'sidecar') parts.push(`it is ready at step ${ready}`)
+  if (outlook === 'stuck') parts.push(`it waits in vain for ${needs}`)
+  else if (outlook === 'doubtful') parts.push(`it may wait for ${needs}, which starts later`)
+  else if (role === 'sidecar') parts.push(`it is ready at step ${ready}`)
   if (notReady.length > 0) parts.push(`${listed(notReady)} ${notReady.length === 1 ? 'is' : 'are'} not ready by then`)
   return parts.join('; ')
 }
@@ -82,13 +97,16 @@ const kinds = {
   ready: 'ready or running',
   waits: 'waiting in its hook',
   early: 'running before a sidecar is ready',
+  doubtful: 'may wait in vain',
+  never: 'never starts',
   ends: 'runs to completion',
 }
 
-function legend() {
-  const items = Object.entries(kinds).map(([kind, text]) =>
-    element('li', {}, element('span', { class: `key ${kind}` }), text),
-  )
+/** @param {readonly Bar[]} bars */
+function legend(bars) {
+  const seen = new Set(bars.map(({ outlook }) => outlook))
+  const shown = Object.entries(kinds).filter(([kind]) => !(kind === 'doubtful' || kind === 'never') || seen.has(kind))
+  const items = shown.map(([kind, text]) => element('li', {}, element('span', { class: `key ${kind}` }), text))
   return element('ul', { class: 'legend' }, ...items)
 }
 
@@ -136,7 +154,10 @@ function draw(bars, steps, width) {
  * @param {ReadonlyMap<string, number>} readyAt
  * @returns {{ kind: keyof typeof kinds, from: number, to: number, texts: readonly string[] }[]}
  */
-function segments({ role, start, ready, hook, notReady }, steps, readyAt) {
+function segments({ role, start, ready, hook, notReady, outlook, needs }, steps, readyAt) {
+  if (outlook === 'never') return [{ kind: 'never', from: start, to: steps, texts: ['never starts', 'never'] }]
+  if (outlook === 'stuck')
+    return [{ kind: 'early', from: start, to: steps, texts: [`waits in vain for ${needs}`, 'waits in vain', 'stuck'] }]
   const late = [notReady.length === 1 ? `${notReady[0]} isn't ready` : "sidecars aren't ready", 'too early']
   switch (role) {
     case 'init':
@@ -145,7 +166,12 @@ function segments({ role, start, ready, hook, notReady }, steps, readyAt) {
       const early = Math.max(start, ...notReady.map((name) => readyAt.get(name) ?? start))
       return [
         { kind: 'early', from: start, to: early, texts: late },
-        { kind: 'ready', from: early, to: steps, texts: ['runs'] },
+        {
+          kind: outlook ?? 'ready',
+          from: early,
+          to: steps,
+          texts: outlook ? [`if ${needs} isn't needed`, 'perhaps'] : ['runs'],
+        },
       ]
     }
     case 'sidecar': {
@@ -160,10 +186,14 @@ function segments({ role, start, ready, hook, notReady }, steps, readyAt) {
       return [
         { kind: own, from: start, to: until, texts: texts[own] },
         {
-          kind: 'ready',
+          kind: outlook ?? 'ready',
           from: until,
           to: steps,
-          texts: waitsFor.length > 0 ? [areReady(waitsFor), `${waitsFor.join(', ')} ready`, 'ready'] : ['ready'],
+          texts: outlook
+            ? [`may need ${needs}`, 'perhaps']
+            : waitsFor.length > 0
+              ? [areReady(waitsFor), `${waitsFor.join(', ')} ready`, 'ready']
+              : ['ready'],
         },
       ]
     }

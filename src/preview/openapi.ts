@@ -94,8 +94,14 @@ const schemas = {
       },
       after: { ...list(text), description: 'Whom it waited for.' },
       notReady: { ...list(text), description: "The sidecars that aren't ready when it starts, and should be." },
+      outlook: {
+        enum: ['doubtful', 'stuck', 'never'],
+        description:
+          'If something waits for what starts behind it: stuck, it does; doubtful, it may; never: it is behind that and does not start.',
+      },
+      needs: { type: 'string', description: 'That container.' },
     },
-    ['check', 'hook'],
+    ['check', 'hook', 'outlook', 'needs'],
   ),
   Problem: object({ error: text, problems: { ...list(text), description: 'At most 100, each with its place.' } }),
 }

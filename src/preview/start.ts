@@ -30,6 +30,9 @@ export interface Bar {
   readonly after: readonly string[]
   /** The sidecars that should be ready before it but aren't when it starts. */
   readonly notReady: readonly string[]
+  /** It waits for what starts behind it, `needs`: in vain as long as its hook runs (`stuck`), or perhaps (`doubtful`); what is behind it may `never` start. */
+  readonly outlook?: 'doubtful' | 'stuck' | 'never'
+  readonly needs?: string
 }
 
 /** In steps. That a sidecar takes longest is the point of it all. */
@@ -76,6 +79,9 @@ interface Started {
   ready: number | undefined
   hook: Bar['hook']
   readonly after: readonly string[]
+  /** Undefined if nothing is known that would keep it from starting and becoming ready. */
+  outlook: Bar['outlook']
+  needs: string | undefined
 }
 
 /** Creates the containers one by one, as the kubelet does. */
@@ -83,6 +89,8 @@ function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly s
   const sidecars = new Map(tiers.flat().map((sidecar) => [sidecar.name, sidecar]))
   const all: Started[] = []
   const after: string[] = []
+  /** Why what comes now doesn't start, or may not. */
+  let gloom: Pick<Started, 'outlook' | 'needs'> = { outlook: undefined, needs: undefined }
   let now = 0
   for (const container of [...spec.initContainers, ...spec.containers]) {
     const listed = sidecars.get(container.name)
@@ -95,11 +103,23 @@ function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly s
       ready: undefined,
       hook: undefined,
       after: [...after],
+      ...gloom,
     }
     all.push(started)
-    const hook = hookOf(container, listed)
+    const hook = gloom.outlook === 'never' ? undefined : hookOf(container, listed)
+    const probed = container.list === 'initContainers' && container.startupProbe !== undefined
+    const native = container.list === 'initContainers'
+    const waitsFor = [...(hook?.waitsFor ?? []), ...(probed ? [container.name] : [])]
+    const hampered = all.filter(({ container: { name }, listed }) => listed?.obstacle && waitsFor.includes(name))
+    const stuck = hampered.find(({ listed }) => listed?.obstacle?.certain)
+    for (const each of hampered) {
+      each.outlook ??= each.listed?.obstacle?.certain ? 'stuck' : 'doubtful'
+      each.needs ??= each.listed?.obstacle?.needs
+    }
     if (hook !== undefined) {
-      const there = all.filter((other) => hook.waitsFor.includes(other.container.name))
+      const there = all.filter(
+        (other) => hook.waitsFor.includes(other.container.name) && !other.listed?.obstacle?.certain,
+      )
       const own = now + (hook.own ? takes.ownHook : 1)
       // a container that starts after the hook never becomes ready: the hook gives up
       const late = there.length < hook.waitsFor.length ? now + takes.givingUp : own
@@ -111,9 +131,14 @@ function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly s
       now += takes.initRun
       started.ready = now
       after.push(container.name)
-    } else if (container.list === 'initContainers' && container.startupProbe !== undefined) {
+    } else if (probed && stuck === undefined && gloom.outlook !== 'never') {
       // seen at the probe's next tick
       now = Math.max(now, waitFor(started, now, after)) + 1
+    }
+    const cause = stuck ?? hampered[0]
+    if (cause !== undefined && gloom.outlook !== 'never') {
+      const outlook = stuck === undefined ? 'doubtful' : native ? 'never' : undefined
+      if (outlook !== undefined) gloom = { outlook, needs: cause.listed?.obstacle?.needs }
     }
     now += takes.creation
   }
@@ -128,7 +153,7 @@ function waitFor(started: Started, now: number, after: string[]): number {
 }
 
 function barOf(
-  { container, role, listed, start, ready, hook, after }: Started,
+  { container, role, listed, start, ready, hook, after, outlook, needs }: Started,
   end: number,
   owed: readonly string[],
 ): Bar {
@@ -141,7 +166,9 @@ function barOf(
     ready: ready ?? unwaited,
     ...(hook === undefined ? {} : { hook }),
     after,
-    notReady: owed.filter((name) => !after.includes(name)),
+    notReady: outlook === 'never' ? [] : owed.filter((name) => !after.includes(name)),
+    ...(outlook && { outlook }),
+    ...(needs !== undefined && outlook && { needs }),
   }
 }
 

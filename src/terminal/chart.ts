@@ -26,6 +26,8 @@ const marks = {
   hook: { unicode: '▒', ascii: '~', style: 'cyan', means: 'its hook waits, nothing else starts' },
   ready: { unicode: '█', ascii: '=', style: 'green', means: 'ready' },
   early: { unicode: '▓', ascii: '!', style: 'red', means: 'runs too early' },
+  doubtful: { unicode: '▓', ascii: '?', style: 'yellow', means: 'may wait in vain' },
+  never: { unicode: '╳', ascii: 'X', style: 'red', means: 'never starts' },
   failed: { unicode: '╳', ascii: 'X', style: 'red', means: 'failed' },
   valid: { unicode: '─', ascii: '-', style: 'green', means: 'valid' },
   due: { unicode: '▒', ascii: '~', style: 'yellow', means: 'due to be replaced' },

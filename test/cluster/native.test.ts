@@ -40,6 +40,16 @@ describe('the native gate', () => {
         spec: { initContainers: [ordinary] },
       }),
       pod(namespace, 'startup', [app(), started], { annotations: asked('sidecar') }),
+      ...choices.flatMap((choice) => {
+        const annotations = { ...asked('sidecar'), ...(choice && { 'sidecar-first.dev/startup-probe': choice }) }
+        return [
+          pod(namespace, `moved-${choice || 'default'}`, [app(), slowlyAsked], { annotations }),
+          pod(namespace, `placed-${choice || 'default'}`, [app()], {
+            annotations,
+            spec: { initContainers: [{ ...slowlyAsked, restartPolicy: 'Always' }] },
+          }),
+        ]
+      }),
       pod(namespace, 'tiers', [app(), late('third', 15_023), late('second', 15_022), late('first', 15_021)], {
         annotations: asked('first, second + third'),
       }),
@@ -109,6 +119,28 @@ describe('the native gate', () => {
     assert.deepEqual([probe?.periodSeconds, probe?.failureThreshold], [1, 5 * 24])
   })
 
+  const handled = {
+    'moved-default': ['1 s × 50', 'no hook'],
+    'moved-keep': ['5 s × 10', 'no hook'],
+    'moved-eager': ['1 s × 50', 'no hook'],
+    'moved-hook': ['no probe', 'a hook'],
+    'placed-default': ['5 s × 10', 'no hook'],
+    'placed-keep': ['5 s × 10', 'no hook'],
+    'placed-eager': ['1 s × 50', 'no hook'],
+    'placed-hook': ['no probe', 'a hook'],
+  }
+  for (const [name, expected] of Object.entries(handled)) {
+    test(`startup-probe, ${name}: ${expected.join(', ')}; the app waits`, async () => {
+      const log = await logOf(namespace, name)
+      assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
+      const { spec } = await getPod(namespace, name)
+      const native = spec.initContainers?.find((each) => each.name === 'sidecar')
+      const probe = native?.startupProbe
+      const found = probe ? `${probe.periodSeconds} s × ${probe.failureThreshold}` : 'no probe'
+      assert.deepEqual([found, native?.lifecycle?.postStart ? 'a hook' : 'no hook'], expected)
+    })
+  }
+
   test('goes tier by tier, and starts the sidecars of a tier side by side', async () => {
     const log = await logOf(namespace, 'tiers')
     const starts = ['second', 'third'].map((name) => markOf(log, name, 'started'))
@@ -150,6 +182,13 @@ const started = sidecar(
   'sidecar',
   { HTTP: ':15021', READY_AFTER: '8s' },
   { startupProbe: { ...ready(15_021), periodSeconds: 5, failureThreshold: 24 } },
+)
+
+const choices = ['', 'keep', 'eager', 'hook'] as const
+const slowlyAsked = sidecar(
+  'sidecar',
+  { HTTP: ':15021', READY_AFTER: '2s' },
+  { startupProbe: { ...ready(15_021), periodSeconds: 5, failureThreshold: 10 } },
 )
 
 const shared = { volumeMounts: [{ name: 'shared', mountPath: '/shared' }] }

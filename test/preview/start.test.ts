@@ -7,6 +7,7 @@ import { defaultConfiguration } from '../../src/admission/intent/configuration.t
 import type { Json } from '../../src/admission/words/json.ts'
 import { applyPatch } from '../../src/preview/patch.ts'
 import { preview, previewResult } from '../../src/preview/preview.ts'
+import { startChart } from '../../src/preview/show/start-chart.ts'
 import { type Bar, predictStart, type Start } from '../../src/preview/start.ts'
 import { pod as anyPod } from '../admission/arbitraries.ts'
 import { runs } from '../runs.ts'
@@ -22,6 +23,20 @@ function starts(annotations: Record<string, string>, spec: object): { without: s
   const start = previewed.previews.map(previewResult)[0]?.start
   assert(start, JSON.stringify(previewed.previews[0]?.decision))
   return { without: start.without.map(line), with: start.with.map(line) }
+}
+
+/** How it starts with us, as bars and as the terminal draws it. */
+function drawn(annotations: Record<string, string>, spec: object): { bars: readonly Bar[]; text: string } {
+  const keyed = Object.entries(annotations).map(([key, value]) => [key.replace(/^(.*@)?/, domain), value])
+  const previewed = preview(
+    JSON.stringify({ kind: 'Pod', metadata: { annotations: Object.fromEntries(keyed) }, spec }),
+    configuration,
+  )
+  assert(previewed.ok)
+  const start = previewed.previews.map(previewResult)[0]?.start
+  assert(start)
+  const look = { terminal: false, color: false, unicode: true, width: 120 }
+  return { bars: start.with, text: startChart(start, true, look) }
 }
 
 /** `sidecars` is `sidecar-first.dev/sidecars`, `check@envoy` is `check.sidecar-first.dev/envoy`. */
@@ -100,6 +115,29 @@ test('native: in the init sequence, the next when the hook has returned and the 
 test('ordered and not waited for: it starts first, and the app still comes too early', () => {
   const { with: patched } = starts({ sidecars: 'envoy' }, { containers: [{ name: 'app' }, { name: 'envoy' }] })
   assert.deepEqual(patched, ['envoy (sidecar) 0-4', 'app (app) 1-3; too early for envoy'])
+})
+
+test('a sidecar that holds back what answers its own check is never drawn as ready', () => {
+  const proxy = { name: 'istio-proxy', readinessProbe: { httpGet: { port: 15021 } } }
+  const cache = { name: 'cache', readinessProbe: { httpGet: { port: 15020, path: '/app-health/cache/readyz' } } }
+  const outlooks = (annotations: Record<string, string>, containers: object[]) => {
+    const { bars, text } = drawn({ waiter: 'image-volume', ...annotations }, { containers })
+    return [bars.map(({ name, outlook = 'fine', notReady }) => [name, outlook, ...notReady].join(' ')), text]
+  }
+  const [hook, chart] = outlooks({ sidecars: 'cache' }, [{ name: 'app' }, cache, proxy])
+  assert.deepEqual(hook, ['cache stuck', 'app fine cache', 'istio-proxy fine cache'])
+  assert.match(String(chart), /cache .*waits in vain for istio-proxy\n.*app .*too early for cache/)
+
+  const [native, never] = outlooks({ sidecars: 'cache', gate: 'native' }, [{ name: 'app' }, cache, proxy])
+  assert.deepEqual(native, ['cache stuck', 'app never', 'istio-proxy never'])
+  assert.match(String(never), /app .*never starts: waits for istio-proxy/)
+
+  const direct = { name: 'cache', ...ready(1) }
+  const [perhaps] = outlooks({ sidecars: 'cache' }, [{ name: 'app' }, direct, proxy])
+  assert.deepEqual(perhaps, ['cache doubtful', 'app doubtful', 'istio-proxy doubtful'])
+
+  const [good] = outlooks({ sidecars: 'istio-proxy, cache' }, [{ name: 'app' }, cache, proxy])
+  assert.deepEqual(good, ['istio-proxy fine', 'cache fine', 'app fine'])
 })
 
 test('a mesh proxy in front and an image that brings its own waiter wait for themselves; any other hook only takes its time', () => {

@@ -19,7 +19,7 @@ export interface Preset {
   readonly meshProxy: boolean
   /** Consecutive words of a command, without folders. An existing PostStart hook that runs them already waits, so it is left as it is. */
   readonly ownHook: readonly string[] | undefined
-  /** Checks that wait for the app and would therefore deadlock. */
+  /** Checks that wait for the app and would therefore deadlock, or for more than the sidecar. */
   readonly deadlocks: readonly Deadlock[]
   /** Common mistakes, each in whole sentences. */
   readonly traps: readonly string[]
@@ -27,9 +27,11 @@ export interface Preset {
   readonly source: string
 }
 
-/** The path of an http check that only answers when the app is up. */
+/** The path of an http check that waits for something a sidecar shouldn't wait for. */
 export interface Deadlock {
   readonly path: string
+  /** Waiting for the app it never passes; for databases it takes as long as they do. */
+  readonly waitsFor: 'app' | 'databases'
   /** What to use instead. */
   readonly instead: Check
 }
@@ -154,7 +156,7 @@ export const presets: readonly Preset[] = [
     tier: tiers.local,
     meshProxy: false,
     ownHook: ['cloud-sql-proxy', 'wait'],
-    deadlocks: [],
+    deadlocks: [{ path: '/readiness', waitsFor: 'databases', instead: http(9090, '/startup') }],
     traps: [
       'It only answers on 9090 with `--health-check` (or `CSQL_PROXY_HEALTH_CHECK=true`), and on another port with `--http-port`; its own examples and its operator use 9801.',
       '`/readiness` also connects to every database instance and counts connections, so a database in maintenance would keep the app down; `/startup` does not.',
@@ -233,12 +235,12 @@ export const presets: readonly Preset[] = [
     meshProxy: false,
     ownHook: undefined,
     deadlocks: [
-      { path: '/v1.0/healthz', instead: http(3500, '/v1.0/healthz/outbound') },
+      { path: '/v1.0/healthz', waitsFor: 'app', instead: http(3500, '/v1.0/healthz/outbound') },
       // The same endpoint after Istio's injector has rewritten the probe.
-      { path: '/app-health/daprd/readyz', instead: http(3500, '/v1.0/healthz/outbound') },
+      { path: '/app-health/daprd/readyz', waitsFor: 'app', instead: http(3500, '/v1.0/healthz/outbound') },
     ],
     traps: [
-      'Its own probe asks `/v1.0/healthz`, which waits for the app to listen if `dapr.io/app-port` is set: `probe` would deadlock, even if Istio has rewritten that probe.',
+      'Its own probe asks `/v1.0/healthz`, which waits for the app to listen if `dapr.io/app-port` is set: a check that asks it would deadlock, even if Istio has rewritten the probe.',
       'With `dapr.io/unix-domain-socket-path` nothing listens on 3500; use `http://:3501/v1.0/healthz/outbound`, its public port.',
       'It exits when a component fails to start (unless that has `ignoreErrors`), so a sidecar that a component needs (a database proxy, for example) belongs in an earlier tier.',
       'Its default image has no shell, so the waiter cannot be delivered as `shell`.',

@@ -6,7 +6,7 @@ import { keys } from '../words/keys.ts'
 import type { Warning } from '../words/messages.ts'
 import type { Delivery } from './delivery.ts'
 import { type LineUp, type Member, startsNative, waits } from './line-up.ts'
-import { meshProxies, type Order } from './order.ts'
+import type { Order } from './order.ts'
 
 /** What a plan does that may hurt later, each with the way out. */
 export function concerns(
@@ -27,11 +27,6 @@ export function concerns(
     const early = members.slice(members.indexOf(member)).find((later) => startsNative(later, intent))
     if (early === undefined) continue
     warnings.push({ kind: 'init-container-first', name: member.sidecar.name, early: early.sidecar.name })
-  }
-  const [leader] = order.containers
-  const moved = members.filter(({ container }) => container.list === 'containers' && intent.gate === 'native')
-  if (leader !== undefined && moved.length > 0 && meshProxies.has(leader.name)) {
-    warnings.push({ kind: 'before-mesh-proxy', names: namesOf(moved), proxy: leader.name })
   }
   const gated = regular.filter(waits)
   if (spec.restartPolicy !== 'Always' && gated.length > 0) {

@@ -18,25 +18,35 @@ interface Made {
   readonly problems: readonly Problem[]
 }
 
-/**
- * The hooks that hold the app back: one for each tier, on its last container, waiting for all of it. Native sidecars have started
- * before any regular container exists, so a tier's native sidecars are waited for among themselves.
- */
-export function planGates({ tiers, intent }: LineUp): {
+/** The sidecars of a tier that one hook waits for. */
+export interface HookGroup {
+  readonly members: readonly Member[]
+  /** The last that can have it. */
+  readonly carrier: Member | undefined
+}
+
+/** Native sidecars have started before any regular container exists, so a tier's native sidecars are waited for among themselves. */
+export function hookGroups({ tiers, intent }: LineUp): readonly HookGroup[] {
+  return tiers.flatMap((tier) =>
+    [true, false].map((native) => {
+      const members = tier.filter((member) => startsNative(member, intent) === native)
+      return { members, carrier: members.findLast(canCarry) }
+    }),
+  )
+}
+
+/** The hooks that hold the app back: one for each group, on its last container, waiting for all of it. */
+export function planGates(lined: LineUp): {
   readonly hooks: ReadonlyMap<Container, Hook>
   readonly problems: readonly Problem[]
 } {
   const hooks = new Map<Container, Hook>()
   const problems: Problem[] = []
-  for (const tier of tiers) {
-    for (const native of [true, false]) {
-      const members = tier.filter((member) => startsNative(member, intent) === native)
-      const carrier = members.findLast(canCarry)
-      if (carrier === undefined || !members.some(waits)) continue
-      const made = tierHook(members, carrier, intent.delivery)
-      if (made.hook !== undefined) hooks.set(carrier.container, made.hook)
-      problems.push(...made.problems)
-    }
+  for (const { members, carrier } of hookGroups(lined)) {
+    if (carrier === undefined || !members.some(waits)) continue
+    const made = tierHook(members, carrier, lined.intent.delivery)
+    if (made.hook !== undefined) hooks.set(carrier.container, made.hook)
+    problems.push(...made.problems)
   }
   return { hooks, problems }
 }

@@ -1,10 +1,12 @@
+import { formatCheck } from '../check/grammar.ts'
 import { sameHook } from '../hook/hook.ts'
 import { unwrap } from '../hook/unwrap.ts'
 import type { Intent, Sidecar } from '../intent/intent.ts'
 import type { Container, Hook, Pod, Spec } from '../pod/pod.ts'
 import { keys } from '../words/keys.ts'
 import type { Problem, Warning } from '../words/messages.ts'
-import { type Resolved, resolve } from './resolve.ts'
+import { rightCheck, withoutQuery } from './known-deadlocks.ts'
+import { type Resolution, type Resolved, resolve } from './resolve.ts'
 import { type Handling, probedBy, withoutProbe, writtenIn } from './startup-probe.ts'
 
 /** The sidecars that are in a pod, in the order in which they have to start: what the rest of the plan is made from. */
@@ -103,11 +105,12 @@ function findMember(
   const { sidecar, resolution } = startsNative({ container }, { gate })
     ? withoutProbe(asked, container, written)
     : { sidecar: asked }
-  const { resolved, ...found } =
+  const answer =
     ownWait(sidecar, original) ??
     (probed?.held && { resolved: probed.held, problems: [], warnings: [] }) ??
     resolution ??
     resolve(sidecar, container)
+  const { resolved, ...found } = sidecar.check.kind === 'probe' ? corrected(answer, container) : answer
   problems.push(...found.problems)
   // The hook that a `hook:` check asks for may be there already.
   const foreign =
@@ -123,6 +126,17 @@ function findMember(
   const member: Member = { sidecar, container, original, kept, resolved: waiting, handling: probed?.handling }
   if (waiting === resolved) return { member, problems, warnings: found.warnings }
   return { member, problems, warnings: resolved.kind === 'none' ? [] : [{ kind: 'keeps-own-hook', name }] }
+}
+
+/** Where a well-known sidecar's own probe would wait for the app, or for databases, what it should be asked instead. */
+function corrected(resolution: Resolution, container: Container): Resolution {
+  const { resolved } = resolution
+  const check = resolved.kind === 'polled' ? rightCheck(container, resolved.check) : undefined
+  if (check === undefined || resolved.kind !== 'polled' || !('path' in resolved.check)) return resolution
+  const { path: _, ...rest } = resolved
+  const endpoint = withoutQuery(resolved.check.path)
+  const warning = { kind: 'check-replaced', name: container.name, endpoint, instead: formatCheck(check) } as const
+  return { ...resolution, resolved: { ...rest, check }, warnings: [...resolution.warnings, warning] }
 }
 
 /** A well-known sidecar whose own hook already waits is left as it is. */

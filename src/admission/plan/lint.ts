@@ -1,7 +1,3 @@
-import { formatCheck } from '../check/grammar.ts'
-import { imageTexts, matchesImage } from '../intent/glob.ts'
-import { presets } from '../intent/presets.ts'
-import { isComparable } from '../intent/rule-index.ts'
 import type { Container } from '../pod/pod.ts'
 import type { Surroundings } from '../pod/surroundings.ts'
 import type { Warning } from '../words/messages.ts'
@@ -17,35 +13,10 @@ export function lint(lined: LineUp, surroundings: Surroundings): readonly Warnin
     .map((app): Awaiting => ({ name: app.name, ports: awaitedPorts(app) }))
     .filter(({ ports }) => ports.size > 0)
   return [
-    ...members.flatMap(deadlocks),
     ...deadlines(lined, surroundings),
     ...members.flatMap((member) => awaiting.flatMap((app) => waitsItself(member, app))),
   ]
 }
-
-/** A check that passes only once the app is up never passes, since the app is held back. */
-function deadlocks({ sidecar, container, resolved }: Member): readonly Warning[] {
-  const check = 'check' in resolved ? resolved.check : undefined
-  if (check === undefined || !('path' in check)) return []
-  const { path: written } = check
-  const query = written.indexOf('?')
-  const path = query < 0 ? written : written.slice(0, query)
-  return (presetsByDeadlock.get(path) ?? [])
-    .map(({ preset }) => preset)
-    .filter(({ containers, images }) => {
-      return (
-        containers.includes(container.name) ||
-        (isComparable(container.image) && images.some((glob) => matchesImage(glob, imageTexts(container.image))))
-      )
-    })
-    .flatMap(({ deadlocks }) => deadlocks.filter((deadlock) => deadlock.path === path))
-    .map(({ instead }) => ({ kind: 'deadlock', name: sidecar.name, endpoint: path, instead: formatCheck(instead) }))
-}
-
-const presetsByDeadlock = Map.groupBy(
-  presets.flatMap((preset) => preset.deadlocks.map(({ path }) => ({ path, preset }))),
-  ({ path }) => path,
-)
 
 function deadlines(
   { tiers, pod: { spec } }: LineUp,

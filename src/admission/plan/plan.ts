@@ -14,6 +14,7 @@ import { loopholes } from './enforced.ts'
 import { planGates } from './gate.ts'
 import { type LineUp, lineUp, type Member } from './line-up.ts'
 import { lint } from './lint.ts'
+import { findObstacles } from './obstacles.ts'
 import { type Order, startOrder } from './order.ts'
 import { type ProbeChange, probeChange } from './startup-probe.ts'
 import { shownTiers, type Tiers } from './tiers.ts'
@@ -43,6 +44,7 @@ export function plan(pod: Pod, intent: Intent, context: Context): Planned {
   const carriers = [...gates.hooks].filter(([, hook]) => runsWaiter(hook)).map(([container]) => container)
   const { delivery, ...delivered } = planDelivery(lined, carriers, context.configuration)
   const order = startOrder(lined)
+  const obstacles = findObstacles(lined, order)
 
   const problems = [
     ...found.problems,
@@ -53,11 +55,12 @@ export function plan(pod: Pod, intent: Intent, context: Context): Planned {
   const warnings = [
     ...found.warnings,
     ...concerns(lined, order, delivery, context.surroundings),
+    ...obstacles.warnings,
     ...lint(lined, context.surroundings),
   ]
   if (problems.length > 0) return { ok: false, problems, warnings }
 
-  const tiers = shownTiers(lined)
+  const tiers = shownTiers(lined, obstacles)
   const hooks = changedHooks(lined, gates.hooks)
   const startupProbes = probeChanges(lined)
   const leftAlone = lined.tiers.flat().every(isLeftAlone) && hooks.size === 0 && isAsGiven(order, pod)

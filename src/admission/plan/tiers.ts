@@ -2,6 +2,7 @@ import { formatCheck } from '../check/grammar.ts'
 import type { OnTimeout } from '../words/choices.ts'
 import { timeoutOf } from './gate.ts'
 import type { LineUp, Member } from './line-up.ts'
+import type { Obstacle, Obstacles } from './obstacles.ts'
 
 /** One sidecar of a tier, as people are shown it. */
 export interface PlannedSidecar {
@@ -17,11 +18,18 @@ export interface PlannedSidecar {
   readonly every?: number
   /** Its startupProbe holds the app without us. */
   readonly already?: boolean
+  /** Why it doesn't become ready, or may not. */
+  readonly obstacle?: Obstacle
 }
 export type Tiers = readonly (readonly PlannedSidecar[])[]
 
-export function shownTiers({ tiers }: LineUp): Tiers {
-  return tiers.map((tier) => tier.map(shown))
+export function shownTiers({ tiers }: LineUp, { bySidecar }: Obstacles): Tiers {
+  return tiers.map((tier) =>
+    tier.map((member) => {
+      const obstacle = bySidecar.get(member.container)
+      return obstacle === undefined ? shown(member) : { ...shown(member), obstacle }
+    }),
+  )
 }
 
 function shown({ sidecar, container, resolved, handling }: Member): PlannedSidecar {

@@ -284,6 +284,26 @@ interface KeyOf extends Named {
   readonly key: string
 }
 
+interface BeforeProxy {
+  readonly names: readonly string[]
+  readonly proxy: string
+  readonly instead: keyof ReturnType<typeof insteadOfEarly>
+}
+const insteadOfEarly = (proxy: string) => ({
+  list: `name ${proxy} first in ${keys.sidecars}`,
+  hook: `${proxy} is not a native sidecar, so use ${keys.gate}: hook`,
+  last: `use ${keys.nativePosition}: last`,
+})
+
+interface NeverReady extends Named {
+  readonly needs: string
+  readonly native: boolean
+  /** Whether it helps to list it before. */
+  readonly listable: boolean
+  /** Whose injector has rewritten the probe. */
+  readonly mesh?: string
+}
+
 /** What the pod's owner should know although the pod is admitted. */
 const warnings = {
   'left-untouched': {
@@ -338,6 +358,12 @@ const warnings = {
     text: ({ name, endpoint, instead }: Named & { readonly endpoint: string; readonly instead: string }) =>
       `deadlock: ${endpoint} of ${name} only answers once the app is up, and the app waits for ${name}; use ${instead}`,
   },
+  'never-ready': {
+    code: 'SF242',
+    ...tooEarly,
+    text: ({ name, needs, native, listable, mesh }: NeverReady) =>
+      `deadlock: ${needs} answers the check of ${name}${mesh ? ` (${mesh} rewrote its probe)` : ''} and starts behind it, so ${native ? 'the app never starts' : 'the app starts at the timeout, without it'}; ${listable ? `name ${needs} before ${name} in ${keys.sidecars}` : `set ${perContainer.check}${name}`}`,
+  },
   'webhooks-behind': {
     code: 'SF210',
     ...bitesLater,
@@ -359,8 +385,8 @@ const warnings = {
   'before-mesh-proxy': {
     code: 'SF213',
     ...bitesLater,
-    text: ({ names, proxy }: { readonly names: readonly string[]; readonly proxy: string }) =>
-      `${names.join(', ')} starts before the mesh proxy ${proxy}, which is not a native sidecar: use ${keys.gate}: hook`,
+    text: ({ names, proxy, instead }: BeforeProxy) =>
+      `${names.join(', ')} starts before the mesh proxy ${proxy}, and may reach nothing without it: ${insteadOfEarly(proxy)[instead]}`,
   },
   'not-restarted': {
     code: 'SF214',
@@ -452,6 +478,12 @@ const warnings = {
     code: 'SF228',
     ...noEffect,
     text: ({ name, rule }: Ruled) => `the keys of ${name} have no effect: the rule ${rule} is enforced`,
+  },
+  'check-replaced': {
+    code: 'SF243',
+    ...noEffect,
+    text: ({ name, endpoint, instead }: Named & { readonly endpoint: string; readonly instead: string }) =>
+      `${endpoint}, which the probe of ${name} asks, waits for more than ${name}: ${instead} is asked instead`,
   },
   'bounds-of-probe': {
     code: 'SF241',

@@ -13,7 +13,7 @@ export function startChart({ without, with: patched }: Start, explained: boolean
     { label: 'with sidecar-first', segments: [] },
     ...patched.map((bar) => row(bar, patched, end)),
   ]
-  const meaning = `${legend(marks, look)}The order is what counts: steps, not measured time.\n`
+  const meaning = `${legend([...marks, ...bars], look)}The order is what counts: steps, not measured time.\n`
   return drawChart(bars, look) + (explained ? meaning : '')
 }
 
@@ -27,20 +27,28 @@ function row(bar: Bar, all: readonly Bar[], end: number): ChartBar {
   return { label: bar.name, segments: segments(bar, all, end), note: note(bar, all) }
 }
 
-function segments({ role, start, ready, hook, notReady }: Bar, all: readonly Bar[], end: number): Segment[] {
+function segments({ role, start, ready, hook, notReady, outlook }: Bar, all: readonly Bar[], end: number): Segment[] {
+  if (outlook === 'never') return [{ from: start, until: end, doing: 'never' }]
   if (role === 'init') return [{ from: start, until: ready, doing: 'init' }]
   const there = Math.max(start, ...all.filter(({ name }) => notReady.includes(name)).map((other) => other.ready))
   return [
     { from: start, until: ready, doing: 'starting' },
-    { from: Math.max(ready, hook?.until ?? 0), until: end, doing: 'ready' },
+    {
+      from: Math.max(ready, hook?.until ?? 0),
+      until: end,
+      doing: outlook === 'stuck' ? 'starting' : (outlook ?? 'ready'),
+    },
     ...(hook === undefined ? [] : [{ from: hook.from, until: hook.until, doing: 'hook' } as const]),
     ...(there > start ? [{ from: start, until: there, doing: 'early' } as const] : []),
   ]
 }
 
-function note({ role, check, hook, after, notReady }: Bar, all: readonly Bar[]): string {
+function note({ role, check, hook, after, notReady, outlook, needs }: Bar, all: readonly Bar[]): string {
+  if (outlook === 'never') return `never starts: waits for ${needs}`
   const sidecars = after.filter((name) => all.some((other) => other.name === name && other.role === 'sidecar'))
   if (notReady.length > 0) return `too early for ${notReady.join(', ')}`
+  if (outlook === 'stuck') return `waits in vain for ${needs}`
+  if (outlook === 'doubtful' && role === 'sidecar') return `may need ${needs}`
   if (check === 'none') return 'not waited for'
   if (hook !== undefined && hook.waitsFor.length > 0) return `hook waits for ${hook.waitsFor.join(', ')}`
   return role === 'app' && sidecars.length > 0 ? `after ${sidecars.join(', ')}` : ''

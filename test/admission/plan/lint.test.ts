@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Surroundings } from '../../../src/admission/pod/surroundings.ts'
-import { app, decided, type Fields, pod, ready, warningsOf } from '../pods.ts'
+import { after, app, decided, type Fields, pod, ready, specOf, warningsOf } from '../pods.ts'
 
 const envoy = { name: 'envoy', readinessProbe: ready }
 const warnings = (object: unknown, surroundings?: Surroundings) => warningsOf(decided(object, surroundings)).join('\n')
@@ -15,6 +15,33 @@ test('a check that waits for the app would deadlock, and says what to use', () =
   )
   assert.match(warnings(object('/v1.0/healthz?x=1')), /only answers once the app is up/)
   assert.doesNotMatch(warnings(object('/v1.0/healthz/outbound')), /only answers once the app is up/)
+})
+
+test('a probe that waits for the app is replaced by what the preset knows, and the port stays', () => {
+  const daprd = (path: string, port: number) => ({ name: 'daprd', readinessProbe: { httpGet: { path, port } } })
+  const asked = (path: string, port: number) =>
+    specOf(after(pod({ sidecars: 'daprd' }, [app, daprd(path, port)])), 'daprd').checks[0]?.check
+  assert.equal(asked('/v1.0/healthz', 3501), 'http://:3501/v1.0/healthz/outbound')
+  assert.equal(asked('/app-health/daprd/readyz', 15_020), 'http://:3500/v1.0/healthz/outbound')
+  assert.equal(asked('/other', 3501), 'http://:3501/other')
+  const sql = { name: 'cloud-sql-proxy', readinessProbe: { httpGet: { path: '/readiness', port: 9801 } } }
+  const once = after(pod({ sidecars: 'cloud-sql-proxy' }, [app, sql]))
+  assert.equal(specOf(once, 'cloud-sql-proxy').checks[0]?.check, 'http://:9801/startup')
+  assert.deepEqual(after(once), once)
+})
+
+test('a check that a container behind the gate answers never passes, unless that one is started before', () => {
+  const cache = { name: 'cache', readinessProbe: { httpGet: { path: '/ready', port: 9000 } } }
+  const server = { name: 'server', ports: [{ containerPort: 9000 }], readinessProbe: ready }
+  const object = (sidecars: string, more: Fields = {}) => pod({ sidecars, ...more }, [app, cache, server])
+  assert.match(warnings(object('cache')), /deadlock: server answers the check of cache and starts behind it/)
+  assert.match(warnings(object('cache, server')), /name server before cache/)
+  assert.match(warnings(object('cache', { gate: 'native' })), /the app never starts/)
+  for (const fine of ['server, cache', 'server + cache', 'cache + server']) {
+    assert.doesNotMatch(warnings(object(fine)), /deadlock/, fine)
+  }
+  const own = { ...cache, ports: [{ containerPort: 9000 }] }
+  assert.doesNotMatch(warnings(pod({ sidecars: 'cache' }, [app, own, server])), /deadlock/, 'its own port')
 })
 
 test('a timeout beyond the deadline of the workload', () => {
