@@ -1,7 +1,7 @@
 import type { Change } from './patch/patch.ts'
 import type { Tiers } from './plan/tiers.ts'
 import type { Operation } from './words/json.ts'
-import type { Said, Warning } from './words/messages.ts'
+import type { Problem, Said, Warning } from './words/messages.ts'
 import { shownWarnings } from './words/shown.ts'
 
 /** Why, for people; `warnings` come worst first. */
@@ -27,6 +27,7 @@ export interface Patched extends Explained {
 }
 /** `reasons` are all that is wrong, each with its annotation or field. */
 export interface Refused extends Explained {
+  readonly reasons: readonly (Problem | Warning)[]
   readonly verdict: 'refused'
 }
 /** The pod may be created as it is. */
@@ -54,7 +55,7 @@ export function patched(
   return { verdict: 'patched', reasons, ...parts, warnings: shownWarnings(parts.warnings) }
 }
 
-export function refused(reasons: readonly Said[], warnings: readonly Warning[] = []): Refused {
+export function refused(reasons: Refused['reasons'], warnings: readonly Warning[] = []): Refused {
   return { verdict: 'refused', reasons, warnings: shownWarnings(warnings) }
 }
 

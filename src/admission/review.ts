@@ -6,7 +6,7 @@ import { type Fields, isMap, mostProblems, nothing } from './pod/reader.ts'
 import type { Surroundings } from './pod/surroundings.ts'
 import { validate } from './validate.ts'
 import type { Operation } from './words/json.ts'
-import { type Problem, type Reason, type Shape, textOf } from './words/messages.ts'
+import { coded, isCost, type Problem, type Reason, type Shape, textOf } from './words/messages.ts'
 import { printable } from './words/printable.ts'
 
 /** The `response` of an AdmissionReview (admission.k8s.io/v1), but for the patch's encoding: `patch` is JSON, which the wire wants as base64. */
@@ -49,7 +49,7 @@ export function review(body: unknown, configuration: Configuration, set?: string
   if (!opened.ok) return opened
   const { uid, facts, notOurs, pod } = opened
   const decision = notOurs === undefined ? decideMarked(pod, configuration, set) : skipped([notOurs], [])
-  const reasons = decision.reasons.map(textOf)
+  const reasons = decision.reasons.map(coded)
   const response = respond(uid, decision, reasons, configuration)
   return { ok: true, response, verdict: decision.verdict, reasons, facts }
 }
@@ -81,7 +81,7 @@ export function reviewMark(body: unknown, configuration: Configuration, set?: st
   const { uid, facts, notOurs, pod } = opened
   const known = set === undefined || isKnown(set, configuration)
   const operations = notOurs !== undefined || !known ? [] : set === undefined ? unmark(pod) : mark(pod, set)
-  const warnings = known ? [] : [textOf({ kind: 'webhooks-behind' })]
+  const warnings = known ? [] : [coded({ kind: 'webhooks-behind' })]
   if (operations.length === 0 || configuration.mode === 'observe') {
     return { ok: true, response: allowed({ uid }, warnings), verdict: 'skipped', reasons: [], facts }
   }
@@ -95,7 +95,7 @@ export function reviewFinal(body: unknown, configuration: Configuration, set?: s
   const { uid, facts, notOurs, pod } = opened
   const validity = notOurs === undefined ? validate(pod, configuration, surroundingsOf(pod, configuration, set)) : valid
   const { verdict } = validity
-  const reasons = validity.reasons.map(textOf)
+  const reasons = validity.reasons.map(coded)
   const response = verdict === 'allowed' ? allowed({ uid }) : refused({ uid }, reasons)
   return { ok: true, response, verdict, reasons, facts }
 }
@@ -158,9 +158,10 @@ function respond(uid: string, decision: Decision, reasons: readonly string[], { 
   const observed = mode === 'observe'
   const { verdict } = decision
   const base = { uid, auditAnnotations: audit(decision, reasons, observed) }
-  const warnings = decision.warnings.map(textOf)
+  // What nearly every pod costs is for those who look for it: `preview` and the page.
+  const warnings = decision.warnings.filter((each) => !isCost(each)).map(coded)
   const instead = (would: 'change' | 'refuse') =>
-    allowed(base, [textOf({ kind: 'only-observed', would, reasons }), ...warnings])
+    allowed(base, [coded({ kind: 'only-observed', would, reasons }), ...warnings])
   switch (verdict) {
     case 'skipped':
     case 'unchanged':

@@ -1,6 +1,7 @@
 import type { Configuration } from './intent/configuration.ts'
 import type { Reviewed, ReviewFacts } from './review.ts'
 import { keys } from './words/keys.ts'
+import { coded, type Problem } from './words/messages.ts'
 
 /** What is known of a review that is over a limit, from its beginning. */
 export interface Beginning {
@@ -29,22 +30,22 @@ export const asksIn = (text: { includes(word: string): boolean }): boolean => te
 export type Answered = Extract<Reviewed, { ok: true }>
 
 /**
- * The answer about a pod that isn't helped, since `why`. If it asks, or a rule is enforced that may be about it, it is refused like any pod
+ * The answer about a pod that isn't helped, since it has a `problem`. If it asks, or a rule is enforced that may be about it, it is refused like any pod
  * that can't be helped; otherwise it is created as it is, with a warning.
  */
 export function giveUp(
   webhook: 'mutate' | 'validate' | 'mark',
   { uid, facts }: Beginning,
-  why: string,
+  problem: Problem,
   asks: boolean,
   { mode, invalid, rules }: Configuration,
 ): Answered {
   const binding = asks || rules.rules.some(({ enforce }) => enforce)
-  const base = { ok: true, facts, reasons: [why] } as const
+  const base = { ok: true, facts, reasons: [coded(problem)] } as const
   if (binding && mode !== 'observe' && invalid === 'refuse') {
-    const status = { code: 400, reason: 'BadRequest', message: why }
+    const status = { code: 400, reason: 'BadRequest', message: coded(problem) }
     return { ...base, verdict: 'refused', response: { uid, allowed: false, status } }
   }
   const verdict = webhook === 'validate' ? 'allowed' : 'skipped'
-  return { ...base, verdict, response: { uid, allowed: true, warnings: [`left untouched: ${why}`] } }
+  return { ...base, verdict, response: { uid, allowed: true, warnings: [coded({ kind: 'left-untouched', problem })] } }
 }

@@ -3,7 +3,7 @@ import { type Examined, examine } from './examine.ts'
 import type { Configuration } from './intent/configuration.ts'
 import type { Container } from './pod/pod.ts'
 import type { Surroundings } from './pod/surroundings.ts'
-import type { Problem, Said } from './words/messages.ts'
+import type { Problem, Warning } from './words/messages.ts'
 
 /**
  * Checks the final pod, after every injector: an annotated pod, or one under an enforced rule, is only let through if its sidecars are
@@ -20,7 +20,7 @@ export function validate(
   return reasons.length === 0 ? allowed : refused(reasons)
 }
 
-function objections(examined: Examined): readonly Said[] {
+function objections(examined: Examined): readonly (Problem | Warning)[] {
   switch (examined.kind) {
     case 'left':
       return []

@@ -3,7 +3,7 @@ import type { FailurePolicy } from '../admission/words/choices.ts'
 import { keys } from '../admission/words/keys.ts'
 import { codeOf, textOf, type Warning } from '../admission/words/messages.ts'
 import type { Code, Values } from '../admission/words/values.ts'
-import { faultCode, type Remark, remarkText } from '../configuration/faults.ts'
+import { faultCode, type Remark, remarkWords } from '../configuration/faults.ts'
 import {
   configurationFile,
   mutatingReference,
@@ -196,12 +196,12 @@ const findings = {
   'configuration-invalid': problem(
     ofRemark,
     ({ remark }: Of<'remark'>) =>
-      `${remarkText(configurationFile, remark)}; replicas keep the last good one, new ones don't start`,
+      `${remarkWords(configurationFile, remark)}; replicas keep the last good one, new ones don't start`,
     editConfiguration,
   ),
   'configuration-notice': warning(
     ofRemark,
-    ({ remark }: Of<'remark'>) => remarkText(configurationFile, remark),
+    ({ remark }: Of<'remark'>) => remarkWords(configurationFile, remark),
     editConfiguration,
   ),
   'configuration-observes': warning(

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { isCost, textOf } from '../admission/words/messages.ts'
+import { line, messagesOf } from '../preview/message.ts'
 import { fileHelp, fileOptions, placeOf, previewFiles, refuse } from '../preview/show/files.ts'
 import { sampleManifest } from '../preview/show/sample.ts'
 import { writeManifests } from '../preview/write.ts'
@@ -29,8 +29,9 @@ export const inject: Command = {
     refuse(found)
     for (const { name, previewed } of found.files) {
       for (const preview of previewed.previews) {
-        for (const each of preview.decision.warnings) {
-          terminal.stderr.write(`${placeOf(name, preview)}: ${isCost(each) ? 'costs' : 'warning'}: ${textOf(each)}\n`)
+        for (const one of messagesOf(preview)) {
+          const what = one.severity === 'note' ? 'costs' : 'warning'
+          terminal.stderr.write(`${placeOf(name, preview, one.line)}: ${what}: ${line(one)}\n`)
         }
       }
     }

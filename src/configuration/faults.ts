@@ -170,9 +170,13 @@ export const isNotice = ({ kind }: Fault): boolean => notices.has(kind)
 
 export const faultText = (fault: Fault): string => wordsFor(faults, fault)
 
+/** One line for a remark on a file, without its code. */
+export const remarkWords = (file: string, { line, column, fault }: Remark): string =>
+  `${file}:${line}:${column}: ${faultText(fault)}`
+
 /** One line for a remark on a file. */
 export const remarkText = (file: string, { line, column, fault }: Remark): string =>
-  `${file}:${line}:${column}: ${faultText(fault)}`
+  `${file}:${line}:${column}: ${faultCode(fault)} ${faultText(fault)}`
 
 /** The table of a kind is known by then, so its data fits. */
 function wordsFor<T extends { readonly kind: string }>(table: Words, value: T): string {

@@ -26,6 +26,17 @@ export const problems: Entries<Problem> = {
     example: { path: 'spec', count: 1000, most: 512 },
     next: 'Split the pod, or take its annotations away.',
   },
+  'review-too-large': {
+    means:
+      'The pod is larger, or more deeply nested, than any that could be stored and run; it is not read, so that no pod can keep sidecar-first busy.',
+    example: { what: 'bytes', has: 20_000_000, most: 10_485_760 },
+    next: 'Look for an accident in what generates it.',
+  },
+  'answer-too-large': {
+    means: 'The changes to the pod would be larger than what is sent to the API server.',
+    example: { has: 2_000_000, most: 1_048_576 },
+    next: 'Name fewer sidecars, or shorten their hooks and probes.',
+  },
   'duplicate-container': {
     means: 'Two containers of the pod have one name. Kubernetes would refuse it as well.',
     example: { path: 'spec.containers[1].name', name: 'envoy' },

@@ -1,6 +1,6 @@
 import { type Problem as CertificateProblem, problemCode, problemText } from '../../certs/problems.ts'
-import { codeOf, isCost, type Problem, textOf, type Warning } from '../admission/words/messages.ts'
-import type { Code } from '../admission/words/values.ts'
+import { codeOf, gradeOf, type Problem, textOf, type Warning } from '../admission/words/messages.ts'
+import type { Code, Grade } from '../admission/words/values.ts'
 import { type Finding, told } from '../check/findings.ts'
 import {
   type Fault,
@@ -21,9 +21,6 @@ import { certificates } from './certificates.ts'
 import { faults, values } from './configuration.ts'
 import { findings } from './findings.ts'
 import { manifests } from './manifests.ts'
-
-/** `refusal`: nothing goes on until it is put right. `ok` is what `check` finds in order. */
-export type Grade = 'refusal' | 'problem' | 'warning' | 'note' | 'ok'
 
 /** A message as users can look it up. */
 export interface Listed {
@@ -68,7 +65,7 @@ export const catalogue: readonly Listed[] = [
   ...list<Problem>(problems, (one) => ({ code: codeOf(one), grade: 'refusal', text: textOf(one) })),
   ...list<Warning>(warnings, (one) => ({
     code: codeOf(one),
-    grade: isCost(one) ? 'note' : 'warning',
+    grade: gradeOf(one),
     text: textOf(one),
   })),
   ...list<WrongValue>(values, (one) => ({

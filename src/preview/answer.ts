@@ -1,7 +1,7 @@
 import type { Configuration } from '../admission/intent/configuration.ts'
-import { textOf } from '../admission/words/messages.ts'
 import { type Answer, failure } from './failure.ts'
 import { formatJson } from './json.ts'
+import { line, messagesOf } from './message.ts'
 import { type Preview, preview, previewResult } from './preview.ts'
 import { problemLine } from './problems.ts'
 import { readQuery } from './query.ts'
@@ -73,9 +73,12 @@ export function answerPreview(
   return success(wanted, wanted === jsonPatch ? formatJson(only.patch) : writeManifests(previewed), previews)
 }
 
-/** Each reason of a refusal, with the object it is about. */
-export function refusal({ object: { kind, name }, decision: { reasons } }: Preview): string[] {
-  return reasons.map((reason) => `${kind}${name && ` ${name}`}: ${textOf(reason)}`)
+/** Each reason of a refusal, with the object it is about, in the order of the lines. */
+export function refusal(preview: Preview): string[] {
+  const { kind, name } = preview.object
+  return messagesOf(preview)
+    .filter(({ severity }) => severity === 'refusal')
+    .map((one) => `${kind}${name && ` ${name}`}: ${line(one)}`)
 }
 
 function success(contentType: string, body: string, previews: readonly Preview[]): Answer {

@@ -8,6 +8,8 @@ import type { Fault, Problem } from './problems.ts'
 export interface ManifestDocument {
   readonly number: number
   readonly value: JsonObject
+  /** Of the whole input. */
+  readonly text: string
   /** The YAML that it was read from; absent for JSON. Its ranges are offsets in the whole input. */
   readonly yaml: { readonly tree: Document.Parsed; readonly lines: LineCounter } | undefined
 }
@@ -51,7 +53,7 @@ export function readJson(text: string): Manifests | undefined {
     }))
     return { ok: false, problems }
   }
-  return { ok: true, text, documents: [{ number: 1, value, yaml: undefined }] }
+  return { ok: true, text, documents: [{ number: 1, value, text, yaml: undefined }] }
 }
 
 /** Like `readManifests`, for text that isn't JSON. Takes up to 3 s for a megabyte. */
@@ -88,7 +90,7 @@ export function readYaml(text: string): Manifests {
     const start = contents.range[0]
     try {
       const value = plain(tree.toJS({ maxAliasCount: mostAnchors }), room, 0)
-      if (isObject(value)) documents.push({ number, value, yaml: { tree, lines } })
+      if (isObject(value)) documents.push({ number, value, text, yaml: { tree, lines } })
       else problems.push(at(number, start, { kind: 'not-a-manifest' }))
     } catch (error) {
       // The library counts aliases, too, and throws a ReferenceError.

@@ -38,7 +38,12 @@ const schemas = {
         description: 'skipped: nothing is asked for, or nothing can be done; unchanged: it is as it should be already.',
       },
       reasons: list(text),
-      warnings: { ...warnings, description: 'As the API server would show them, the worst first.' },
+      messages: {
+        ...list(ref('Message')),
+        description:
+          'Why it is refused, in the order of the lines, and what is warned of: the same texts with code and place.',
+      },
+      warnings: { ...warnings, description: 'The worst first. The API server shows them without the costs.' },
       costs: {
         ...warnings,
         description: 'Those of the warnings that only name a price: nothing that needs to be acted on.',
@@ -53,6 +58,18 @@ const schemas = {
     },
     ['patched', 'start'],
   ),
+  Message: object({
+    code: { type: 'string', pattern: '^SF[0-9]{3}$', description: 'As docs/messages.md lists it.' },
+    severity: { enum: ['refusal', 'warning', 'note'] },
+    text,
+    path: {
+      type: 'string',
+      description:
+        'From the root of the object, such as `spec.template.metadata.annotations[sidecar-first.dev/gate]`; empty for the whole.',
+    },
+    line: { type: 'integer', minimum: 1, description: 'Of the body.' },
+    column: { type: 'integer', minimum: 1 },
+  }),
   Sidecar: object(
     {
       name: text,

@@ -9,6 +9,7 @@ import { isCost, textOf } from '../admission/words/messages.ts'
 import { shownWarnings } from '../admission/words/shown.ts'
 import type { JsonObject } from './json.ts'
 import { type Manifests, mostProblems, readManifests } from './manifests.ts'
+import { type Message, messagesOf } from './message.ts'
 import { setsOf } from './namespace.ts'
 import { type ManifestObject, objectsOf, podTemplate } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
@@ -87,6 +88,8 @@ export interface PreviewResult {
   readonly name: string
   readonly verdict: Decision['verdict']
   readonly reasons: readonly string[]
+  /** Why it is refused and what is warned of, with code and place. */
+  readonly messages: readonly Message[]
   readonly warnings: readonly string[]
   /** Those of the warnings that only name a cost. */
   readonly costs: readonly string[]
@@ -120,7 +123,19 @@ export function previewResult(preview: Preview): PreviewResult {
     })),
   )
   const start = startOf(preview)
-  const result = { apiVersion, kind, namespace, name, verdict, reasons, warnings, costs, tiers, patch }
+  const result = {
+    apiVersion,
+    kind,
+    namespace,
+    name,
+    verdict,
+    reasons,
+    messages: messagesOf(preview),
+    warnings,
+    costs,
+    tiers,
+    patch,
+  }
   return { ...result, ...(patched && { patched }), ...(start && { start }) }
 }
 

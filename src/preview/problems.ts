@@ -66,4 +66,4 @@ export const faultCode = ({ kind }: Fault): Code => problems[kind].code
 
 /** A problem in a sentence. */
 export const problemLine = ({ document, line, column, fault }: Problem): string =>
-  `document ${document}, line ${line}, column ${column}: ${faultText(fault)}`
+  `document ${document}, line ${line}, column ${column}: ${faultCode(fault)} ${faultText(fault)}`

@@ -1,4 +1,4 @@
-import { textOf } from '../admission/words/messages.ts'
+import { coded } from '../admission/words/messages.ts'
 import { printable } from '../admission/words/printable.ts'
 import type { Preview } from './preview.ts'
 
@@ -13,7 +13,7 @@ const longest = 640
  */
 export function warningHeader(previews: readonly Preview[]): string[] {
   const texts = previews.flatMap(({ object: { kind, name }, decision: { warnings } }) =>
-    warnings.map(textOf).map((text) => (previews.length > 1 ? `${kind}${name && ` ${name}`}: ${text}` : text)),
+    warnings.map(coded).map((text) => (previews.length > 1 ? `${kind}${name && ` ${name}`}: ${text}` : text)),
   )
   const values: string[] = []
   let length = 0

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { type Reviewed, type ReviewResponse, review, reviewFinal, reviewMark } from '../admission/review.ts'
 import { type Answered, asksIn, giveUp, readBeginning } from '../admission/unread.ts'
+import { coded, type Problem } from '../admission/words/messages.ts'
 import type { Body } from './body.ts'
 import type { LiveConfiguration } from './configuration.ts'
 import { excess, mostAnswer, mostBytes } from './limits.ts'
@@ -64,7 +65,7 @@ function answer(
         : unreadAt(path, body, why, configuration.current)
     if (reviewed === undefined) {
       outcome = 'invalid'
-      sendProblem(response, body.whole ? 422 : 413, why ?? '')
+      sendProblem(response, body.whole ? 422 : 413, why === undefined ? '' : coded(why))
     } else if (reviewed.ok) {
       const { answered, text } = within(reviewed, path, body, configuration.current)
       outcome = answered.verdict
@@ -109,7 +110,7 @@ function reviewAt({ webhook, set }: AdmissionPath, body: unknown, configuration:
 function unreadAt(
   path: AdmissionPath,
   { bytes }: Body,
-  why: string,
+  why: Problem,
   configuration: Configuration,
 ): Answered | undefined {
   const beginning = readBeginning(bytes.toString('utf8', 0, 4096))
@@ -139,7 +140,7 @@ function within(
 ): { readonly answered: Answered; readonly text: string } {
   const text = reviewText(answered.response)
   if (text.length <= mostAnswer) return { answered, text }
-  const why = `the answer about this pod would have ${text.length.toLocaleString('en')} bytes; sidecar-first sends at most ${mostAnswer.toLocaleString('en')}`
+  const why = { kind: 'answer-too-large', has: text.length, most: mostAnswer } as const
   const { response, facts } = answered
   const instead = giveUp(webhook, { uid: response.uid, facts }, why, asksIn(bytes), configuration)
   return { answered: instead, text: reviewText(instead.response) }

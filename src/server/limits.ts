@@ -1,3 +1,4 @@
+import type { Problem } from '../admission/words/messages.ts'
 import { type Shape, scan } from './scan.ts'
 
 /**
@@ -30,7 +31,7 @@ export function excess(body: {
   readonly whole: boolean
   readonly bytes: Uint8Array
   readonly size?: number
-}): string | undefined {
+}): Problem | undefined {
   if (!body.whole) return over('bytes', Math.max(body.size ?? 0, mostBytes + 1), mostBytes)
   if (body.bytes.length <= harmless) return undefined
   const { values, members, depth }: Shape = scan(body.bytes)
@@ -39,6 +40,6 @@ export function excess(body: {
   return depth > deepest ? over('levels of objects and lists', depth, deepest) : undefined
 }
 
-function over(what: string, has: number, most: number): string {
-  return `the review of this pod has ${has.toLocaleString('en')} ${what}; sidecar-first reads at most ${most.toLocaleString('en')}`
+function over(what: string, has: number, most: number): Problem {
+  return { kind: 'review-too-large', what, has, most }
 }

@@ -114,7 +114,7 @@ for (const [what, body, problem] of [
 
 test('an object that is no map is refused', () => {
   const { response } = answered({ object: [] })
-  assert.deepEqual([response.allowed, response.status?.message], [false, 'pod: expected a map'])
+  assert.deepEqual([response.allowed, response.status?.message], [false, 'SF101 pod: expected a map'])
 })
 
 test('observe patches and refuses nothing, and says what it would do', () => {
@@ -122,7 +122,7 @@ test('observe patches and refuses nothing, and says what it would do', () => {
   const bad = pod({ sidecars: ',' }, [app])
   for (const [object, would] of [
     [asking, /would change this: starts envoy/],
-    [bad, /would refuse this: sidecar-first.dev\/sidecars/],
+    [bad, /would refuse this: SF112 sidecar-first.dev\/sidecars/],
   ] as const) {
     const result = review(
       { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview', request: { ...request, object } },
@@ -141,7 +141,7 @@ test('invalid: warn lets a bad pod through untouched, with a warning', () => {
     lenient,
   )
   assert.ok(result.ok && result.response.allowed && !('patch' in result.response))
-  assert.match(result.response.warnings?.[0] ?? '', /left untouched: sidecar-first.dev\/sidecars: /)
+  assert.match(result.response.warnings?.[0] ?? '', /left untouched: SF112 sidecar-first.dev\/sidecars: /)
 })
 
 test('a name is the generateName with a star, where there is no other', () => {

@@ -20,25 +20,28 @@ const laughs = [...'bcdefghi'].map((name, index) => {
   return `${name}: &${name} [${nine}]\n`
 })
 const wrong: Record<string, readonly [content: string | Buffer, expected: string]> = {
-  tabs: ['kind: Pod\nspec:\n\tcontainers: []\n', ':3:1: document 1: invalid YAML: tabs are not allowed as indentation'],
+  tabs: [
+    'kind: Pod\nspec:\n\tcontainers: []\n',
+    ':3:1: document 1: SF405 invalid YAML: tabs are not allowed as indentation',
+  ],
   alias: [
     'kind: Pod\n---\nkind: Pod\nspec: *nowhere\n',
-    ':4:7: document 2: there is no anchor "nowhere" before this alias',
+    ':4:7: document 2: SF407 there is no anchor "nowhere" before this alias',
   ],
-  laughs: [`kind: Pod\na: &a [lol, lol]\n${laughs.join('')}`, ':1:1: document 1: its aliases expand to too much'],
-  twice: ['kind: Pod\nmetadata:\n  name: a\n  name: b\n', ':4:3: document 1: the key "name" is there twice'],
+  laughs: [`kind: Pod\na: &a [lol, lol]\n${laughs.join('')}`, ':1:1: document 1: SF404 its aliases expand to too much'],
+  twice: ['kind: Pod\nmetadata:\n  name: a\n  name: b\n', ':4:3: document 1: SF409 the key "name" is there twice'],
   helm: [
     'kind: Pod\nmetadata:\n  name: {{ .Values.x }}\n',
-    ':3:9: document 1: this is a Helm template; render it first: helm template RELEASE CHART',
+    ':3:9: document 1: SF406 this is a Helm template; render it first: helm template RELEASE CHART',
   ],
   quoted: [
     'kind: Pod\nmetadata:\n  name: "{{ .Values.x }}"\n',
-    ':1:1: document 1: this is a Helm template; render it first: helm template RELEASE CHART',
+    ':1:1: document 1: SF406 this is a Helm template; render it first: helm template RELEASE CHART',
   ],
-  kindless: ['kind: Pod\n---\nname: a\n', ':3:1: document 2: the document has no kind'],
+  kindless: ['kind: Pod\n---\nname: a\n', ':3:1: document 2: SF413 the document has no kind'],
   inside: [
     'kind: List\nitems:\n- kind: List\n  items:\n  - name: a\n',
-    ':5:5: document 1: items.0.items.0 has no kind',
+    ':5:5: document 1: SF413 items.0.items.0 has no kind',
   ],
   latin: [Buffer.from('kind: Pod\n# caf\xe9\n', 'latin1'), ':2 is not UTF-8 text; save it as UTF-8'],
   binary: [Buffer.from([0x0a, 0xff, 0, 1]), ':2 is binary, not text'],
@@ -66,7 +69,7 @@ test('one bad file among good ones: preview shows the good ones, inject prints n
   const input = 'kind: ConfigMap\n'
   await writeFile(join(folder, 'bad.yaml'), 'kind: Pod\na: 1\na: 2\n')
   const shown = await runWith(input, preview, '-', 'bad.yaml')
-  assert.deepEqual([shown.code, shown.stderr], [1, 'bad.yaml:3:1: document 1: the key "a" is there twice\n'])
+  assert.deepEqual([shown.code, shown.stderr], [1, 'bad.yaml:3:1: document 1: SF409 the key "a" is there twice\n'])
   assert.match(shown.stdout, /^ConfigMap \(no name\) \(standard input:1\): skipped\n/)
   assert.equal((await runWith(input, inject, '-', 'bad.yaml')).stdout, '')
 })
@@ -82,9 +85,9 @@ test('50 MB of YAML, of broken JSON, and what never ends: told at once what can 
   await pipeline(big, createWriteStream(join(folder, 'big.yaml')))
   const told = await run(['inject', 'big.yaml'], { cwd: folder })
   assert.deepEqual([told.code, told.stdout], [1, ''])
-  assert.equal(told.stderr, 'big.yaml:1:1: document 1: more than 8 MB of YAML; split it, or give it as JSON\n')
+  assert.equal(told.stderr, 'big.yaml:1:1: document 1: SF402 more than 8 MB of YAML; split it, or give it as JSON\n')
   const broken = await run(['preview'], { input: `{"kind": "Pod", "a": "${'b'.repeat(9_000_000)}"` })
-  assert.match(broken.stderr, /^standard input:1:1: document 1: more than 8 MB of YAML/)
+  assert.match(broken.stderr, /^standard input:1:1: document 1: SF402 more than 8 MB of YAML/)
   const endless = await run(['inject', '/dev/zero'])
   assert.equal(endless.code, 2)
   assert.match(endless.stderr, /^sidecar-first inject: \/dev\/zero is over 100 MB; split it\n/)

@@ -12,14 +12,14 @@ test('config says that a file is sound, or each problem with its line and column
   const [good, bad] = await Promise.all([check(sound), check(`${sound}mod: observe\ninvalid: no\n`)])
   assert.deepEqual(good, { code: 0, stdout: 'standard input: no problem, 0 rules\n', stderr: '' })
   assert.deepEqual([bad.code, bad.stdout], [1, ''])
-  assert.match(bad.stderr, /^standard input:3:1: unknown key "mod".*\nstandard input:4:\d+: invalid: .*\n$/)
+  assert.match(bad.stderr, /^standard input:3:1: SF319 unknown key "mod".*\nstandard input:4:\d+: SF105 invalid: .*\n$/)
 })
 
 test('config counts the rules, and says what they take from each other', async () => {
   const rules = 'rules:\n- {name: a, match: {preset: istio}}\n- {name: b, match: {container: istio-proxy}, tier: 1}\n'
   const { code, stdout, stderr } = await check(sound + rules)
   assert.deepEqual([code, stdout], [0, 'standard input: no problem, 2 rules\n'])
-  assert.match(stderr, /^standard input:5:3: the rule b never matches: .*\n$/)
+  assert.match(stderr, /^standard input:5:3: SF329 the rule b never matches: .*\n$/)
 })
 
 test('config --webhooks prints the webhook configurations that go with the file, and its example works', async () => {

@@ -76,7 +76,8 @@ spec: {containers: [{name: app}, {name: proxy${probe}}]}
     for (const commands of pipelines) {
       const { code, stdout } = await paste(commands.join('\n'), folder, { GITHUB_WORKSPACE: folder })
       assert.equal(code, expected, commands.join())
-      if (expected === 1) assert.match(stdout, /^::warning file=k8s\/pod\.yaml,line=1,|\n {2}! proxy is started first/)
+      if (expected === 1)
+        assert.match(stdout, /^::warning file=k8s\/pod\.yaml,line=3,|\n {2}! SF204 proxy is started first/)
     }
   }
   assert.match(await readFile(join(folder, 'sidecars.diff'), 'utf8'), /^--- k8s\/pod\.yaml\n/)

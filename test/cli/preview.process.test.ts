@@ -55,7 +55,7 @@ test('preview shows the verdict, the order and a diff', async () => {
   const { code, stdout, stderr } = await here('preview -f pod.yaml secret.yaml')
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, /^Pod sample \(pod\.yaml:1\): patched\n/)
-  assert.match(stdout, /\n {2}· the waiter adds an emptyDir/)
+  assert.match(stdout, /\n {2}· SF219 the waiter adds an emptyDir/)
   assert.match(stdout, /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n\n/)
   assert.match(stdout, /\n\n--- pod\.yaml\n\+\+\+ pod\.yaml\n@@ -\d/)
   assert.match(stdout, /\n- {4}- name: app {3}# the app\n/)
@@ -95,7 +95,8 @@ test('a price has another sign than a warning, and comes after all of them', asy
   const text = pod
     .replace('sidecars: proxy', 'sidecars: proxy\n    sidecar-first.dev/sidecar: proxy')
     .replace('spec:\n', 'spec:\n  restartPolicy: Never\n')
-  const signs = (stdout: string) => [...stdout.matchAll(/^ {2}([!·-]) (.*)/gm)].map(([, sign, told]) => [sign, told])
+  const signs = (stdout: string) =>
+    [...stdout.matchAll(/^ {2}([!·-]) SF\d+ (.*)/gm)].map(([, sign, told]) => [sign, told])
   const shown = await here('preview -', text)
   const { results } = JSON.parse((await here('preview -o json -', text)).stdout)
   const [{ warnings, costs }] = results
@@ -169,7 +170,7 @@ test('preview in other formats', async () => {
 test('inject prints manifests of several files as one stream, and changes again nothing', async () => {
   const { code, stdout, stderr } = await here('inject -f secret.yaml -f - empty.yaml', pod)
   assert.equal(code, 0)
-  assert.match(stderr, /^standard input:1: Pod sample: costs: .*emptyDir.*\n$/)
+  assert.match(stderr, /^standard input:6: Pod sample: costs: SF219 .*emptyDir.*\n$/)
   assert(stdout.startsWith(`${secret}---\napiVersion: v1\n`))
   assert.match(stdout, /\n {4}- name: app {3}# the app\n/)
   const again = await here('inject', stdout)
@@ -182,7 +183,7 @@ test('one refusal: nothing is printed but the reasons, with file and line', asyn
     assert.equal(code, 1, command)
     // A diff shows the others all the same.
     if (!command.endsWith('diff')) assert.equal(stdout, '', command)
-    assert.match(stderr, /^wrong\.yaml:4: Pod sample is refused: .*sidecar-first\.dev\/sidecars/)
+    assert.match(stderr, /^wrong\.yaml:9: Pod sample is refused: SF\d+ .*sidecar-first\.dev\/sidecars/)
   }
   const shown = await here('preview wrong.yaml')
   assert.equal(shown.code, 1)
@@ -192,12 +193,12 @@ test('one refusal: nothing is printed but the reasons, with file and line', asyn
 test('manifests and configurations that can not be read are told by file, line and column', async () => {
   const broken = await here('inject pod.yaml broken.yaml')
   assert.deepEqual([broken.code, broken.stdout], [1, ''])
-  assert.match(broken.stderr, /^broken\.yaml:4:1: document 2: invalid YAML: .*\n$/)
+  assert.match(broken.stderr, /^broken\.yaml:4:1: document 2: SF405 invalid YAML: .*\n$/)
   const bad = await here('preview --config bad.yaml pod.yaml')
   assert.deepEqual([bad.code, bad.stdout], [1, ''])
   assert.match(
     bad.stderr,
-    /^bad\.yaml:3:1: unknown key "mod"; did you mean mode\?\nbad\.yaml:4:10: invalid: "no" .*\n$/,
+    /^bad\.yaml:3:1: SF319 unknown key "mod"; did you mean mode\?\nbad\.yaml:4:10: SF105 invalid: "no" .*\n$/,
   )
   for (const command of ['preview', 'inject']) {
     const empty = await here(`${command} empty.yaml`)

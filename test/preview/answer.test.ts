@@ -83,7 +83,7 @@ test('one refusal: 422 with every reason, but JSON tells of all', () => {
 test('what can not be read is a 400 with the places, what can not be sent a 406, what is not read a 415', () => {
   const broken = answer('kind: Pod\n---\na: 1\nb: [')
   assert.deepEqual([broken.status, broken.contentType], [400, 'application/json'])
-  assert.match(JSON.parse(broken.body).problems.join(), /^document 2, line 4, column 5: invalid YAML/)
+  assert.match(JSON.parse(broken.body).problems.join(), /^document 2, line 4, column 5: SF405 invalid YAML/)
   assert.match(JSON.parse(answer('').body).error, /there is no manifest/)
   assert.equal(answer('').status, 400)
   for (const accept of ['text/html', 'application/json;q=0', 'image/*', 'nonsense', 'application/json;q=x']) {

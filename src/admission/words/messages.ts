@@ -1,7 +1,7 @@
 import { keys, perContainer } from './keys.ts'
 import { printable } from './printable.ts'
 import { quote } from './quote.ts'
-import type { Code, CodedWords, Values, Words } from './values.ts'
+import type { Code, CodedWords, Grade, Values, Words } from './values.ts'
 
 /**
  * All that admission says, each kind once: what it is about and the words for it. A message is a value, its `kind` and its data, so that
@@ -54,6 +54,16 @@ const problems = {
     code: 'SF103',
     text: ({ count, most }: { readonly count: number; readonly most: number }) =>
       `the pod has ${count.toLocaleString('en')} containers; sidecar-first looks at most at ${most}`,
+  },
+  'review-too-large': {
+    code: 'SF158',
+    text: ({ what, has, most }: { readonly what: string; readonly has: number; readonly most: number }) =>
+      `the review of this pod has ${has.toLocaleString('en')} ${what}; sidecar-first reads at most ${most.toLocaleString('en')}`,
+  },
+  'answer-too-large': {
+    code: 'SF159',
+    text: ({ has, most }: { readonly has: number; readonly most: number }) =>
+      `the answer about this pod would have ${has.toLocaleString('en')} bytes; sidecar-first sends at most ${most.toLocaleString('en')}`,
   },
   'duplicate-container': { code: 'SF104', text: ({ name }: Named) => `another container is called ${name}` },
   'unknown-choice': {
@@ -309,7 +319,7 @@ const warnings = {
   'left-untouched': {
     code: 'SF201',
     ...tooEarly,
-    text: ({ problem }: { readonly problem: Problem }): string => `left untouched: ${textOf(problem)}`,
+    text: ({ problem }: { readonly problem: Problem }): string => `left untouched: ${coded(problem)}`,
   },
   'container-absent': {
     code: 'SF202',
@@ -558,17 +568,32 @@ export const severityOf = ({ kind }: Warning): Severity => warnings[kind].severi
 /** The public code of what is refused or warned of. */
 export const codeOf = ({ kind }: Problem | Warning): Code => codes[kind].code
 
+export const gradeOf = (said: Problem | Warning): Grade => {
+  if (!isWarning(said)) return isHint(said) ? 'note' : 'refusal'
+  return isCost(said) ? 'note' : 'warning'
+}
+
+/** Whether it only says where to look, beside problems. */
+export const isHint = ({ kind }: Said): boolean => kind === 'changed-later'
+
+const isWarning = (said: Said): said is Warning => Object.hasOwn(warnings, said.kind)
+
 /** Whether it only names a price, as the default way of the waiter into a pod always does: nothing that somebody should act on. */
 export const isCost = (warning: Warning): boolean => severityOf(warning) === 'costs'
 
 // The API server cuts a warning over 256 characters (k8s.io/apiserver, endpoints/filters/warning.go). The other limit is ours.
-const longestWarning = 256
+const longestWarning = 256 - 'SF999 '.length
 const longest = 1024
 
 /** The words for a message: on one line, bounded, safe to print. */
 export function textOf(said: Said): string {
   const words = wordsFor(said)
-  return printable('path' in said ? `${said.path}: ${words}` : words, said.kind in warnings ? longestWarning : longest)
+  return printable('path' in said ? `${said.path}: ${words}` : words, isWarning(said) ? longestWarning : longest)
+}
+
+/** The same behind its code, if it has one: what somebody can look up. */
+export function coded(said: Said): string {
+  return Object.hasOwn(codes, said.kind) ? `${codeOf(said as Problem | Warning)} ${textOf(said)}` : textOf(said)
 }
 
 const codes = { ...problems, ...warnings }

@@ -6,6 +6,8 @@ export type Words = { readonly [kind: string]: { readonly text: (data: never) =>
  * and `test/messages/codes.txt` have them all. A new message takes the next number of its hundred, and an entry in `src/messages/`.
  */
 export type Code = `SF${number}`
+/** `refusal`: nothing goes on until it is put right. `problem` and `ok` are what `check` finds. */
+export type Grade = 'refusal' | 'problem' | 'warning' | 'note' | 'ok'
 /** A set of messages that users may want to look up. */
 export type CodedWords = { readonly [kind: string]: Words[string] & { readonly code: Code } }
 

@@ -2,7 +2,7 @@ import type { V1MutatingWebhook, V1Namespace, V1Pod } from '@kubernetes/client-n
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { repositoryOf } from '../../admission/intent/glob.ts'
 import { keys } from '../../admission/words/keys.ts'
-import { textOf } from '../../admission/words/messages.ts'
+import { coded } from '../../admission/words/messages.ts'
 import { objectKeys } from '../../kubernetes/names.ts'
 import type { Finding, Uncovered } from '../findings.ts'
 import { covering, createdOf, dueOf, type Standing, standingOf } from '../pod/coverage.ts'
@@ -121,7 +121,7 @@ export function judgePods(all: readonly JudgedPod[], since: Date | undefined): r
       ...of('refused', ({ some, ...about }, { standing }) => ({
         kind: 'pods-would-be-refused',
         ...about,
-        why: standing.decision.reasons.map(textOf).join('; '),
+        why: standing.decision.reasons.map(coded).join('; '),
       })),
       ...of('outdated', ({ some, ...about }) => ({ kind: 'pods-outdated', ...about })),
     ]

@@ -4,7 +4,7 @@ import { ruledContainers } from '../../admission/intent/rules.ts'
 import { readMetadata, readSpec } from '../../admission/pod/read.ts'
 import type { Surroundings } from '../../admission/pod/surroundings.ts'
 import { keys } from '../../admission/words/keys.ts'
-import { isCost, textOf } from '../../admission/words/messages.ts'
+import { coded, isCost } from '../../admission/words/messages.ts'
 import type { Finding, MissedBecause } from '../findings.ts'
 import { covering, createdOf, dueOf, type Manifest, type Standing, setsOf, standingOf } from './coverage.ts'
 import { whyUncovered } from './uncovered.ts'
@@ -43,7 +43,7 @@ export function explain(asked: Case): readonly Finding[] {
 function verdict(asked: Case, standing: Standing, covers: readonly V1MutatingWebhook[]): Finding {
   const { made, namespace, configuration, mutating } = asked
   const { decision, kind } = standing
-  const why = decision.reasons.map(textOf).join('; ')
+  const why = decision.reasons.map(coded).join('; ')
   const due = dueOf(decision)
   const would = { would: decision.verdict === 'refused' ? 'be patched' : `start ${due}`, renew: made?.renew }
   if (kind === 'left') return { kind: 'left-alone', why }

@@ -1,13 +1,13 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
-import { textOf } from '../../admission/words/messages.ts'
 import { printable } from '../../admission/words/printable.ts'
 import { readConfigurationFile } from '../../files/configuration-file.ts'
 import { FileError, readInputs } from '../../files/files.ts'
 import { findFiles } from '../../files/paths.ts'
 import { ExpectedError, type Terminal } from '../../terminal/command.ts'
 import { readJson } from '../manifests.ts'
+import { line, type Message, messagesOf } from '../message.ts'
 import { type Preview, type Previewed, preview } from '../preview.ts'
-import { faultText, type Problem } from '../problems.ts'
+import { faultCode, faultText, type Problem } from '../problems.ts'
 
 /** An input with what would happen to each of its objects. */
 export interface PreviewedFile {
@@ -89,8 +89,11 @@ const tooLong: Previewed = {
 
 /** A problem as one line. */
 export function problemText({ name, document, line, column, fault }: FileProblem): string {
-  return `${fileName(name)}:${line}:${column}: document ${document}: ${printable(faultText(fault), 4096)}`
+  return `${fileName(name)}:${line}:${column}: document ${document}: ${faultCode(fault)} ${printable(faultText(fault), 4096)}`
 }
+
+const refusals = (preview: Preview): readonly Message[] =>
+  messagesOf(preview).filter(({ severity }) => severity === 'refusal')
 
 /** Throws a `FileError` with all complaints where there are any. */
 export function refuse(found: PreviewedFiles): void {
@@ -103,7 +106,7 @@ export function complaints({ files, problems }: PreviewedFiles): readonly string
   const reasons = files.flatMap(({ name, previewed }) =>
     previewed.previews
       .filter(({ decision }) => decision.verdict === 'refused')
-      .flatMap((each) => each.decision.reasons.map((reason) => `${placeOf(name, each)} is refused: ${textOf(reason)}`)),
+      .flatMap((each) => refusals(each).map((one) => `${placeOf(name, each, one.line)} is refused: ${line(one)}`)),
   )
   return [...problems.map(problemText), ...reasons]
 }
@@ -112,8 +115,8 @@ export function complaints({ files, problems }: PreviewedFiles): readonly string
 const fileName = (path: string): string => printable(path, 4096)
 
 /** Where and what an object is, for the beginning of a message: `pods.yaml:12: Pod default/sample`. */
-export function placeOf(name: string, { object }: Preview): string {
-  return `${fileName(name)}:${object.line}: ${titleOf(object)}`
+export function placeOf(name: string, { object }: Preview, at = object.line): string {
+  return `${fileName(name)}:${at}: ${titleOf(object)}`
 }
 
 /** `Pod default/sample`, in characters that a terminal doesn't obey. */

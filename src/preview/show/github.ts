@@ -1,7 +1,7 @@
 import { relative, resolve } from 'node:path'
-import { isCost, textOf } from '../../admission/words/messages.ts'
 import { standardInput } from '../../files/files.ts'
-import { faultText } from '../problems.ts'
+import { messagesOf } from '../message.ts'
+import { faultCode, faultText } from '../problems.ts'
 import { type PreviewedFiles, titleOf } from './files.ts'
 import { summary } from './text.ts'
 
@@ -13,22 +13,25 @@ import { summary } from './text.ts'
 export function annotations({ files, problems }: PreviewedFiles, root: string): string {
   const previews = files.flatMap(({ previewed }) => previewed.previews)
   const unread = problems.map(({ name, line, column, fault, document }) =>
-    command('error', { file: name, line, col: column, title: `document ${document}` }, faultText(fault), root),
+    command(
+      'error',
+      { file: name, line, col: column, title: `${faultCode(fault)} document ${document}` },
+      faultText(fault),
+      root,
+    ),
   )
   const decided = files.flatMap(({ name, previewed }) =>
-    previewed.previews.flatMap((preview) => {
-      const place = { file: name, line: preview.object.line, title: titleOf(preview.object) }
-      const { decision } = preview
-      return [
-        ...(decision.verdict === 'refused' ? decision.reasons : []).map((reason) =>
-          command('error', place, textOf(reason), root),
-        ),
-        ...decision.warnings.map((each) => command(isCost(each) ? 'notice' : 'warning', place, textOf(each), root)),
-      ]
-    }),
+    previewed.previews.flatMap((preview) =>
+      messagesOf(preview).map(({ code, severity, text, line, column }) => {
+        const title = `${code} ${titleOf(preview.object)}`
+        return command(kinds[severity], { file: name, line, col: column, title }, text, root)
+      }),
+    ),
   )
   return `${[...unread, ...decided, summary(previews)].join('\n')}\n`
 }
+
+const kinds = { refusal: 'error', problem: 'error', warning: 'warning', note: 'notice', ok: 'notice' } as const
 
 function command(
   kind: 'error' | 'warning' | 'notice',

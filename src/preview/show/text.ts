@@ -1,8 +1,9 @@
 import { formatDuration } from '../../admission/check/duration.ts'
 import type { Decision } from '../../admission/decision.ts'
-import { isCost, textOf } from '../../admission/words/messages.ts'
+import { coded, isCost } from '../../admission/words/messages.ts'
 import { printable } from '../../admission/words/printable.ts'
 import { exact, type Look, type Style, styled } from '../../terminal/look.ts'
+import { line, messagesOf } from '../message.ts'
 import { type Preview, startOf, tiersOf } from '../preview.ts'
 import type { Start } from '../start.ts'
 import { type Rewritten, rewrite } from '../write.ts'
@@ -27,7 +28,7 @@ export function describe(files: readonly PreviewedFile[], look: Look): string {
   const gathered = new Set(skipped.length > fewSkipped ? skipped : [])
   const explained = all.find(({ decision }) => tiersOf(decision).length > 0)
   const blocks = files.flatMap((file) => describeFile(file, { gathered, explained }, look))
-  if (gathered.size > 0) blocks.push(`${styled(look, 'dim', 'skipped')}: ${reasonsOf(gathered)}\n`)
+  if (gathered.size > 0) blocks.push(`${styled(look, 'dim', 'skipped')}: ${skippedFor(gathered)}\n`)
   if (all.length > 1) blocks.push(`${summary(all)}\n`)
   return blocks.join('\n')
 }
@@ -35,8 +36,8 @@ export function describe(files: readonly PreviewedFile[], look: Look): string {
 /** Without a warning, which is somebody's to read. */
 const isSkipped = ({ decision }: Preview): boolean => decision.verdict === 'skipped' && decision.warnings.length === 0
 
-function reasonsOf(skipped: ReadonlySet<Preview>): string {
-  const byReason = Map.groupBy(skipped, ({ decision }) => decision.reasons.map(textOf).join('; '))
+function skippedFor(skipped: ReadonlySet<Preview>): string {
+  const byReason = Map.groupBy(skipped, ({ decision }) => decision.reasons.map(coded).join('; '))
   const counted = [...byReason].map(([reason, { length }]) => `${reason} (${length})`)
   return printable(counted.join(', '), 1000)
 }
@@ -68,7 +69,7 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
     const start = startOf(each)
     return [
       `${styled(look, 'bold', titleOf(object))} (${oneLine(name)}:${object.line}): ${verdict}\n`,
-      ...decision.reasons.map((reason) => `  ${oneLine(textOf(reason))}\n`),
+      ...reasonsOf(each).map((reason) => `  ${oneLine(reason)}\n`),
       ...warningsOf(decision, look).map((line) => `  ${line}\n`),
       ...orderOf(decision, start).map((line) => `  ${oneLine(line)}\n`),
       start === undefined ? '' : chartOf(start, each === explained, look),
@@ -77,13 +78,20 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
   })
 }
 
+/** Why; refusals in the order of the lines. */
+function reasonsOf(preview: Preview): readonly string[] {
+  const { decision } = preview
+  if (decision.verdict !== 'refused') return decision.reasons.map(coded)
+  return messagesOf(preview).slice(0, decision.reasons.length).map(line)
+}
+
 /** First what somebody should act on, then what only names a cost. */
 function warningsOf({ warnings }: Decision, look: Look): string[] {
   const warning = styled(look, 'yellow', '!')
   const cost = styled(look, 'dim', look.unicode ? '·' : '-')
   return [
-    ...warnings.filter((each) => !isCost(each)).map((each) => `${warning} ${textOf(each)}`),
-    ...warnings.filter(isCost).map((each) => `${cost} ${textOf(each)}`),
+    ...warnings.filter((each) => !isCost(each)).map((each) => `${warning} ${coded(each)}`),
+    ...warnings.filter(isCost).map((each) => `${cost} ${coded(each)}`),
   ]
 }
 

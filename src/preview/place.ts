@@ -1,0 +1,155 @@
+import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Pair } from 'yaml'
+import type { Json } from '../admission/words/json.ts'
+import { isOurs, keys } from '../admission/words/keys.ts'
+import type { Said } from '../admission/words/messages.ts'
+import { isObject } from './json.ts'
+import { type ManifestDocument, readYaml } from './manifests.ts'
+import { type ManifestObject, podTemplate } from './objects.ts'
+
+/** What a message is about, in an object and in the text that it was read from. */
+export interface Spot {
+  /** From the object's root, as Kubernetes writes it: `spec.template.metadata.annotations[sidecar-first.dev/gate]`; empty for the object itself. */
+  readonly path: string
+  /** Both count from 1. */
+  readonly line: number
+  readonly column: number
+}
+
+type Way = readonly (string | number)[]
+
+/** Where a message about an object belongs: at the annotation or field that it names, else at the container, else at the list of sidecars. */
+export function spotOf(said: Said, object: ManifestObject): Spot {
+  const template = podTemplate(object)
+  const way = template === undefined ? undefined : wayOf(said, object, parts(template.path), template.pod)
+  const { line, column } = placeOf(object.document, [...parts(object.path), ...(way ?? [])])
+  return { path: written(way ?? []), line, column }
+}
+
+/** JSON Pointer, of keys without slashes and of list indexes. */
+const parts = (pointer: string): Way =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part))
+
+function wayOf(said: Said, object: ManifestObject, toPod: Way, pod: Json): Way | undefined {
+  if (said.kind === 'left-untouched') return wayOf(said.problem, object, toPod, pod)
+  const at = (...way: Way): Way | undefined => (exists(pod, way) ? [...toPod, ...way] : undefined)
+  const annotated = (key: string) => at('metadata', 'annotations', key)
+  if (said.kind === 'key-on-workload') return ['metadata', 'annotations', said.key]
+  if (said.kind === 'key-as-label') return at('metadata', 'labels', said.key)
+  const found = [
+    'path' in said && said.path !== undefined
+      ? isOurs(said.path)
+        ? annotated(said.path)
+        : field(said.path, at)
+      : undefined,
+    'key' in said ? annotated(said.key) : undefined,
+    ...namesIn(said).map((name) => containerWay(pod, name, at)),
+    annotated(keys.sidecars),
+  ]
+  return found.find((each) => each !== undefined)
+}
+
+/** The containers that a message names. */
+function namesIn(said: Said): readonly string[] {
+  if ('names' in said) return said.names
+  if ('container' in said) return [said.container]
+  return 'name' in said ? [said.name] : []
+}
+
+function containerWay(pod: Json, name: string, at: (...way: Way) => Way | undefined): Way | undefined {
+  for (const list of ['containers', 'initContainers'] as const) {
+    const all = isObject(pod) && isObject(pod.spec) ? pod.spec[list] : undefined
+    const index = Array.isArray(all) ? all.findIndex((each: Json) => isObject(each) && each.name === name) : -1
+    if (index >= 0) return at('spec', list, index, 'name')
+  }
+  return undefined
+}
+
+/** `spec.containers[0].name`, as far as it is there: what is missing is missed in what would hold it. */
+function field(path: string, at: (...way: Way) => Way | undefined): Way | undefined {
+  const way: Way = [...path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)].map(([, key, index]) =>
+    index === undefined ? (key ?? '') : Number(index),
+  )
+  if (way[0] !== 'spec' && way[0] !== 'metadata') return undefined
+  for (let length = way.length; length > 0; length--) {
+    const found = at(...way.slice(0, length))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function exists(value: Json, way: Way): boolean {
+  let at: Json | undefined = value
+  for (const part of way) {
+    if (Array.isArray(at) && typeof part === 'number') at = at[part]
+    else if (isObject(at) && Object.hasOwn(at, part)) at = at[part]
+    else return false
+  }
+  return at !== undefined
+}
+
+function written(way: Way): string {
+  return way
+    .map((part, index) => {
+      if (typeof part === 'number') return `[${part}]`
+      return /^[A-Za-z]\w*$/.test(part) ? `${index > 0 ? '.' : ''}${part}` : `[${part}]`
+    })
+    .join('')
+}
+
+/** Parsing JSON once more to find lines in it takes a third of a second for as many characters. */
+const mostJson = 200_000
+
+interface Source {
+  readonly tree: Document.Parsed
+  readonly lines: LineCounter
+}
+const jsonSources = new WeakMap<ManifestDocument, { readonly source: Source | undefined }>()
+
+/** JSON is YAML, too, whose parser keeps the places. */
+function sourceOf(document: ManifestDocument): Source | undefined {
+  if (document.yaml !== undefined) return document.yaml
+  const known = jsonSources.get(document)
+  if (known !== undefined) return known.source
+  const read = document.text.length > mostJson ? undefined : readYaml(document.text)
+  const source = read?.ok ? read.documents[0]?.yaml : undefined
+  jsonSources.set(document, { source })
+  return source
+}
+
+/** The place of the last key or item on the way that the text has. */
+function placeOf(document: ManifestDocument, way: Way): { readonly line: number; readonly column: number } {
+  const source = sourceOf(document)
+  if (source === undefined) return { line: 1, column: 1 }
+  const { tree, lines } = source
+  let node: unknown = tree.contents
+  let offset = startOf(node) ?? 0
+  for (const part of way) {
+    if (isAlias(node)) node = node.resolve(tree)
+    const [key, value] = stepTo(node, part)
+    const start = startOf(key)
+    if (start === undefined) break
+    offset = start
+    node = value
+  }
+  const { line, col } = lines.linePos(offset)
+  return { line: Math.max(line, 1), column: Math.max(col, 1) }
+}
+
+/** What marks a member, and what it is: a key and its value, or an item as both. */
+function stepTo(node: unknown, part: string | number): readonly [unknown, unknown] {
+  if (isMap(node)) {
+    const pair = (node.items as Pair[]).find(({ key }) => isScalar(key) && String(key.value) === String(part))
+    return [pair?.key, pair?.value]
+  }
+  const item = isSeq(node) ? node.items[Number(part)] : undefined
+  return [item, item]
+}
+
+function startOf(node: unknown): number | undefined {
+  const range =
+    node !== null && typeof node === 'object' && 'range' in node ? (node.range as [number] | null) : undefined
+  return range?.[0]
+}
