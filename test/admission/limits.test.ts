@@ -66,7 +66,7 @@ test('more containers than are looked at: refused if the pod asks or a rule is e
   assert.deepEqual(reasonsOf(pod({ sidecars: 's' }, containers)), ['refused', why])
   assert.deepEqual(reasonsOf(pod({}, containers), ruled(', enforce: true')), ['refused', why])
   const left = decide(pod({}, containers), ruled())
-  assert.deepEqual([left.verdict, left.warnings.map(textOf)], ['skipped', [`left untouched: ${why}`]])
+  assert.deepEqual([left.verdict, left.warnings.map(textOf)], ['skipped', [`left untouched: SF103 ${why}`]])
   assert.equal(decide(pod({}, containers), configuration).verdict, 'skipped', 'it concerns nobody')
   assert.equal(decide(pod({ sidecars: 's' }, containers.slice(0, 512)), configuration).verdict, 'patched')
 })

@@ -35,7 +35,7 @@ function problems(...objects: unknown[]): string[] {
 test('a pod: what, why, the tiers with durations as text, the patch and what comes of it', () => {
   const [result] = results(pod)
   assert(result)
-  const { patch, patched, reasons, warnings, costs, start, ...rest } = result
+  const { patch, patched, reasons, messages, warnings, costs, start, ...rest } = result
   assert.deepEqual(rest, {
     ...{ apiVersion: 'v1', kind: 'Pod', namespace: 'n', name: 'p', verdict: 'patched' },
     tiers: [[{ name: 'proxy', check: 'http://:15021/ready', timeout: '1m', onTimeout: 'fail' }]],
@@ -43,6 +43,10 @@ test('a pod: what, why, the tiers with durations as text, the patch and what com
   assert(reasons.length > 0)
   assert.match(warnings.join(), /^the waiter adds an emptyDir/)
   assert.deepEqual(costs, warnings)
+  assert.deepEqual(
+    messages.map(({ code, severity, text }) => [code, severity, text]),
+    [['SF219', 'note', warnings[0]]],
+  )
   const move = patch.find(({ op }) => op === 'move')
   assert.deepEqual(move, { op: 'move', from: '/spec/containers/1', path: '/spec/containers/0' })
   assert.match(JSON.stringify(patched), /"containers":\[\{"name":"proxy".*"postStart"/)
