@@ -2,8 +2,8 @@ import { manifestChanges } from './changes.js'
 import { createEditor } from './editor.js'
 import { button, copy, counted } from './elements.js'
 import { fromFragment, toFragment } from './link.js'
-import { annotationLines, placesOf, problemCard } from './problems.js'
-import { graveOf, resultCards, titleOf } from './results.js'
+import { placesOf, problemCard } from './problems.js'
+import { graveOf, refusalsOf, resultCards, titleOf } from './results.js'
 
 /** @import { PreviewResult } from '../preview/preview.ts' */
 /** @typedef {{ results: readonly PreviewResult[], manifests: string }} Previews */
@@ -164,14 +164,10 @@ async function ask() {
  * @param {Previews} previews
  */
 function showPreviews(text, { results: previewed, manifests }) {
-  const lineOf = annotationLines(text)
-  const refused = previewed.filter(({ verdict }) => verdict === 'refused').flatMap(({ reasons }) => reasons)
-  editor.mark(refused.map((message) => ({ line: lineOf(message) ?? 0, message })))
-  const cards = resultCards(previewed, (reason) => {
-    const line = lineOf(reason)
-    return line === undefined ? undefined : goTo(line, 1)
-  })
-  results.replaceChildren(...cards, manifestChanges(text, manifests))
+  editor.mark(
+    previewed.flatMap(refusalsOf).map(({ line, column, code, text }) => ({ line, column, message: `${code} ${text}` })),
+  )
+  results.replaceChildren(...resultCards(previewed, goTo), manifestChanges(text, manifests))
   status.textContent = summary(previewed)
 }
 

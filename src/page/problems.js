@@ -26,21 +26,3 @@ export function problemCard(title, places, goTo) {
   const list = element('ul', { class: 'reasons' }, ...items)
   return element('section', { class: 'card refused' }, element('h3', {}, title), list)
 }
-
-/**
- * Finds the line of the annotation that a reason is about, if the text has it exactly once.
- * @param {string} text
- * @returns {(reason: string) => number | undefined}
- */
-export function annotationLines(text) {
-  /** @type {Map<string, number | undefined>} */
-  const lines = new Map()
-  for (const [index, line] of text.split('\n').entries()) {
-    // Nobody writes annotations in lines that long, and searching them may take seconds.
-    if (line.length > 2000) continue
-    for (const [, key = ''] of line.matchAll(/([\w./-]*sidecar-first\.dev\/[\w.-]+)["']?:/g)) {
-      lines.set(key, lines.has(key) ? undefined : index + 1)
-    }
-  }
-  return (reason) => lines.get(/^[\w./-]+(?=: )/.exec(reason)?.[0] ?? '')
-}

@@ -1,19 +1,22 @@
 import { startCharts } from './chart.js'
 import { copyButton, counted, element, listed } from './elements.js'
 
-/** @import { PreviewResult } from '../preview/preview.ts' */
+/**
+ * @import { Message } from '../preview/message.ts'
+ * @import { PreviewResult } from '../preview/preview.ts'
+ */
 
 /** If there are more objects than this, their cards start closed. */
 const mostOpen = 3
 
 /**
- * One card per object. `locate` makes a button that goes to the line a reason is about, if the line is known.
+ * One card per object. `goTo` makes a button that goes to a line.
  * @param {readonly PreviewResult[]} results
- * @param {(reason: string) => Node | undefined} locate
+ * @param {(line: number, column: number) => Node} goTo
  */
-export function resultCards(results, locate) {
+export function resultCards(results, goTo) {
   return results.map((result) => {
-    const filled = () => contents(result, locate)
+    const filled = () => contents(result, goTo)
     const card = element('details', { class: `card ${result.verdict}` }, heading(result))
     // A closed card is filled only when it is opened.
     card.addEventListener('toggle', () => card.childElementCount === 1 && card.append(...filled()), { once: true })
@@ -30,7 +33,10 @@ export const titleOf = ({ kind, name }) => (name === '' ? kind : `${kind} ${name
  * The warnings that need action.
  * @param {PreviewResult} result
  */
-export const graveOf = ({ warnings, costs }) => warnings.filter((text) => !costs.includes(text))
+export const graveOf = ({ messages }) => messages.filter(({ severity }) => severity === 'warning')
+
+/** @param {PreviewResult} result */
+export const refusalsOf = ({ messages }) => messages.filter(({ severity }) => severity === 'refusal')
 
 /** @param {PreviewResult} result */
 function heading(result) {
@@ -54,22 +60,23 @@ function heading(result) {
 
 /**
  * @param {PreviewResult} result
- * @param {(reason: string) => Node | undefined} locate
+ * @param {(line: number, column: number) => Node} goTo
  */
-function contents(result, locate) {
-  const { reasons, costs, tiers, start, patch } = result
+function contents(result, goTo) {
+  const { verdict, reasons, messages, tiers, start, patch } = result
   const warnings = graveOf(result)
-  const list = reasons.map((reason) => element('li', {}, locate(reason), ' ', reason))
+  const notes = messages.filter(({ severity }) => severity === 'note')
+  const list =
+    verdict === 'refused'
+      ? refusalsOf(result).map((message) => item(message, goTo))
+      : reasons.map((reason) => element('li', {}, reason))
   const operations = patch.map((operation) => JSON.stringify(operation))
   return [
     element('ul', { class: 'reasons' }, ...list),
     warnings.length > 0 &&
-      element(
-        'ul',
-        { class: 'warnings', 'aria-label': 'Warnings' },
-        ...warnings.map((text) => element('li', {}, text)),
-      ),
-    costs.length > 0 && element('ul', { class: 'costs' }, ...costs.map((text) => element('li', {}, `costs: ${text}`))),
+      element('ul', { class: 'warnings', 'aria-label': 'Warnings' }, ...warnings.map((message) => item(message, goTo))),
+    notes.length > 0 &&
+      element('ul', { class: 'costs' }, ...notes.map(({ code, text }) => element('li', {}, `${code} costs: ${text}`))),
     tiers.length > 0 && element('h4', {}, 'Order'),
     tiers.length > 0 && element('ol', { class: 'tiers' }, ...tiers.map(tierOf), restOf(start)),
     start &&
@@ -88,6 +95,14 @@ function contents(result, locate) {
         copyButton('Copy the patch', () => `[${operations.join(',\n')}]`),
       ),
   ].filter((part) => typeof part === 'object')
+}
+
+/**
+ * @param {Message} message
+ * @param {(line: number, column: number) => Node} goTo
+ */
+function item({ code, text, line, column }, goTo) {
+  return element('li', {}, goTo(line, column), ` ${code} ${text}`)
 }
 
 /**

@@ -83,7 +83,7 @@ test('a cost comes after the warnings, is not counted as one, and looks differen
   assert.doesNotMatch((await warnings.allTextContents()).join(), /emptyDir/)
   const [warned, priced] = (await page.evaluate(`[...document.querySelectorAll('.warnings li, .costs li')].slice(1).map(
     (item) => [item.textContent, getComputedStyle(item).color, getComputedStyle(item, '::before').content])`)) as string[][]
-  assert.match(priced?.[0] ?? '', /^costs: the waiter adds an emptyDir/)
+  assert.match(priced?.[0] ?? '', /^ ?SF219 costs: the waiter adds an emptyDir/)
   assert.notEqual(priced?.[1], warned?.[1], 'the colour of a warning')
   assert.equal(priced?.[2], 'none', 'the sign of a warning')
 })
