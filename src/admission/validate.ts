@@ -34,7 +34,7 @@ function objections(examined: Examined): readonly (Problem | Warning)[] {
 }
 
 function shortfalls({ plan, pod: { spec } }: Extract<Examined, { kind: 'planned' }>): readonly Problem[] {
-  const { order, hooks, startupProbes, delivery } = plan
+  const { order, hooks, startupProbes, delivery, lock } = plan
   const found: readonly Problem[] = [
     ...misplaced(order.initContainers, spec.initContainers, 'initContainers'),
     ...misplaced(order.containers, spec.containers, 'containers'),
@@ -45,6 +45,10 @@ function shortfalls({ plan, pod: { spec } }: Extract<Examined, { kind: 'planned'
     ...delivery.mounts.map(({ name }) => ({ kind: 'mount-missing', name }) as const),
     ...(delivery.volume ? [{ kind: 'volume-missing' } as const] : []),
     ...(delivery.initContainer === undefined ? [] : [{ kind: 'installer-missing' } as const]),
+    ...(lock.volume === undefined ? [] : [{ kind: 'lock-missing' } as const]),
+    ...lock.mounts.map(({ name }) => ({ kind: 'lock-mount-missing', name }) as const),
+    ...(lock.installer === undefined ? [] : [{ kind: 'reset-missing' } as const]),
+    ...[...lock.variables].map(([{ name }]) => ({ kind: 'variable-wrong', name }) as const),
   ]
   return found.length === 0 ? [] : [...found, { kind: 'changed-later' }]
 }

@@ -108,6 +108,11 @@ const faults = {
     text: ({ path }: At) => `${path} names no container, image or preset; it needs one of them`,
   },
   'hook-bounds-itself': { code: 'SF325', text: ({ path }: At) => `${path}: a hook bounds itself; remove it` },
+  'lock-unknown': {
+    code: 'SF350',
+    text: ({ path }: At) =>
+      `${path}: "on" needs Kubernetes 1.35 on every node, and kubernetesVersion is older; leave it out`,
+  },
   'values-missing': {
     code: 'SF326',
     text: ({ path, operator }: At & { readonly operator: string }) => `${path}: ${operator} needs at least one`,

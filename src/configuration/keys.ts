@@ -5,12 +5,12 @@ export const configurationKeys = {
     ...['kubernetesVersion', 'waiter', 'annotations', 'enforced', 'rules'],
   ],
   waiter: ['image', 'imagePullPolicy', 'delivery', 'mirrors'],
-  defaults: ['check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook', 'startupProbe'],
+  defaults: ['check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook', 'startupProbe', 'lock'],
   annotations: ['checks'],
   enforced: ['failurePolicy'],
   'rules[]': [
     ...['name', 'match', 'tier', 'check', 'timeout', 'onTimeout'],
-    ...['gate', 'nativePosition', 'existingHook', 'startupProbe', 'enforce'],
+    ...['gate', 'nativePosition', 'existingHook', 'startupProbe', 'lock', 'enforce'],
   ],
   'rules[].match': ['container', 'image', 'preset', 'podSelector', 'namespaceSelector'],
 } as const

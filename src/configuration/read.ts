@@ -3,11 +3,13 @@ import { parseDuration } from '../admission/check/duration.ts'
 import { type CheckKind, checkKinds, parseCheck } from '../admission/check/grammar.ts'
 import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
 import { indexRules, noRules } from '../admission/intent/rule-index.ts'
+import { knowsLock } from '../admission/plan/lock.ts'
 import {
   deliveries,
   existingHooks,
   failurePolicies,
   gates,
+  locks,
   nativePositions,
   pullPolicies,
   startupProbeChoices,
@@ -91,10 +93,20 @@ function configurationOf(
       nativePosition: defaults.choice('nativePosition', nativePositions, standard.defaults.nativePosition),
       existingHook: defaults.choice('existingHook', existingHooks, standard.defaults.existingHook),
       startupProbe: defaults.choice('startupProbe', startupProbeChoices, standard.defaults.startupProbe),
+      lock: defaults.choice('lock', locks, standard.defaults.lock),
     },
+    runtimeClasses: standard.runtimeClasses,
     annotations: { checks: new Set(annotations.choices<CheckKind>('checks', checkKinds, checkKinds)) },
     enforced: { failurePolicy: enforced.choice('failurePolicy', failurePolicies, standard.enforced.failurePolicy) },
     rules: rules.length === 0 ? noRules : indexRules(rules),
+  }
+  // Such a pod would start its app at once, and only a node that is too old could tell.
+  if (knowsLock(configuration) === false) {
+    const locked = (path: string) => ({ kind: 'lock-unknown', path }) as const
+    if (configuration.defaults.lock === 'on') defaults.fault('lock', locked('defaults.lock'))
+    for (const [index, { rule, offset }] of placed.entries()) {
+      if (rule.lock === 'on') report(offset, locked(`rules[${index}].lock`))
+    }
   }
   const notices = noticesOf(rules).map(({ position, fault }) => ({ offset: placed[position]?.offset ?? 0, fault }))
   const idle = enforced.has('failurePolicy') && !rules.some(({ enforce }) => enforce)

@@ -5,6 +5,7 @@ import type { Rule } from '../admission/intent/rule.ts'
 import {
   existingHooks,
   gates,
+  locks,
   nativePositions,
   startupProbeChoices,
   timeoutActions,
@@ -81,6 +82,7 @@ function readRule(section: Section): Rule {
     nativePosition: section.choice('nativePosition', nativePositions, undefined),
     existingHook: section.choice('existingHook', existingHooks, undefined),
     startupProbe,
+    lock: section.choice('lock', locks, undefined),
     enforce,
     preset,
   }

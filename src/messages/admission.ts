@@ -257,6 +257,48 @@ export const problems: Entries<Problem> = {
     means: "The final pod's hook could not run: nothing copies the waiter into its volume.",
     next: otherWebhook,
   },
+  'lock-unknown': {
+    means:
+      'The lock is a variable that the kubelet reads from a file, which Kubernetes has from 1.35 on. An older API server would drop it and refuse the pod, an older kubelet would ignore it.',
+    example: { path: keys.lock, version: '1.34' },
+    next: 'Leave the lock out until every node runs 1.35. If all do, correct `kubernetesVersion` in the configuration.',
+  },
+  'lock-too-large': {
+    means: 'Every container gets a variable for each tier before it, and a pod with many of both would grow too large.',
+    example: { path: keys.lock, count: 2100, most: 2048 },
+    next: 'Join sidecars to fewer tiers with `+`, or leave the lock out.',
+  },
+  'variable-taken': {
+    means:
+      'A container has an environment variable with a name that the lock needs, and its value comes from elsewhere.',
+    example: { name: 'app', variable: 'SIDECAR_FIRST_READY_1' },
+    next: 'Rename it: sidecar-first needs that name for what it adds.',
+  },
+  'lock-mounted': {
+    means: 'Whoever can write to the volume of the lock can open it, and an enforced rule lets only sidecars do that.',
+    example: { name: 'app' },
+    next: 'Remove the mount.',
+  },
+  'lock-missing': {
+    means:
+      'The final pod is to be locked, and the volume of the lock is missing, or on disk, where it would outlast a reboot.',
+    next: otherWebhook,
+  },
+  'lock-mount-missing': {
+    means: 'The hook of this sidecar opens the lock, and the volume of the lock is not mounted in it.',
+    example: { name: 'envoy' },
+    next: otherWebhook,
+  },
+  'reset-missing': {
+    means: 'The init container has to empty the files of the lock, so that a sandbox that is made anew begins closed.',
+    next: otherWebhook,
+  },
+  'variable-wrong': {
+    means:
+      'A container lacks a variable of the lock, has it twice or with `optional: true`, or has one that nothing would ever open. A webhook with an old client library drops the field `fileKeyRef` when it writes the pod.',
+    example: { name: 'app' },
+    next: otherWebhook,
+  },
   'changed-later': {
     means: 'A hint that follows other refusals of the final pod: why it may lack what sidecar-first writes.',
     next: otherWebhook,
@@ -342,7 +384,7 @@ export const warnings: Entries<Warning> = {
   },
   'not-restarted': {
     means: "A sidecar that is not ready in time is killed, and the pod's restartPolicy does not bring it back.",
-    example: { names: ['envoy'], restartPolicy: 'Never' },
+    example: { names: ['envoy'], restartPolicy: 'Never', locked: false },
     next: 'Use the native gate, which restarts sidecars, or `on-timeout: continue`.',
   },
   'node-loopback': {
@@ -375,6 +417,21 @@ export const warnings: Entries<Warning> = {
   'adds-empty-dir': {
     means: "The price of the waiter's delivery by an init container: tools that remove pods ask about any emptyDir.",
     next: 'Nothing, or use the delivery `image-volume` or `shell`, which needs no emptyDir.',
+  },
+  'no-lock': {
+    means: 'The pod asks for its sidecars, or for the lock, and its app is held back by the hook alone.',
+    example: { why: 'never-restarted' },
+    next: 'What the message names, or `sidecar-first.dev/lock: "off"`, which says that this is meant.',
+  },
+  'lock-in-the-way': {
+    means: 'The app would be locked by default, but something in the pod is in the way.',
+    example: { problem: { kind: 'variable-taken', name: 'app', variable: 'SIDECAR_FIRST_READY_1' } },
+    next: 'Correct that, or set `sidecar-first.dev/lock: "off"`.',
+  },
+  'adds-memory-dir': {
+    means:
+      'The price of the lock: tools that remove pods ask about any emptyDir, even in memory. The cluster autoscaler does not.',
+    next: 'Nothing, or `sidecar-first.dev/lock: "off"`.',
   },
   'unknown-key': {
     means: 'An annotation in our domain that this version does not know: misspelt, or of a newer version.',

@@ -125,6 +125,12 @@ export const faults: Entries<Exclude<Fault, { kind: 'wrong-value' }>> = {
     example: { path: 'rules[0].timeout' },
     next: 'Remove it.',
   },
+  'lock-unknown': {
+    means:
+      'An older node would ignore the lock and start the app at once, although the configuration says that it is locked.',
+    example: { path: 'defaults.lock' },
+    next: 'Leave it out until every node runs Kubernetes 1.35. If all do, correct `kubernetesVersion`.',
+  },
   'values-missing': {
     means: 'The operator compares with values, and none is given.',
     example: { path: 'matchExpressions[0].values', operator: 'In' },

@@ -188,6 +188,7 @@ function annotationsOf(odd: boolean): fc.Arbitrary<Fields> {
     gate: or(fc.constantFrom('hook', 'hook', 'native', 'auto')),
     'startup-probe': or(fc.constantFrom('keep', 'eager', 'hook')),
     'native-position': or(fc.constantFrom('first', 'last')),
+    lock: or(fc.constantFrom('on', 'on', 'off', 'auto')),
     'example.com/other~key': text as fc.Arbitrary<Json>,
   }
   const perContainer = Object.fromEntries(

@@ -404,6 +404,7 @@ const anyKeys = fc.record(
     'timeout/s': fc.constantFrom('100ms'),
     'existing-hook': fc.constantFrom('keep'),
     'startup-probe': fc.constantFrom('keep', 'eager', 'hook'),
+    lock: fc.constantFrom('on', 'off'),
     inject: fc.constantFrom('false'),
     sets: fc.constantFrom(a, `${a},${b}`, 'nonsense'),
   },

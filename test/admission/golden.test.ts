@@ -5,7 +5,8 @@ import { test } from 'node:test'
 import { formatDuration } from '../../src/admission/check/duration.ts'
 import { decide } from '../../src/admission/decide.ts'
 import type { Decision } from '../../src/admission/decision.ts'
-import { shellScript } from '../../src/admission/hook/shell.ts'
+import { lockDir, lockMount, lockVariable, lockVolume } from '../../src/admission/hook/lock.ts'
+import { lockedScript, shellScript } from '../../src/admission/hook/shell.ts'
 import { emptyDirVolume, imageVolume, initContainer, waiterMount, waiterPath } from '../../src/admission/hook/waiter.ts'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import type { Json, Operation } from '../../src/admission/words/json.ts'
@@ -67,12 +68,15 @@ function assertPutRight(patched: Pod, { tiers }: Extract<Decision, { verdict: 'p
   const injected: Pod = { ...patched, spec: { ...patched.spec, containers: [foreign, ...patched.spec.containers] } }
   const decision = decide(injected, configuration)
   const regular = names(patched).filter((name) => sidecars.has(name))
-  if (regular.length === 0) {
+  const isLocked = JSON.stringify(patched.spec.volumes ?? []).includes(lockVolume)
+  if (regular.length === 0 && !isLocked) {
     assert.equal(decision.verdict, 'unchanged', 'init containers come before the foreign one anyway')
     return
   }
   assert.equal(decision.verdict, 'patched')
-  assert.ok(decision.verdict === 'patched' && decision.patch.every(({ op }) => op === 'move'), JSON.stringify(decision))
+  // The foreign one is locked as well.
+  const isRight = ({ op, path }: Operation) => op === 'move' || (isLocked && path.endsWith('/env'))
+  assert.ok(decision.verdict === 'patched' && decision.patch.every(isRight), JSON.stringify(decision))
   const order = names(after(injected, decision))
   assert.deepEqual(order.toSpliced(order.indexOf('foreign'), 1), names(patched), 'all others keep their order')
   assert.ok(order.indexOf('foreign') > order.findLastIndex((name) => sidecars.has(name)))
@@ -126,7 +130,12 @@ function valueText(value: Json, standard: ReadonlyMap<string, string>): string {
 const bigText = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}n` : value)
 
 const standardParts: readonly (readonly [string, string])[] = [
-  [JSON.stringify(initContainer(configuration.waiter, {})), '<waiter>'],
+  [JSON.stringify(initContainer(configuration.waiter, {}, false)), '<waiter>'],
+  [JSON.stringify(initContainer(configuration.waiter, {}, true)), '<waiter that closes the lock>'],
+  [JSON.stringify({ name: lockVolume, emptyDir: lockDir }), '<lock volume>'],
+  [JSON.stringify(lockMount), '<lock mount>'],
+  ...[1, 2, 3].map((gate) => [JSON.stringify(lockVariable(gate)), `<lock ${gate}>`] as const),
+  [JSON.stringify(lockedScript({ number: 1, handOver: 30_000 })), '<shell script of lock 1>'],
   [JSON.stringify(waiterMount), '<waiter mount>'],
   [JSON.stringify(emptyDirVolume), '<emptyDir volume>'],
   [JSON.stringify(imageVolume(configuration.waiter)), '<image volume>'],

@@ -6,7 +6,7 @@ import { decide } from '../../src/admission/decide.ts'
 import type { Decision } from '../../src/admission/decision.ts'
 import { meshProxies } from '../../src/admission/plan/order.ts'
 import { review } from '../../src/admission/review.ts'
-import type { Json } from '../../src/admission/words/json.ts'
+import type { Json, Operation } from '../../src/admission/words/json.ts'
 import { applyPatch } from '../../src/preview/patch.ts'
 import { runs } from '../runs.ts'
 import { anyJson, container, forgedHook, oddPod, pod } from './arbitraries.ts'
@@ -211,10 +211,9 @@ test("another injector's container put first gives only moves, and puts things r
       const containers = [{ name: 'foreign', image: 'foreign' }, ...good.spec.containers]
       const again = decided({ ...good, spec: { ...good.spec, containers } })
       assert.equal(again.verdict, 'patched', explain(again))
-      assert.ok(
-        patchOf(again).every(({ op }) => op === 'move'),
-        JSON.stringify(patchOf(again)),
-      )
+      // It is locked as well, if the app is.
+      const isRight = ({ op, path }: Operation) => op === 'move' || path.endsWith('/env')
+      assert.ok(patchOf(again).every(isRight), JSON.stringify(patchOf(again)))
       const sidecars = decision.tiers.flat().map(({ name }) => name)
       const order = names(after({ ...good, spec: { ...good.spec, containers } }, again))
       assert.deepEqual(
@@ -293,10 +292,12 @@ function assertOnlyOurs(before: Pod, patched: Pod): void {
     assertSameContainer(found === undefined ? container : probedAs(found, container), found)
   }
   assert.deepEqual(
-    listed(volumes2).filter(({ name }) => name !== 'sidecar-first-waiter'),
+    listed(volumes2).filter(({ name }) => !ourVolumes.includes(name)),
     listed(volumes),
   )
 }
+
+const ourVolumes = ['sidecar-first-waiter', 'sidecar-first-lock']
 
 /** A native sidecar whose startupProbe is what became of it: gone, asked every second for as long in all, or as it was. */
 function probedAs({ startupProbe: found }: Container, container: Container): Container {
@@ -312,11 +313,14 @@ function probedAs({ startupProbe: found }: Container, container: Container): Con
 
 function assertSameContainer(before: Container, patched: Container | undefined): void {
   assert.ok(patched)
-  const { lifecycle, volumeMounts, ...rest } = before
-  const { lifecycle: lifecycle2, volumeMounts: mounts2, ...rest2 } = patched
+  const { lifecycle, volumeMounts, env, ...rest } = before
+  const { lifecycle: lifecycle2, volumeMounts: mounts2, env: env2, ...rest2 } = patched
   assert.deepEqual(rest2, rest)
+  const own = listed(env2).slice(0, listed(env).length)
+  assert.deepEqual(own, listed(env))
+  for (const { name } of listed(env2).slice(own.length)) assert.match(name, /^SIDECAR_FIRST_READY_\d+$/)
   assert.deepEqual(
-    listed(mounts2).filter(({ name }) => name !== 'sidecar-first-waiter'),
+    listed(mounts2).filter(({ name }) => !ourVolumes.includes(name)),
     listed(volumeMounts),
   )
   const { postStart, ...others } = (lifecycle ?? {}) as Fields

@@ -35,6 +35,7 @@ defaults:
   onTimeout: continue
   gate: auto
   nativePosition: first
+  lock: off
   existingHook: keep
   startupProbe: eager
 annotations: {checks: [probe, http]}
@@ -59,6 +60,7 @@ annotations: {checks: [probe, http]}
         onTimeout: 'continue',
         gate: 'auto',
         nativePosition: 'first',
+        lock: 'off',
         existingHook: 'keep',
         startupProbe: 'eager',
       },

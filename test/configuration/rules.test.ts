@@ -49,6 +49,7 @@ test('everything a rule may say', () => {
     onTimeout: continue
     gate: auto
     nativePosition: first
+    lock: on
     existingHook: refuse
     startupProbe: hook
     enforce: true
@@ -77,6 +78,7 @@ test('everything a rule may say', () => {
       nativePosition: 'first',
       existingHook: 'refuse',
       startupProbe: 'hook',
+      lock: 'on',
       enforce: true,
       preset: undefined,
     },

@@ -15,6 +15,7 @@ export function rule(match: Partial<Rule['match']>, enforce = false): Rule {
     nativePosition: undefined,
     existingHook: undefined,
     startupProbe: undefined,
+    lock: undefined,
     enforce,
     preset: undefined,
   }

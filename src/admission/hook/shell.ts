@@ -1,17 +1,12 @@
 import type { HttpCheck, PolledCheck, TcpCheck } from '../check/grammar.ts'
 import type { Header, Hook } from '../pod/pod.ts'
+import { lockDirectory } from './lock.ts'
 import type { SpecCheck } from './waiter.ts'
 
 /** `$0` of the shell form, by which it is recognised. */
 export const shellName = 'sidecar-first'
 
-/**
- * The fixed script of the `shell` delivery: POSIX sh with wget, curl or nc. Every value is an argument, so nothing that a manifest
- * says is ever read as shell. After the message path come the hook that was there (exec, sleep or none; the number of its words; the words),
- * then for each check: container, onTimeout, seconds, seconds an attempt, successes, kind, host, port, path, number of headers, headers.
- * All checks count from the same start, so waiting for them in turn takes no longer than waiting at once.
- */
-export const shellScript = `set -f
+const functions = `set -f
 message=$1 kind=$2 count=$3
 shift 3
 fail() { printf '%s\\n' "$1"; printf '%s\\n' "$1" >"$message"; exit 1; }
@@ -63,7 +58,10 @@ try() {
   done
   return 1
 }
-case $kind in
+`
+
+/** `failed`: what is done after an attempt in vain; `late`: with a `fail` whose time has run out. */
+const waiting = (failed: string, late: string): string => `case $kind in
   exec) (run $((count + 1)) exec "$@") || fail "sidecar-first: the container's own PostStart hook failed with exit code $?" ;;
   sleep) sleep "$1" ;;
 esac
@@ -80,10 +78,9 @@ while [ $# -gt 0 ]; do
     if run $((headers + 1)) try "$@"; then passed=$((passed + 1)); else passed=0; fi
     [ $passed -lt "$need" ] || break
     waited=$(($(date +%s) - begin))
-    if [ $waited -ge "$limit" ]; then
+${failed}    if [ $waited -ge "$limit" ]; then
       text="sidecar-first: $name was not ready after \${limit}s: $scheme://$host:$port$path did not pass in $tries attempts"
-      [ "$late" = continue ] || fail "$text"
-      printf '%s; going on\\n' "$text"
+${late}      printf '%s; going on\\n' "$text"
       break
     fi
     if [ $waited -lt 5 ]; then sleep 0.05 2>/dev/null || sleep 1; else sleep 0.25 2>/dev/null || sleep 1; fi
@@ -92,12 +89,76 @@ while [ $# -gt 0 ]; do
 done
 `
 
+/**
+ * The fixed script of the `shell` delivery: POSIX sh with wget, curl or nc. Every value is an argument, so nothing that a manifest
+ * says is ever read as shell. After the message path come the hook that was there (exec, sleep or none; the number of its words; the words),
+ * then for each check: container, onTimeout, seconds, seconds an attempt, successes, kind, host, port, path, number of headers, headers.
+ * All checks count from the same start, so waiting for them in turn takes no longer than waiting at once.
+ */
+export const shellScript =
+  functions +
+  waiting(
+    '',
+    `      [ "$late" = continue ] || fail "$text"
+`,
+  )
+
+/**
+ * The same, and it opens a lock. A kubelet that restarts kills what it executed and never runs it again, so the waiting is done in the background.
+ * It goes on when the hook has returned: after the hand-over, where an earlier gate's sidecar is down (the kubelet can't restart that as long as a
+ * hook runs), and where nobody is left who could tell the kubelet of a failure. The arguments are the same; the checks of earlier gates come last,
+ * with `earlier` for what happens on a timeout, which is to go on waiting.
+ */
+export const lockedScript = ({
+  number,
+  handOver,
+}: ShellOpening): string => `dir=${lockDirectory} gate=${number} handOver=${
+  handOver === undefined ? '' : Math.ceil(handOver / 1000)
+}
+# put NAME TEXT: a file of its own, under its name only when it is whole; a sidecar may have put anything there
+put() { (umask 0; rm -rf "$dir/.new-$1"; set -C; printf '%s' "$2" >"$dir/.new-$1") && mv -f "$dir/.new-$1" "$dir/$1"; }
+put "ready-$gate" '' || exit 1
+${functions}hand_over() { [ "$alone" ] || { alone=yes; kill -USR1 $$ 2>/dev/null; }; }
+wait_all() {
+alone=
+${waiting(
+  `    [ "$late" != earlier ] || hand_over
+    [ ! "$handOver" ] || [ $waited -lt "$handOver" ] || hand_over
+`,
+  `      if [ "$late" != continue ]; then
+        put "why-$gate" "$text"
+        if [ ! "$alone" ] && kill -0 $$ 2>/dev/null; then fail "$text"; fi
+        alone=yes
+        sleep 1
+        continue
+      fi
+`,
+)}}
+trap '' HUP
+trap 'exit 0' USR1
+(wait_all "$@" && put "ready-$gate" "SIDECAR_FIRST_READY_$gate='ready'
+") </dev/null >/dev/null 2>&1 &
+wait $! && exit 0
+read -r text <"$message" && printf '%s\\n' "$text"
+exit 1
+`
+
+/** What a script does for a lock. */
+export interface ShellOpening {
+  /** Of the gate. */
+  readonly number: number
+  /** Milliseconds. */
+  readonly handOver: number | undefined
+}
+
 /** Whether the shell form can poll a check. */
 export function shellPolls(check: PolledCheck): check is HttpCheck<number> | TcpCheck<number> {
   return check.kind === 'http' || check.kind === 'tcp'
 }
 
-export interface ShellCheck extends Pick<SpecCheck, 'container' | 'onTimeout'> {
+export interface ShellCheck extends Pick<SpecCheck, 'container'> {
+  /** `earlier`: of an earlier gate, asked once more. */
+  readonly onTimeout: SpecCheck['onTimeout'] | 'earlier'
   readonly check: HttpCheck<number> | TcpCheck<number>
   /** Milliseconds; the shell counts whole seconds, so it is rounded up. */
   readonly timeout: number
@@ -109,7 +170,12 @@ export interface ShellCheck extends Pick<SpecCheck, 'container' | 'onTimeout'> {
 
 export type ShellBefore = Extract<Hook, { kind: 'exec' | 'sleep' }>
 
-export function shellHook(checks: readonly ShellCheck[], before: ShellBefore | undefined, message: string): Hook {
+export function shellHook(
+  checks: readonly ShellCheck[],
+  before: ShellBefore | undefined,
+  message: string,
+  opening?: ShellOpening,
+): Hook {
   const words = before === undefined ? [] : before.kind === 'exec' ? before.command : [String(before.seconds)]
   const groups = checks.flatMap(({ container, onTimeout, timeout, attemptTimeout, successes, check, headers }) => [
     container,
@@ -125,5 +191,6 @@ export function shellHook(checks: readonly ShellCheck[], before: ShellBefore | u
     ...headers.map(({ name, value }) => `${name}: ${value}`),
   ])
   const args = [message, before?.kind ?? 'none', String(words.length), ...words, ...groups]
-  return { kind: 'exec', command: ['sh', '-c', shellScript, shellName, ...args] }
+  const script = opening === undefined ? shellScript : lockedScript(opening)
+  return { kind: 'exec', command: ['sh', '-c', script, shellName, ...args] }
 }

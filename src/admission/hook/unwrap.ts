@@ -80,6 +80,8 @@ function isSeconds(value: number): boolean {
 function readShellContainers(groups: readonly string[]): readonly string[] {
   const names: string[] = []
   // Anyone may have written this, so the loop always has to move forward.
-  for (let at = 0; at < groups.length; at += 10 + Math.max(Number(groups[at + 9]) || 0, 0)) names.push(groups[at] ?? '')
+  for (let at = 0; at < groups.length; at += 10 + Math.max(Number(groups[at + 9]) || 0, 0)) {
+    if (groups[at + 1] !== 'earlier') names.push(groups[at] ?? '')
+  }
   return names
 }

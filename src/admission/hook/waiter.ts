@@ -1,6 +1,7 @@
 import type { Hook } from '../pod/pod.ts'
 import type { Waiter as WaiterConfiguration } from '../words/choices.ts'
 import type { Json } from '../words/json.ts'
+import { lockDirectory, lockMount } from './lock.ts'
 
 /** The names of what we add to a pod. */
 export const waiterName = 'sidecar-first-waiter'
@@ -18,7 +19,22 @@ export interface WaiterSpec {
   readonly before?: Json
   /** Where the reason of a failure is written: the container's terminationMessagePath. */
   readonly message: string
+  readonly lock?: SpecLock
 }
+
+/** What the waiter does beside waiting where the app is locked. */
+export interface SpecLock {
+  /** Emptied when the hook begins, written when the app may start. */
+  readonly file: string
+  readonly key: string
+  /** The checks of earlier gates, asked once more before the file is written. */
+  readonly earlier?: readonly Asked[]
+  /** After which the hook returns and the waiting goes on behind it; absent: it doesn't. */
+  readonly handOver?: string
+}
+
+/** A check without its bounds. */
+export type Asked = Omit<SpecCheck, 'timeout' | 'onTimeout'>
 
 export interface SpecCheck {
   readonly container: string
@@ -51,6 +67,15 @@ export const waiterProgram = '/wait'
 
 /** What the waiter image runs to copy itself; it also distinguishes our init container from others. */
 export const installCommand = [waiterProgram, 'install', waiterDirectory] as const
+/** With a lock it empties all files first, so that a new sandbox begins closed. */
+export const resetCommand = [...installCommand, '--reset', lockDirectory] as const
+
+/** Whether an init container's command is one of ours, and which. */
+export function installs(command: readonly string[]): 'without-reset' | 'with-reset' | undefined {
+  const text = command.join('\n')
+  if (text === installCommand.join('\n')) return 'without-reset'
+  return text === resetCommand.join('\n') ? 'with-reset' : undefined
+}
 
 /**
  * The init container that copies the waiter into the emptyDir. `resources` are the first sidecar's, so that quotas, LimitRanges and
@@ -59,12 +84,13 @@ export const installCommand = [waiterProgram, 'install', waiterDirectory] as con
 export function initContainer(
   { image, imagePullPolicy }: WaiterConfiguration,
   resources: { readonly [key: string]: Json },
+  locked: boolean,
 ): Json {
   return {
     name: waiterName,
     image,
     imagePullPolicy,
-    command: installCommand,
+    command: locked ? resetCommand : installCommand,
     ...(Object.keys(resources).length > 0 ? { resources } : {}),
     securityContext: {
       allowPrivilegeEscalation: false,
@@ -76,6 +102,7 @@ export function initContainer(
     },
     volumeMounts: [
       { name: waiterName, mountPath: waiterDirectory },
+      ...(locked ? [lockMount] : []),
       { name: waiterName, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount', readOnly: true },
     ],
   }

@@ -61,12 +61,13 @@ function readShell(command: readonly string[]): readonly WrittenCheck[] {
   const found: WrittenCheck[] = []
   let rest = command.slice(7 + count)
   while (rest.length >= 10) {
-    const [container = '', , limit, attempt, successes, kind, host = '', port, path = '', headers] = rest
+    const [container = '', late, limit, attempt, successes, kind, host = '', port, path = '', headers] = rest
     const length = Number(headers)
     if (!Number.isInteger(length) || length < 0) break
     const check = polled(`${kind}://${host}:${port}${path}`)
     const numbers = { timeout: Number(limit) * 1000, attemptTimeout: Number(attempt), successes: Number(successes) }
-    if (check !== undefined && Object.values(numbers).every(Number.isFinite)) {
+    // Of an earlier gate: its own hook says it.
+    if (late !== 'earlier' && check !== undefined && Object.values(numbers).every(Number.isFinite)) {
       const read = rest.slice(10, 10 + length).map((header) => {
         const colon = header.indexOf(': ')
         return { name: header.slice(0, colon), value: header.slice(colon + 2) }

@@ -9,6 +9,8 @@ import {
   existingHooks,
   type GateChoice,
   gates,
+  type LockChoice,
+  locks,
   type NativePosition,
   nativePositions,
   type OnTimeout,
@@ -31,6 +33,7 @@ export interface Wishes {
   readonly existingHook: ExistingHookPolicy | undefined
   readonly startupProbe: StartupProbeChoice | undefined
   readonly delivery: Delivery | undefined
+  readonly lock: LockChoice | undefined
   /** Milliseconds. */
   readonly timeout: number | undefined
   readonly onTimeout: OnTimeout | undefined
@@ -134,6 +137,7 @@ export function readWishes(metadata: Metadata, configuration: Configuration): Wi
     existingHook: read(keys.existingHook, parseExistingHook),
     startupProbe: read(keys.startupProbe, parseStartupProbe),
     delivery: read(keys.waiter, parseDelivery),
+    lock: read(keys.lock, parseLock),
     timeout: read(keys.timeout, parseDuration),
     onTimeout: read(keys.onTimeout, parseOnTimeout),
     containers,
@@ -158,6 +162,7 @@ const parseNativePosition = oneOf(nativePositions)
 const parseExistingHook = oneOf(existingHooks)
 const parseStartupProbe = oneOf(startupProbeChoices)
 const parseDelivery = oneOf(deliveries)
+const parseLock = oneOf(locks)
 
 function parseAllowedCheck(text: string, configuration: Configuration): Parsed<Check> {
   const check = parseCheck(text)

@@ -3,6 +3,7 @@ import type {
   ExistingHookPolicy,
   FailurePolicy,
   GateChoice,
+  LockChoice,
   NativePosition,
   OnTimeout,
   StartupProbeChoice,
@@ -16,7 +17,7 @@ export interface Configuration {
   readonly version: string
   readonly mode: 'enforce' | 'observe'
   readonly invalid: 'refuse' | 'warn'
-  /** The cluster's version, for `gate: auto`. */
+  /** The version of the cluster's oldest node, for `auto`. */
   readonly kubernetesVersion: { readonly major: number; readonly minor: number } | undefined
   readonly waiter: Waiter
   readonly defaults: {
@@ -29,7 +30,10 @@ export interface Configuration {
     readonly existingHook: ExistingHookPolicy
     /** Undefined: by where the sidecar stands. */
     readonly startupProbe: StartupProbeChoice | undefined
+    readonly lock: LockChoice
   }
+  /** The runtimeClassNames whose memory volumes the kubelet can read. */
+  readonly runtimeClasses: ReadonlySet<string>
   /** The kinds of check that annotations may use. */
   readonly annotations: { readonly checks: ReadonlySet<CheckKind> }
   /** What an outage means for pods under enforced rules; by default, what it means for all others. */
@@ -58,7 +62,9 @@ export function defaultConfiguration(version: string): Configuration {
       nativePosition: 'last',
       existingHook: 'chain',
       startupProbe: undefined,
+      lock: 'auto',
     },
+    runtimeClasses: new Set(),
     annotations: { checks: new Set(checkKinds) },
     enforced: { failurePolicy: undefined },
     rules: noRules,

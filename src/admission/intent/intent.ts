@@ -3,6 +3,7 @@ import type {
   Delivery,
   ExistingHookPolicy,
   GateChoice,
+  LockChoice,
   NativePosition,
   OnTimeout,
   StartupProbeChoice,
@@ -19,6 +20,7 @@ export interface Intent {
   readonly gate: Gate
   readonly nativePosition: NativePosition
   readonly delivery: Delivery
+  readonly lock: LockWish
   /** Whether a rule that a pod can't change has a say. */
   readonly enforced: boolean
   readonly warnings: readonly Warning[]
@@ -26,6 +28,13 @@ export interface Intent {
 
 /** How the app is held back; `auto` has been decided. */
 export type Gate = Exclude<GateChoice, 'auto'>
+
+/** `auto` depends on the pod, too, so the plan decides it. */
+export interface LockWish {
+  readonly choice: LockChoice
+  /** Whether the pod itself asks for its sidecars, or an enforced rule does: `auto` keeps no app down for a rule alone. */
+  readonly asked: boolean
+}
 
 export interface Sidecar {
   readonly name: string
@@ -83,6 +92,10 @@ export function mergeIntent(wishes: Wishes, ruled: Ruled, configuration: Configu
     tiers: tierNames.map((tier) => tier.map(sidecar)),
     gate: gateOf(gate, configuration),
     nativePosition,
+    lock: {
+      choice: lockChoice(wishes, isBound ? binding : [], rules, configuration),
+      asked: isBound || wishes.sidecars !== undefined,
+    },
     // A delivery that the image can't run would open an enforced gate.
     delivery: (isBound ? undefined : wishes.delivery) ?? configuration.waiter.delivery,
     enforced: isBound,
@@ -165,6 +178,21 @@ function strongest(choices: readonly GateChoice[], configuration: Configuration)
   return gates.includes('native') ? 'native' : gates[0]
 }
 
+/** What enforced rules leave open is the configuration's; elsewhere the pod's own key wins, and of several rules the one that holds back most. */
+function lockChoice(
+  wishes: Wishes,
+  binding: readonly Rule[],
+  rules: readonly Rule[],
+  { defaults }: Configuration,
+): LockChoice {
+  const bound = binding.length > 0
+  if (!bound && wishes.lock !== undefined) return wishes.lock
+  const said = (bound ? binding : rules).flatMap(({ lock }) => lock ?? [])
+  const open = bound ? binding.length > said.length : said.length === 0
+  const choices = open ? [...said, defaults.lock] : said
+  return (['on', 'auto', 'off'] as const).find((choice) => choices.includes(choice)) ?? defaults.lock
+}
+
 /** Native sidecars are on by default from Kubernetes 1.29. */
 function gateOf(choice: GateChoice, { kubernetesVersion }: Configuration): Gate {
   if (choice !== 'auto') return choice
@@ -191,12 +219,13 @@ function overruled(wishes: Wishes, enforced: Ruled): readonly Warning[] {
 }
 
 /** The keys of the whole pod that an enforced rule takes from it. */
-function overruledKeys({ gate, nativePosition, delivery }: Wishes, [rule]: readonly Rule[]): readonly Warning[] {
+function overruledKeys({ gate, nativePosition, delivery, lock }: Wishes, [rule]: readonly Rule[]): readonly Warning[] {
   if (rule === undefined) return []
   const said = [
     [keys.gate, gate],
     [keys.nativePosition, nativePosition],
     [keys.waiter, delivery],
+    [keys.lock, lock],
   ] as const
   return said.flatMap(([key, value]): readonly Warning[] => {
     return value === undefined ? [] : [{ kind: 'enforced-key', key, rule: rule.name }]

@@ -1,6 +1,13 @@
 import type { Check } from '../check/grammar.ts'
 import type { LabelSelector } from '../pod/selector.ts'
-import type { ExistingHookPolicy, GateChoice, NativePosition, OnTimeout, StartupProbeChoice } from '../words/choices.ts'
+import type {
+  ExistingHookPolicy,
+  GateChoice,
+  LockChoice,
+  NativePosition,
+  OnTimeout,
+  StartupProbeChoice,
+} from '../words/choices.ts'
 import type { Preset } from './presets.ts'
 
 /** Gives intent to pods that carry no annotation: the containers that match are sidecars. */
@@ -25,6 +32,7 @@ export interface Rule {
   readonly nativePosition: NativePosition | undefined
   readonly existingHook: ExistingHookPolicy | undefined
   readonly startupProbe: StartupProbeChoice | undefined
+  readonly lock: LockChoice | undefined
   /** A pod's own keys and its opt-out can't change what the rule says. */
   readonly enforce: boolean
   readonly preset: Preset | undefined

@@ -1,5 +1,7 @@
 import { hookJson } from '../hook/hook.ts'
-import { waiterMount } from '../hook/waiter.ts'
+import { lockDir, lockMount, lockVariable, lockVolume } from '../hook/lock.ts'
+import { resetCommand, waiterMount } from '../hook/waiter.ts'
+import type { LockParts, VariableChanges } from '../plan/lock.ts'
 import type { Order } from '../plan/order.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Container, Metadata, Pod, Spec } from '../pod/pod.ts'
@@ -8,7 +10,7 @@ import { longestRising } from './rising.ts'
 
 /** The fewest operations that carry out a plan. Containers move first, so later paths count the new places. */
 export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[] {
-  const { order, hooks, startupProbes, delivery, annotations } = plan
+  const { order, hooks, startupProbes, delivery, lock, annotations } = plan
   const operations: Operation[] = []
   if (delivery.initContainer !== undefined) {
     operations.push(append(['spec', 'initContainers'], spec.initContainers.length, '0', delivery.initContainer))
@@ -52,6 +54,7 @@ export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[]
   if (delivery.volume !== undefined) {
     operations.push(append(['spec', 'volumes'], spec.volumes.length, '-', delivery.volume.json))
   }
+  operations.push(...lockUp(lock, { at, spec, delivery }))
   operations.push(...annotate(annotations, metadata))
   return operations
 }
@@ -63,13 +66,52 @@ export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[]
 export const changes = ['order', 'details', 'notes'] as const
 export type Change = (typeof changes)[number]
 
-export function changeOf({ hooks, startupProbes, delivery }: Plan, operations: readonly Operation[]): Change {
+export function changeOf({ hooks, startupProbes, delivery, lock }: Plan, operations: readonly Operation[]): Change {
   const ungated = [...hooks].some(([{ postStart }, hook]) => postStart === undefined && hook !== undefined)
   if (ungated || operations.some(({ op }) => op === 'move')) return 'order'
   const { mounts, volume, initContainer } = delivery
-  return hooks.size > 0 || startupProbes.size > 0 || mounts.length > 0 || volume || initContainer !== undefined
-    ? 'details'
-    : 'notes'
+  const isHookChanged = hooks.size > 0 || startupProbes.size > 0
+  const isDelivered = mounts.length === 0 && volume === undefined && initContainer === undefined
+  return isHookChanged || isMissing(lock) || !isDelivered ? 'details' : 'notes'
+}
+
+const isMissing = ({ volume, mounts, variables, installer }: LockParts): boolean =>
+  volume !== undefined || mounts.length > 0 || variables.size > 0 || installer !== undefined
+
+/** Behind the delivery's operations: both may append to the same lists. */
+function lockUp(
+  { volume, mounts, variables, installer }: LockParts,
+  {
+    at,
+    spec,
+    delivery,
+  }: { at: (container: Container) => readonly (string | number)[]; spec: Spec; delivery: Plan['delivery'] },
+): readonly Operation[] {
+  const operations: Operation[] = []
+  if (installer !== undefined) {
+    operations.push({ op: 'add', path: pointer(...at(installer), 'command'), value: resetCommand })
+  }
+  for (const container of mounts) {
+    const there = container.mounts.length + (delivery.mounts.includes(container) ? 1 : 0)
+    operations.push(append([...at(container), 'volumeMounts'], there, '-', lockMount))
+  }
+  if (volume === 'absent') {
+    const there = spec.volumes.length + (delivery.volume === undefined ? 0 : 1)
+    operations.push(append(['spec', 'volumes'], there, '-', { name: lockVolume, emptyDir: lockDir }))
+  } else if (volume !== undefined) {
+    operations.push({ op: 'add', path: pointer('spec', 'volumes', volume.index, 'emptyDir'), value: lockDir })
+  }
+  for (const [container, changes] of variables)
+    operations.push(...variableOperations([...at(container), 'env'], changes))
+  return operations
+}
+
+function variableOperations(env: readonly (string | number)[], { remove, add, length }: VariableChanges) {
+  const removed = remove.map((index): Operation => ({ op: 'remove', path: pointer(...env, index) }))
+  const values = add.map(lockVariable)
+  if (length === remove.length && values.length > 0)
+    return [{ op: 'add', path: pointer(...env), value: values } as const]
+  return [...removed, ...values.map((value): Operation => ({ op: 'add', path: pointer(...env, '-'), value }))]
 }
 
 /** Adds an item to a list; an absent or empty one is written whole, since nothing can be appended to a list that isn't there. */

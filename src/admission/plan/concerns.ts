@@ -6,13 +6,14 @@ import { keys } from '../words/keys.ts'
 import type { Warning } from '../words/messages.ts'
 import type { Delivery } from './delivery.ts'
 import { type LineUp, type Member, startsNative, waits } from './line-up.ts'
+import type { Lock } from './lock.ts'
 import type { Order } from './order.ts'
 
 /** What a plan does that may hurt later, each with the way out. */
 export function concerns(
   { pod, intent, tiers }: LineUp,
   order: Order,
-  delivery: Delivery,
+  { delivery, lock }: { readonly delivery: Delivery; readonly lock: Lock },
   surroundings: Surroundings,
 ): readonly Warning[] {
   const { metadata, spec } = pod
@@ -30,7 +31,12 @@ export function concerns(
   }
   const gated = regular.filter(waits)
   if (spec.restartPolicy !== 'Always' && gated.length > 0) {
-    warnings.push({ kind: 'not-restarted', names: namesOf(gated), restartPolicy: spec.restartPolicy })
+    warnings.push({
+      kind: 'not-restarted',
+      names: namesOf(gated),
+      restartPolicy: spec.restartPolicy,
+      locked: lock.openings.size > 0,
+    })
   }
   for (const { sidecar, resolved } of spec.hostNetwork ? members : []) {
     if (resolved.kind === 'polled' && onLoopback(resolved.check)) {
@@ -41,6 +47,8 @@ export function concerns(
   warnings.push(...movedPorts(order, spec))
   if (delivery.volume?.kind === 'emptyDir' && !spec.volumes.some(({ emptyDir }) => emptyDir)) {
     warnings.push({ kind: 'adds-empty-dir' })
+  } else if (lock.missing.volume === 'absent' && !spec.volumes.some(({ emptyDir }) => emptyDir)) {
+    warnings.push({ kind: 'adds-memory-dir' })
   }
   return warnings
 }

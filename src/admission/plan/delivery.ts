@@ -1,11 +1,4 @@
-import {
-  emptyDirVolume,
-  imageVolume,
-  initContainer,
-  installCommand,
-  waiterDirectory,
-  waiterName,
-} from '../hook/waiter.ts'
+import { emptyDirVolume, imageVolume, initContainer, installs, waiterDirectory, waiterName } from '../hook/waiter.ts'
 import type { Configuration } from '../intent/configuration.ts'
 import type { Container } from '../pod/pod.ts'
 import type { Json } from '../words/json.ts'
@@ -30,6 +23,7 @@ export function planDelivery(
   { pod: { spec }, intent, tiers }: LineUp,
   carriers: readonly Container[],
   { waiter }: Configuration,
+  locked: boolean,
 ): { readonly delivery: Delivery; readonly problems: readonly Problem[] } {
   const firstSidecar = tiers[0]?.[0]?.container
   if (carriers.length === 0 || firstSidecar === undefined) return { delivery: nothing, problems: [] }
@@ -41,7 +35,7 @@ export function planDelivery(
   if (volume !== undefined && !volume.emptyDir && !volume.image) taken('volume')
   if (spec.containers.some(({ name }) => name === waiterName)) taken('container')
   const installer = spec.initContainers.find(({ name }) => name === waiterName)
-  if (installer !== undefined && installer.command.join('\n') !== installCommand.join('\n')) taken('init container')
+  if (installer !== undefined && installs(installer.command) === undefined) taken('init container')
   const mounts = carriers.filter(({ name, mounts }) => {
     const mount = mounts.find(({ mountPath }) => mountPath.replace(/\/+$/, '') === waiterDirectory)
     if (mount !== undefined && mount.name !== waiterName) {
@@ -57,7 +51,8 @@ export function planDelivery(
   const delivery: Delivery = {
     mounts,
     volume: volume === undefined ? added : undefined,
-    initContainer: byImage || installer !== undefined ? undefined : initContainer(waiter, firstSidecar.resources),
+    initContainer:
+      byImage || installer !== undefined ? undefined : initContainer(waiter, firstSidecar.resources, locked),
   }
   return { delivery, problems }
 }

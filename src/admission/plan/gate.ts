@@ -1,8 +1,9 @@
 import { formatDuration, waitRange } from '../check/duration.ts'
 import { formatCheck, isCommand } from '../check/grammar.ts'
 import { beforeJson, waiterHook } from '../hook/hook.ts'
+import { lockFile, lockKey } from '../hook/lock.ts'
 import { type ShellBefore, type ShellCheck, shellHook, shellPolls } from '../hook/shell.ts'
-import { mostArgument, type SpecCheck, type WaiterSpec } from '../hook/waiter.ts'
+import { type Asked, mostArgument, type SpecCheck, type SpecLock, type WaiterSpec } from '../hook/waiter.ts'
 import type { Sidecar } from '../intent/intent.ts'
 import type { Container, Hook } from '../pod/pod.ts'
 import { isWithin } from '../words/json.ts'
@@ -12,10 +13,21 @@ import { canCarry, type LineUp, type Member, startsNative, waits } from './line-
 import { asciiHost, portNumber, unsendableHeader } from './resolve.ts'
 import { secondsOf } from './startup-probe.ts'
 
-/** A hook that was to be made, or what is wrong with what it is made from. */
-interface Made {
-  readonly hook?: Hook
-  readonly problems: readonly Problem[]
+/** What holds the app back at a place: the hook of the last container of a tier's native sidecars, or of its regular ones. */
+export interface Gate {
+  readonly members: readonly Member[]
+  readonly carrier: Member
+  readonly native: boolean
+}
+
+/** What a gate's hook does for the lock that is behind it. */
+export interface Opening {
+  /** Counted from 1 in the order in which gates open. */
+  readonly number: number
+  /** Of the gates before: they may have passed before a crash, so their checks are asked once more. */
+  readonly earlier: readonly Member[]
+  /** Milliseconds after which the hook returns and leaves the waiting to a process behind it; undefined: it blocks. */
+  readonly handOver: number | undefined
 }
 
 /** The sidecars of a tier that one hook waits for. */
@@ -23,6 +35,7 @@ export interface HookGroup {
   readonly members: readonly Member[]
   /** The last that can have it. */
   readonly carrier: Member | undefined
+  readonly native: boolean
 }
 
 /** Native sidecars have started before any regular container exists, so a tier's native sidecars are waited for among themselves. */
@@ -30,46 +43,77 @@ export function hookGroups({ tiers, intent }: LineUp): readonly HookGroup[] {
   return tiers.flatMap((tier) =>
     [true, false].map((native) => {
       const members = tier.filter((member) => startsNative(member, intent) === native)
-      return { members, carrier: members.findLast(canCarry) }
+      return { members, carrier: members.findLast(canCarry), native }
     }),
   )
 }
 
-/** The hooks that hold the app back: one for each group, on its last container, waiting for all of it. */
-export function planGates(lined: LineUp): {
+/** In the order of the tiers, those that have to be waited for. */
+export function gatesOf(lined: LineUp): readonly Gate[] {
+  return hookGroups(lined).flatMap(({ carrier, ...group }) =>
+    carrier === undefined || !group.members.some(waits) ? [] : [{ ...group, carrier }],
+  )
+}
+
+/** A hook that was to be made, or what is wrong with what it is made from. */
+interface Made {
+  readonly hook?: Hook
+  readonly problems: readonly Problem[]
+}
+
+/** The hooks of the gates. `openings`: of those that open a lock. */
+export function planGates(
+  gates: readonly Gate[],
+  { intent }: LineUp,
+  openings: ReadonlyMap<Gate, Opening>,
+): {
   readonly hooks: ReadonlyMap<Container, Hook>
   readonly problems: readonly Problem[]
 } {
   const hooks = new Map<Container, Hook>()
   const problems: Problem[] = []
-  for (const { members, carrier } of hookGroups(lined)) {
-    if (carrier === undefined || !members.some(waits)) continue
-    const made = tierHook(members, carrier, lined.intent.delivery)
-    if (made.hook !== undefined) hooks.set(carrier.container, made.hook)
+  for (const gate of gates) {
+    const made = gateHook(gate, intent.delivery, openings.get(gate))
+    if (made.hook !== undefined) hooks.set(gate.carrier.container, made.hook)
     problems.push(...made.problems)
   }
   return { hooks, problems }
 }
 
-function tierHook(members: readonly Member[], carrier: Member, delivery: LineUp['intent']['delivery']): Made {
+function gateHook(
+  { members, carrier }: Gate,
+  delivery: LineUp['intent']['delivery'],
+  opening: Opening | undefined,
+): Made {
   const polled = members.filter(({ resolved }) => resolved.kind === 'polled')
   const own = carrier.resolved.kind === 'hook' ? carrier.resolved.command : undefined
-  if (own !== undefined && polled.length === 0) return { hook: { kind: 'exec', command: own }, problems: [] }
+  // Behind a lock, it runs inside ours, which opens the lock.
+  if (own !== undefined && polled.length === 0 && opening === undefined) {
+    return { hook: { kind: 'exec', command: own }, problems: [] }
+  }
   const before: Hook | undefined = own === undefined ? carrier.original : { kind: 'exec', command: own }
   const wrong = (kind: 'tcp-hook' | 'hook-cannot-run'): Made => {
     return { problems: [{ kind, name: carrier.sidecar.name, path: keys.existingHook }] }
   }
   if (before?.kind === 'tcpSocket') return wrong('tcp-hook')
   if (before?.kind === 'exec' && !isCommand(before.command)) return wrong('hook-cannot-run')
-  const made = delivery === 'shell' ? shellTierHook(polled, carrier, before) : waiterTierHook(polled, carrier, before)
+  const parts = { polled, carrier, opening }
+  const made = delivery === 'shell' ? shellGateHook(parts, before) : waiterGateHook(parts, before)
   if (made.hook?.kind !== 'exec' || made.hook.command.every((word) => isWithin(mostArgument, word))) return made
   return {
-    problems: [...made.problems, { kind: 'hook-too-large', name: carrier.sidecar.name, ...largest(polled, before) }],
+    problems: [...made.problems, { kind: 'hook-too-large', name: carrier.sidecar.name, ...largest(parts, before) }],
   }
 }
 
+/** What a hook of ours is made from. */
+interface Parts {
+  readonly polled: readonly Member[]
+  readonly carrier: Member
+  readonly opening: Opening | undefined
+}
+
 /** What makes a hook so large. */
-function largest(polled: readonly Member[], before: Hook | undefined): { cause: string; path: string } {
+function largest({ polled, opening }: Parts, before: Hook | undefined): { cause: string; path: string } {
   const parts = polled.map(({ sidecar, resolved }) => {
     return { cause: `the check of ${sidecar.name}`, path: sidecar.checkSource, size: JSON.stringify(resolved).length }
   })
@@ -77,39 +121,65 @@ function largest(polled: readonly Member[], before: Hook | undefined): { cause: 
     const size = JSON.stringify(beforeJson(before)).length
     parts.push({ cause: 'the PostStart hook that it already has', path: keys.existingHook, size })
   }
+  if (opening !== undefined) {
+    const size = JSON.stringify(opening.earlier.map(({ resolved }) => resolved)).length
+    parts.push({ cause: 'the checks of the tiers before it', path: keys.lock, size })
+  }
   const { cause, path } = parts.reduce((most, part) => (part.size > most.size ? part : most))
   return { cause, path }
 }
 
-function waiterTierHook(polled: readonly Member[], carrier: Member, before: Hook | undefined): Made {
+function waiterGateHook({ polled, carrier, opening }: Parts, before: Hook | undefined): Made {
   const resolved = before?.kind === 'httpGet' ? resolveHttpGet(before, carrier) : { hook: before, problems: [] }
   const spec: WaiterSpec = {
     v: 1,
     checks: polled.map(specCheck),
     ...(resolved.hook === undefined ? {} : { before: beforeJson(resolved.hook) }),
     message: carrier.container.terminationMessagePath,
+    ...(opening === undefined ? {} : { lock: specLock(opening) }),
   }
   return { hook: waiterHook(spec), problems: resolved.problems }
 }
 
-function shellTierHook(
-  polled: readonly Member[],
-  { sidecar: { name }, container }: Member,
+function shellGateHook(
+  { polled, carrier, opening }: Parts,
   before: Exclude<Hook, { kind: 'tcpSocket' }> | undefined,
 ): Made {
+  const { name } = carrier.sidecar
   const problems: Problem[] = []
   const chained: ShellBefore | undefined = before?.kind === 'httpGet' ? undefined : before
   if (before !== chained) problems.push({ kind: 'shell-http-hook', name, path: keys.waiter })
-  const checks: ShellCheck[] = []
-  for (const { resolved, sidecar, container } of polled) {
-    if (resolved.kind !== 'polled') continue
-    const { check, headers, attemptTimeout, successes } = resolved
-    const timeout = timeoutOf(sidecar, container)
-    const rest = { container: sidecar.name, headers, attemptTimeout, successes, onTimeout: sidecar.onTimeout, timeout }
-    if (shellPolls(check)) checks.push({ check, ...rest })
-    else problems.push({ kind: 'shell-check', name: sidecar.name, check: formatCheck(check), path: keys.waiter })
+  const checks = polled.flatMap((member) => {
+    const { sidecar, resolved } = member
+    const check = shellCheck(member, sidecar.onTimeout)
+    if (check === undefined && resolved.kind === 'polled') {
+      const written = formatCheck(resolved.check)
+      problems.push({ kind: 'shell-check', name: sidecar.name, check: written, path: keys.waiter })
+    }
+    return check ?? []
+  })
+  const earlier = opening?.earlier.flatMap((member) => shellCheck(member, 'earlier') ?? []) ?? []
+  const { terminationMessagePath } = carrier.container
+  return { hook: shellHook([...checks, ...earlier], chained, terminationMessagePath, opening), problems }
+}
+
+function shellCheck(
+  { resolved, sidecar, container }: Member,
+  onTimeout: ShellCheck['onTimeout'],
+): ShellCheck | undefined {
+  if (resolved.kind !== 'polled' || !shellPolls(resolved.check)) return undefined
+  const { check, headers, attemptTimeout, successes } = resolved
+  const timeout = timeoutOf(sidecar, container)
+  return { container: sidecar.name, check, headers, attemptTimeout, successes, onTimeout, timeout }
+}
+
+function specLock({ number, earlier, handOver }: Opening): SpecLock {
+  return {
+    file: lockFile(number),
+    key: lockKey(number),
+    ...(earlier.length === 0 ? {} : { earlier: earlier.map(asked) }),
+    ...(handOver === undefined ? {} : { handOver: formatDuration(handOver) }),
   }
-  return { hook: shellHook(checks, chained, container.terminationMessagePath), problems }
 }
 
 /** Hooks may name ports, and the waiter only knows numbers. */
@@ -123,16 +193,20 @@ function resolveHttpGet(hook: Extract<Hook, { kind: 'httpGet' }>, { container, s
 }
 
 function specCheck(member: Member): SpecCheck {
-  const { sidecar, container, resolved } = member
+  const { container, check, ...more } = asked(member)
+  const { sidecar } = member
+  const timeout = formatDuration(timeoutOf(sidecar, member.container))
+  return { container, check, timeout, onTimeout: sidecar.onTimeout, ...more }
+}
+
+/** A check as the waiter asks it. */
+function asked({ sidecar, container, resolved }: Member): Asked {
   if (resolved.kind !== 'polled') throw new TypeError(`${sidecar.name} is not polled`)
-  const timeout = timeoutOf(sidecar, container)
   // An attempt ends with the wait anyway.
-  const attemptTimeout = Math.min(resolved.attemptTimeout * 1000, Math.max(timeout, 1000))
+  const attemptTimeout = Math.min(resolved.attemptTimeout * 1000, Math.max(timeoutOf(sidecar, container), 1000))
   return {
     container: sidecar.name,
     check: formatCheck(resolved.check),
-    timeout: formatDuration(timeout),
-    onTimeout: sidecar.onTimeout,
     ...(resolved.headers.length === 0 ? {} : { headers: resolved.headers }),
     ...(resolved.path === undefined ? {} : { path: resolved.path }),
     ...(attemptTimeout === 1000 ? {} : { attemptTimeout: formatDuration(attemptTimeout) }),

@@ -7,7 +7,7 @@ import { keys } from '../words/keys.ts'
 import type { Problem, Warning } from '../words/messages.ts'
 import { rightCheck, withoutQuery } from './known-deadlocks.ts'
 import { type Resolution, type Resolved, resolve } from './resolve.ts'
-import { type Handling, probedBy, withoutProbe, writtenIn } from './startup-probe.ts'
+import { type Handling, type Locked, probedBy, withoutProbe, writtenIn } from './startup-probe.ts'
 
 /** The sidecars that are in a pod, in the order in which they have to start: what the rest of the plan is made from. */
 export interface LineUp {
@@ -35,7 +35,7 @@ export interface Member {
 export type Originals = ReadonlyMap<Container, Hook>
 
 /** Finds the containers of the sidecars that are asked for, and what each has to be waited for. */
-export function lineUp(pod: Pod, intent: Intent) {
+export function lineUp(pod: Pod, intent: Intent, locked: Locked) {
   const { spec } = pod
   const { originals, problems } = readOriginals(spec)
   const warnings: Warning[] = []
@@ -53,7 +53,8 @@ export function lineUp(pod: Pod, intent: Intent) {
     for (const sidecar of sidecars) {
       const container = containers.get(sidecar.name)
       if (container === undefined) continue
-      const found = findMember(sidecar, container, { gate: intent.gate, original: originals.get(container), written })
+      const original = originals.get(container)
+      const found = findMember(sidecar, container, { gate: intent.gate, locked, original, written })
       if (found.member !== undefined) tier.push(found.member)
       problems.push(...found.problems)
       warnings.push(...found.warnings)
@@ -88,9 +89,15 @@ function findMember(
   container: Container,
   {
     gate,
+    locked,
     original,
     written,
-  }: { gate: Intent['gate']; original: Hook | undefined; written: () => ReturnType<typeof writtenIn> },
+  }: {
+    gate: Intent['gate']
+    locked: Locked
+    original: Hook | undefined
+    written: () => ReturnType<typeof writtenIn>
+  },
 ): { member?: Member; problems: readonly Problem[]; warnings: readonly Warning[] } {
   const { name } = asked
   if (container.list === 'initContainers' && container.restartPolicy !== 'Always') {
@@ -101,7 +108,7 @@ function findMember(
     problems.push({ kind: 'restart-policy-set', name, path: keys.gate })
   }
   const keeps = original !== undefined && asked.existingHook === 'keep'
-  const probed = probedBy(asked, container, gate, !keeps)
+  const probed = probedBy(asked, container, { gate, locked, hookable: !keeps })
   const { sidecar, resolution } = startsNative({ container }, { gate })
     ? withoutProbe(asked, container, written)
     : { sidecar: asked }
@@ -153,7 +160,7 @@ function ownWait({ rule }: Sidecar, original: Hook | undefined): ReturnType<type
   const starts = rule?.enforce ? [0] : [...words.keys()]
   const runs = starts.some((at) => own.every((word, offset) => words[at + offset] === word))
   if (!runs) return undefined
-  return { resolved: { kind: 'hook', command: original.command }, problems: [], warnings: [] }
+  return { resolved: { kind: 'hook', command: original.command, known: true }, problems: [], warnings: [] }
 }
 
 /** Characters of an argument that are read: what a known sidecar's own hook runs stands at its beginning. */

@@ -11,11 +11,12 @@ import { printable } from '../words/printable.ts'
 import { concerns } from './concerns.ts'
 import { type Delivery, planDelivery } from './delivery.ts'
 import { loopholes } from './enforced.ts'
-import { planGates } from './gate.ts'
-import { type LineUp, lineUp, type Member } from './line-up.ts'
+import { planHold } from './hold.ts'
+import type { LineUp, Member } from './line-up.ts'
 import { lint } from './lint.ts'
+import type { LockParts } from './lock.ts'
 import { findObstacles } from './obstacles.ts'
-import { type Order, startOrder } from './order.ts'
+import type { Order } from './order.ts'
 import { type ProbeChange, probeChange } from './startup-probe.ts'
 import { shownTiers, type Tiers } from './tiers.ts'
 
@@ -27,6 +28,7 @@ export interface Plan {
   readonly hooks: ReadonlyMap<Container, Hook | undefined>
   readonly startupProbes: ReadonlyMap<Container, ProbeChange>
   readonly delivery: Delivery
+  readonly lock: LockParts
   readonly annotations: readonly (readonly [key: string, value: string])[]
 }
 
@@ -39,36 +41,34 @@ const mostShown = 256
 
 /** Plans a pod that asks for something, or finds everything that is wrong with what it asks. */
 export function plan(pod: Pod, intent: Intent, context: Context): Planned {
-  const { lined, ...found } = lineUp(pod, intent)
-  const gates = planGates(lined)
-  const carriers = [...gates.hooks].filter(([, hook]) => runsWaiter(hook)).map(([container]) => container)
-  const { delivery, ...delivered } = planDelivery(lined, carriers, context.configuration)
-  const order = startOrder(lined)
+  const { lined, order, lock, hooks: gates, ...held } = planHold(pod, intent, context)
+  const locked = lock.openings.size > 0
+  const carriers = [...gates].filter(([, hook]) => runsWaiter(hook)).map(([container]) => container)
+  const { delivery, ...delivered } = planDelivery(lined, carriers, context.configuration, locked)
   const obstacles = findObstacles(lined, order)
 
   const problems = [
-    ...found.problems,
-    ...gates.problems,
+    ...held.problems,
     ...delivered.problems,
     ...loopholes(lined, order, carriers, context.configuration),
   ]
   const warnings = [
-    ...found.warnings,
-    ...concerns(lined, order, delivery, context.surroundings),
+    ...held.warnings,
+    ...concerns(lined, order, { delivery, lock }, context.surroundings),
     ...obstacles.warnings,
     ...lint(lined, context.surroundings),
   ]
   if (problems.length > 0) return { ok: false, problems, warnings }
 
   const tiers = shownTiers(lined, obstacles)
-  const hooks = changedHooks(lined, gates.hooks)
+  const hooks = changedHooks(lined, gates)
   const startupProbes = probeChanges(lined)
   const leftAlone = lined.tiers.flat().every(isLeftAlone) && hooks.size === 0 && isAsGiven(order, pod)
-  const annotations = leftAlone ? [] : annotate(lined, tiers, order, context)
+  const annotations = leftAlone ? [] : annotate(lined, { tiers, order, locked }, context)
   return {
     ok: true,
     warnings,
-    plan: { tiers, order, hooks, startupProbes, delivery, annotations },
+    plan: { tiers, order, hooks, startupProbes, delivery, lock: lock.missing, annotations },
   }
 }
 
@@ -103,11 +103,16 @@ function probeChanges({ tiers }: LineUp): Plan['startupProbes'] {
   )
 }
 
-function annotate({ pod, intent, tiers: members }: LineUp, tiers: Tiers, order: Order, context: Context) {
+function annotate(
+  { pod, intent, tiers: members }: LineUp,
+  { tiers, order, locked }: { tiers: Tiers; order: Order; locked: boolean },
+  context: Context,
+) {
   const { metadata, spec } = pod
   const status = JSON.stringify({
     version: context.configuration.version,
     gate: intent.gate,
+    ...(locked ? { lock: 'on' } : {}),
     tiers: tiers.map((tier) => tier.map(({ name }) => name)),
     checks: Object.fromEntries(tiers.flat().map(({ name, check }) => [name, printable(check, mostShown)])),
   })

@@ -17,7 +17,8 @@ export type Resolved =
       readonly attemptTimeout: number
       readonly successes: number
     }
-  | { readonly kind: 'hook'; readonly command: readonly string[] }
+  /** `known`: a well-known sidecar's own hook, which is left as it is. */
+  | { readonly kind: 'hook'; readonly command: readonly string[]; readonly known?: true }
   /** The kubelet waits by itself, since it is a native sidecar. */
   | {
       readonly kind: 'startupProbe'

@@ -12,27 +12,32 @@ export type Place = 'in-place' | 'moves-in'
 export interface Handling {
   /** `kept`: as it is; `eager`: asked every second, its total time kept; `removed`. */
   readonly probe: 'kept' | 'eager' | 'removed'
-  readonly hook: boolean
+  /** `hands-over`: it returns at once and leaves the waiting to a process behind it, which opens the lock. */
+  readonly hook: 'none' | 'blocks' | 'hands-over'
 }
+
+/** Whether what is behind is locked: the pod or a rule says so, or by default. */
+export type Locked = 'no' | 'asked' | 'by-default'
 
 /**
  * The kubelet itself holds back what stands behind a native sidecar until its startupProbe passes, at the probe's next tick. A hook that waits for
- * the same makes that later, not earlier: hook, status, tick and relist come one after another.
+ * the same makes that later, not earlier: hook, status, tick and relist come one after another. One that opens a lock doesn't block, and the lock
+ * stays closed where the probe doesn't: a kubelet that has restarted can take it for passed.
  */
-export const handlings: Readonly<Record<Place, Readonly<Record<StartupProbeChoice, Handling>>>> = {
-  'in-place': {
-    keep: { probe: 'kept', hook: false },
-    eager: { probe: 'eager', hook: false },
-    hook: { probe: 'removed', hook: true },
+export const handlings: Readonly<Record<'open' | 'locked', Readonly<Record<StartupProbeChoice, Handling>>>> = {
+  open: {
+    keep: { probe: 'kept', hook: 'none' },
+    eager: { probe: 'eager', hook: 'none' },
+    hook: { probe: 'removed', hook: 'blocks' },
   },
-  'moves-in': {
-    keep: { probe: 'kept', hook: false },
-    eager: { probe: 'eager', hook: false },
-    hook: { probe: 'removed', hook: true },
+  locked: {
+    keep: { probe: 'kept', hook: 'none' },
+    eager: { probe: 'eager', hook: 'hands-over' },
+    hook: { probe: 'removed', hook: 'blocks' },
   },
 }
 
-/** Where nothing is asked for. A pod that already waits is left alone. */
+/** Where nothing is asked for. A pod that already waits is left alone, unless it asks to be locked. */
 export const unlessAsked: Readonly<Record<Place, StartupProbeChoice>> = { 'in-place': 'keep', 'moves-in': 'eager' }
 
 /** What is waited for because of a native sidecar's startupProbe. */
@@ -43,13 +48,21 @@ export interface Probed {
 }
 
 /** Undefined without a startupProbe, or for a regular container: it holds nothing back there. `hookable`: our hook can stand in for the probe. */
-export function probedBy(sidecar: Sidecar, container: Container, gate: Gate, hookable: boolean): Probed | undefined {
-  const asked = handlingOf(sidecar, container, gate)
+export function probedBy(
+  sidecar: Sidecar,
+  container: Container,
+  { gate, locked, hookable }: { readonly gate: Gate; readonly locked: Locked; readonly hookable: boolean },
+): Probed | undefined {
+  const asked = handlingOf(sidecar, container, { gate, locked })
   if (asked === undefined) return undefined
+  const held = () => heldByProbe(sidecar, container)
   // What can't be written as a check only the kubelet can ask.
-  const lost = asked.hook && (!hookable || (isProbe(sidecar) && resolve(sidecar, container).resolved.kind === 'none'))
-  const handling = lost ? handlings['moves-in'].eager : asked
-  return { handling, held: handling.hook ? undefined : heldByProbe(sidecar, container) }
+  const unwritable = isProbe(sidecar) && resolve(sidecar, container).resolved.kind === 'none'
+  if (asked.hook !== 'none' && (!hookable || unwritable)) return { handling: handlings.open.eager, held: held() }
+  if (asked.hook === 'none') return { handling: asked, held: held() }
+  // The probe holds only what it asks itself.
+  const blocks = asked.hook === 'hands-over' && held() === undefined
+  return { handling: blocks ? { ...asked, hook: 'blocks' } : asked, held: undefined }
 }
 
 /** Whether what is asked of it is what its startupProbe asks. */
@@ -80,11 +93,16 @@ export function withoutProbe(
   return { sidecar: patient, resolution: { resolved: { kind: 'polled', ...check }, problems: [], warnings: [] } }
 }
 
-function handlingOf(sidecar: Sidecar, container: Container, gate: Gate): Handling | undefined {
-  const inPlace = container.list === 'initContainers'
-  if (container.startupProbe === undefined || !(inPlace || gate === 'native')) return undefined
-  const place: Place = inPlace ? 'in-place' : 'moves-in'
-  return handlings[place][sidecar.startupProbe ?? unlessAsked[place]]
+function handlingOf(
+  sidecar: Sidecar,
+  { list, startupProbe }: Container,
+  { gate, locked }: { readonly gate: Gate; readonly locked: Locked },
+): Handling | undefined {
+  if (startupProbe === undefined || !(list === 'initContainers' || gate === 'native')) return undefined
+  // One that is asked every second may have moved in, in an earlier pass.
+  const isEager = locked === 'asked' || (locked === 'by-default' && startupProbe.periodSeconds === 1)
+  const place: Place = list === 'initContainers' && !isEager ? 'in-place' : 'moves-in'
+  return handlings[locked === 'no' ? 'open' : 'locked'][sidecar.startupProbe ?? unlessAsked[place]]
 }
 
 /** What the kubelet waits for by itself, if that is all that is asked; undefined where a hook has to wait for something else. */

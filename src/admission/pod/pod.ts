@@ -28,6 +28,9 @@ export interface Spec {
   readonly volumes: readonly Volume[]
   readonly restartPolicy: string
   readonly hostNetwork: boolean
+  readonly runtimeClassName: string
+  /** Whether it asks for a node that no kubelet of Kubernetes runs: Virtual Kubelet's own selector or toleration. */
+  readonly virtualNode: () => boolean
   readonly windows: boolean
   /** Seconds; a Job's pod may carry it. */
   readonly activeDeadlineSeconds: number | undefined
@@ -36,6 +39,8 @@ export interface Spec {
 export interface Volume {
   readonly name: string
   readonly emptyDir: boolean
+  /** Whether its emptyDir is in memory. */
+  readonly memory: boolean
   readonly image: boolean
   /** Of an image volume; empty if it is none. */
   readonly imageReference: string
@@ -51,6 +56,8 @@ export interface Container {
   readonly args: readonly string[]
   /** The values of `$(NAME)` in an exec probe. */
   readonly env: () => ReadonlyMap<string, string>
+  /** What only a lock asks of `env`: all that it lists, in order. */
+  readonly variables: () => readonly Variable[]
   readonly ports: readonly ContainerPort[]
   readonly startupProbe: Probe | undefined
   readonly readinessProbe: Probe | undefined
@@ -67,6 +74,16 @@ export interface Container {
   readonly mounts: readonly { readonly name: string; readonly mountPath: string }[]
   /** What only an enforced rule asks of the mounts, so it is read when it does. */
   readonly mountDetails: () => readonly MountDetail[]
+}
+
+export interface Variable {
+  readonly name: string
+  /** Whether it has neither a value nor a source: what a client leaves of a source that it doesn't know. */
+  readonly isBare: boolean
+  /** Where its value comes from, if that is a file of a volume. */
+  readonly file:
+    | { readonly volume: string; readonly path: string; readonly key: string; readonly optional: boolean }
+    | undefined
 }
 
 export interface MountDetail {

@@ -10,6 +10,7 @@ import type {
   Probe,
   ProbeHandler,
   Spec,
+  Variable,
   Volume,
 } from './pod.ts'
 import { type Fields, isMap, isPresent, nothing, type Read, Reader } from './reader.ts'
@@ -86,9 +87,16 @@ function readPodSpec(spec: Fields, reader: Reader): Spec | undefined {
     volumes,
     restartPolicy: reader.text(spec, 'restartPolicy') || 'Always',
     hostNetwork: spec.hostNetwork === true,
+    runtimeClassName: textIn(spec, 'runtimeClassName'),
+    virtualNode: () => nodeSelector?.type === 'virtual-kubelet' || toleratesVirtual(spec.tolerations),
     activeDeadlineSeconds: reader.number(spec, 'activeDeadlineSeconds', 0) || undefined,
     windows: os?.name === 'windows' || nodeSelector?.['kubernetes.io/os'] === 'windows',
   }
+}
+
+function toleratesVirtual(tolerations: Json | undefined): boolean {
+  if (!Array.isArray(tolerations)) return false
+  return tolerations.some((each: Json) => isMap(each) && textIn(each, 'key').startsWith('virtual-kubelet.io/'))
 }
 
 const itself = (fields: Fields): Fields => fields
@@ -97,6 +105,7 @@ function readVolume(volume: Fields, reader: Reader): Volume {
   return {
     name: reader.text(volume, 'name'),
     emptyDir: isPresent(volume.emptyDir),
+    memory: isMap(volume.emptyDir) && volume.emptyDir.medium === 'Memory',
     image: isPresent(volume.image),
     imageReference: isMap(volume.image) ? textIn(volume.image, 'reference') : '',
   }
@@ -123,6 +132,7 @@ function readContainer(container: Fields, reader: Reader, list: Container['list'
     command: reader.texts(container, 'command'),
     args: reader.texts(container, 'args'),
     env: () => readEnv(container.env),
+    variables: () => readVariables(container.env),
     ports: reader.maps(container, 'ports', readPort),
     startupProbe: reader.map(container, 'startupProbe', readProbe),
     readinessProbe: reader.map(container, 'readinessProbe', readProbe),
@@ -188,6 +198,19 @@ function readEnv(value: Json | undefined): ReadonlyMap<string, string> {
     if (typeof name === 'string') env.set(name, typeof text === 'string' ? text : '')
   }
   return env
+}
+
+function readVariables(value: Json | undefined): readonly Variable[] {
+  return (Array.isArray(value) ? value : []).map((item: Json) => {
+    const variable = isMap(item) ? item : nothing
+    const sources = isMap(variable.valueFrom) ? variable.valueFrom : nothing
+    const source = sources.fileKeyRef
+    const name = textIn(variable, 'name')
+    const isBare = !isPresent(variable.value) && Object.values(sources).every((each) => !isPresent(each))
+    if (!isMap(source)) return { name, file: undefined, isBare }
+    const [volume, path, key] = [textIn(source, 'volumeName'), textIn(source, 'path'), textIn(source, 'key')]
+    return { name, file: { volume, path, key, optional: source.optional === true }, isBare: false }
+  })
 }
 
 /**

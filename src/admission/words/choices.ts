@@ -22,6 +22,10 @@ export type FailurePolicy = (typeof failurePolicies)[number]
 export const startupProbeChoices = ['keep', 'eager', 'hook'] as const
 export type StartupProbeChoice = (typeof startupProbeChoices)[number]
 
+/** Whether the app is locked, too; `auto` is resolved by the cluster's version and the pod. */
+export const locks = ['on', 'off', 'auto'] as const
+export type LockChoice = (typeof locks)[number]
+
 /** How the waiter gets into the pod. */
 export const deliveries = ['init-container', 'image-volume', 'shell'] as const
 export type Delivery = (typeof deliveries)[number]

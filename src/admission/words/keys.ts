@@ -9,6 +9,7 @@ export const keys = {
   existingHook: `${domain}/existing-hook`,
   startupProbe: `${domain}/startup-probe`,
   waiter: `${domain}/waiter`,
+  lock: `${domain}/lock`,
   inject: `${domain}/inject`,
   status: `${domain}/status`,
   sets: `${domain}/sets`,

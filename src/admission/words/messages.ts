@@ -184,6 +184,26 @@ const problems = {
     text: ({ name, directory }: Named & { readonly directory: string }) =>
       `the mount ${directory} of ${name} is not ours; move it, sidecar-first needs the path`,
   },
+  'lock-unknown': {
+    code: 'SF160',
+    text: ({ version }: { readonly version: string }) =>
+      `"on" needs Kubernetes 1.35 on every node, and the configuration's kubernetesVersion is ${version}: older nodes would start the app at once; leave the lock out`,
+  },
+  'lock-too-large': {
+    code: 'SF161',
+    text: ({ count, most }: { readonly count: number; readonly most: number }) =>
+      `the lock would add more than ${most} variables (at least ${count}): one to each container for each tier before it; use fewer tiers, or set it to off`,
+  },
+  'variable-taken': {
+    code: 'SF162',
+    text: ({ name, variable }: Named & { readonly variable: string }) =>
+      `the variable ${quote(variable)} of ${name} is not ours; rename it, sidecar-first needs the name`,
+  },
+  'lock-mounted': {
+    code: 'SF163',
+    text: ({ name }: Named) =>
+      `an enforced rule lets only sidecars write that they are ready, and ${name} mounts the volume sidecar-first-lock; remove that mount`,
+  },
   /** What would open the gate of an enforced rule. */
   'not-the-waiter': {
     code: 'SF134',
@@ -239,6 +259,16 @@ const problems = {
   },
   'volume-missing': { code: 'SF144', text: () => 'the volume of the waiter is missing' },
   'installer-missing': { code: 'SF145', text: () => 'the init container that delivers the waiter is missing' },
+  'lock-missing': { code: 'SF164', text: () => 'the volume of the lock is missing or not in memory' },
+  'lock-mount-missing': {
+    code: 'SF165',
+    text: ({ name }: Named) => `${name} lacks the mount of the lock that its hook opens`,
+  },
+  'reset-missing': { code: 'SF166', text: () => "the waiter's init container doesn't close the lock of a new sandbox" },
+  'variable-wrong': {
+    code: 'SF167',
+    text: ({ name }: Named) => `${name} hasn't exactly the variables that keep it locked until the sidecars are ready`,
+  },
   'changed-later': {
     code: 'SF146',
     text: () =>
@@ -402,8 +432,26 @@ const warnings = {
     code: 'SF214',
     ...bitesLater,
     // Under OnFailure, too, one that exits 0 when it is killed isn't restarted.
-    text: ({ names, restartPolicy }: { readonly names: readonly string[]; readonly restartPolicy: string }) =>
-      `restartPolicy is ${restartPolicy}: if ${names.join(', ')} isn't ready in time it ${restartPolicy === 'Never' ? 'stays' : 'may stay'} down, and the app starts without it`,
+    text: ({
+      names,
+      restartPolicy,
+      locked,
+    }: {
+      readonly names: readonly string[]
+      readonly restartPolicy: string
+      readonly locked: boolean
+    }) =>
+      `restartPolicy is ${restartPolicy}: if ${names.join(', ')} isn't ready in time it ${restartPolicy === 'Never' ? 'stays' : 'may stay'} down, and the app ${locked ? 'never starts, since it is locked' : 'starts without it'}`,
+  },
+  'no-lock': {
+    code: 'SF250',
+    ...bitesLater,
+    text: ({ why }: { readonly why: NoLock }) => `the app isn't locked: ${noLocks[why]}`,
+  },
+  'lock-in-the-way': {
+    code: 'SF251',
+    ...bitesLater,
+    text: ({ problem }: { readonly problem: Problem }): string => `the app isn't locked: ${textOf(problem)}`,
   },
   'node-loopback': {
     code: 'SF215',
@@ -440,6 +488,11 @@ const warnings = {
     severity: 'costs',
     text: () =>
       'the waiter adds an emptyDir: kubectl drain asks for --delete-emptydir-data, and the cluster autoscaler for cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes: sidecar-first-waiter',
+  },
+  'adds-memory-dir': {
+    code: 'SF252',
+    severity: 'costs',
+    text: () => 'the lock adds an emptyDir in memory: kubectl drain asks for --delete-emptydir-data',
   },
   'unknown-key': {
     code: 'SF220',
@@ -520,6 +573,19 @@ const deadlines = {
   activeDeadlineSeconds: 'the pod is killed',
 } as const
 export type Deadline = keyof typeof deadlines
+
+/** Why an app isn't locked although its pod asks for its sidecars, or for the lock. */
+const noLocks = {
+  'no-hook': `no hook of sidecar-first waits for a sidecar, and only that could unlock it`,
+  'never-restarted': `with restartPolicy Never a sidecar that dies would leave it waiting for ever; set ${keys.gate}: native, or ${keys.lock}: "on" if that is better than a start without it`,
+  'other-waiter':
+    'the pod brings a waiter of another image, which may be too old to unlock it; write its template again with inject',
+  'runtime-class': `the kubelet can't read the files of every runtime; if it can for this runtimeClassName, name it in the configuration under lock.runtimeClasses`,
+  'virtual-node': 'a virtual node has no kubelet that knows the lock',
+  tekton: 'Tekton fails a TaskRun whose container waits for its configuration',
+  'own-hook': `the sidecar's own hook waits, and the lock would need the waiter beside it; set ${keys.lock}: "on" for that`,
+} as const
+export type NoLock = keyof typeof noLocks
 
 export interface MissingPort {
   readonly container: string

@@ -1,13 +1,24 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
-import { type ShellBefore, type ShellCheck, shellHook } from '../../../src/admission/hook/shell.ts'
+import { type ShellBefore, type ShellCheck, type ShellOpening, shellHook } from '../../../src/admission/hook/shell.ts'
 import { freePort } from '../../free-port.ts'
+import { until } from '../../until.ts'
 
 /**
  * The shell form for real: its script by real shells, with one real tool at a time, against real servers. Each set of tools is a folder
@@ -32,6 +43,8 @@ const systemTools = {
   cut: 'cut',
   touch: 'touch',
   cat: 'cat',
+  mv: 'mv',
+  rm: 'rm',
   false: 'false',
 } as const
 
@@ -97,17 +110,27 @@ async function run(
     before,
     env = {},
     folder = mkdtempSync(join(root, 'run-')),
-  }: { before?: ShellBefore; env?: Record<string, string>; folder?: string } = {},
+    lock,
+    started,
+  }: {
+    before?: ShellBefore
+    env?: Record<string, string>
+    folder?: string
+    lock?: Pick<ShellOpening, 'handOver'>
+    started?: (child: ChildProcess) => void
+  } = {},
 ): Promise<Ran> {
   const messagePath = join(folder, 'message')
-  const hook = shellHook(checks, before, messagePath)
+  const hook = shellHook(checks, before, messagePath, lock && { number: 1, ...lock })
   assert.equal(hook.kind, 'exec')
-  const [program, ...args] = hook.kind === 'exec' ? hook.command : []
+  const [program, ...given] = hook.kind === 'exec' ? hook.command : []
+  const args = given.map((word) => word.replace(/^dir=\/.sidecar-first-lock /, `dir='${folder}' `))
   const child = spawn(join(path, program ?? ''), args, {
     cwd: folder,
     env: { PATH: path, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  started?.(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text))
@@ -317,6 +340,93 @@ inEach(
     const port = await listen(t, answering([500]))
     const { message } = await run(each, [check({ check: http(port, '/a\\nb\\c%s'), timeout: 1000 })])
     assert.ok(message?.includes(`http://:${port}/a\\nb\\c%s did not pass`), message)
+  },
+  once,
+)
+
+const opened = `SIDECAR_FIRST_READY_1='ready'\n`
+const lockOf = (folder: string) => readFileSync(join(folder, 'ready-1'), 'utf8')
+const closed = (folder: string) => until('closed', 10_000, async () => lockOf(folder) === '')
+const open = (folder: string) => until('open', 10_000, async () => lockOf(folder) === opened)
+
+inEach('closes the lock, and opens it when the sidecar is ready', async (t, each) => {
+  const port = await freePort()
+  const folder = mkdtempSync(join(root, 'run-'))
+  // Left by the attempt before, and planted by the sidecar.
+  writeFileSync(join(folder, 'ready-1'), opened)
+  symlinkSync(join(folder, 'elsewhere'), join(folder, '.new-ready-1'))
+  const running = run(each, [check({ check: http(port) })], { lock: { handOver: undefined }, folder })
+  await closed(folder)
+  assert.equal(lockOf(folder), '')
+  await listen(t, answering([200]), { port })
+  const { code, output } = await running
+  assert.equal(code, 0, output)
+  assert.equal(lockOf(folder), opened)
+  assert.ok(!existsSync(join(folder, 'elsewhere')))
+})
+
+inEach(
+  'the lock stays closed after the timeout, and the hook fails',
+  async (t, each) => {
+    const port = await listen(t, answering([500]))
+    const lock = { handOver: undefined }
+    const { code, message, output, folder } = await run(each, [check({ check: http(port), timeout: 1000 })], { lock })
+    assert.equal(code, 1)
+    assert.match(message ?? '', /^sidecar-first: envoy was not ready after 1s/)
+    assert.match(output, /envoy was not ready after 1s/)
+    assert.equal(lockOf(folder), '')
+    assert.match(readFileSync(join(folder, 'why-1'), 'utf8'), /envoy was not ready after 1s/)
+  },
+  once,
+)
+
+inEach(
+  'the hook hands over, and the lock is opened later, even after the timeout',
+  async (t, each) => {
+    const port = await freePort()
+    const checks = [check({ check: http(port), timeout: 2000 })]
+    const { code, output, folder } = await run(each, checks, { lock: { handOver: 1000 } })
+    assert.equal(code, 0, output)
+    assert.equal(lockOf(folder), '')
+    await until('it says why', 10_000, async () => existsSync(join(folder, 'why-1')))
+    assert.equal(lockOf(folder), '')
+    await listen(t, answering([200]), { port })
+    await open(folder)
+  },
+  once,
+)
+
+inEach(
+  'the lock is opened although the kubelet restarts, which kills the hook',
+  async (t, each) => {
+    const port = await freePort()
+    const lock = { handOver: undefined }
+    const { code, folder } = await run(each, [check({ check: http(port), timeout: 1000 })], {
+      lock,
+      started: (child) => setTimeout(() => child.kill('SIGKILL'), 300),
+    })
+    assert.equal(code, null)
+    await until('it says why', 10_000, async () => existsSync(join(folder, 'why-1')))
+    await listen(t, answering([200]), { port })
+    await open(folder)
+  },
+  once,
+)
+
+inEach(
+  'a sidecar of an earlier gate that is down holds up the lock, not the kubelet',
+  async (t, each) => {
+    const own = await listen(t, answering([200]))
+    const earlier = await freePort()
+    const checks = [
+      check({ check: http(own) }),
+      check({ container: 'vault', check: http(earlier), onTimeout: 'earlier' }),
+    ]
+    const { code, output, folder } = await run(each, checks, { lock: { handOver: undefined } })
+    assert.equal(code, 0, output)
+    assert.equal(lockOf(folder), '')
+    await listen(t, answering([200]), { port: earlier })
+    await open(folder)
   },
   once,
 )

@@ -1,0 +1,76 @@
+import { lockVolume } from '../hook/lock.ts'
+import { installs, waiterName } from '../hook/waiter.ts'
+import type { Context } from '../intent/context.ts'
+import type { Intent } from '../intent/intent.ts'
+import type { Pod, Spec } from '../pod/pod.ts'
+import type { LockChoice } from '../words/choices.ts'
+import { keys } from '../words/keys.ts'
+import type { NoLock, Problem, Warning } from '../words/messages.ts'
+import type { Gate } from './gate.ts'
+import { knowsLock, opens } from './lock.ts'
+
+/**
+ * Whether `auto` may lock anything. Not yet: a pod that a new replica locks is refused by one of before, which answers beside it during an upgrade.
+ */
+const autoLocks: boolean = false
+
+/** Whether the app of a pod is locked. */
+export type Locking =
+  | { readonly kind: 'on' }
+  | { readonly kind: 'off'; readonly notes: readonly Warning[] }
+  | { readonly kind: 'impossible'; readonly problem: Problem }
+
+const off = (...notes: readonly Warning[]): Locking => ({ kind: 'off', notes })
+
+/** What the pod and its cluster say, before it is known what there is to lock. */
+export function lockingOf({ metadata, spec }: Pod, { lock: { choice, asked } }: Intent, context: Context): Locking {
+  const { configuration } = context
+  const knows = knowsLock(configuration)
+  switch (choice) {
+    case 'off':
+      return off()
+    case 'on': {
+      if (knows !== false) return { kind: 'on' }
+      const { major, minor } = configuration.kubernetesVersion ?? { major: 0, minor: 0 }
+      return { kind: 'impossible', problem: { kind: 'lock-unknown', version: `${major}.${minor}`, path: keys.lock } }
+    }
+    case 'auto': {
+      if (!autoLocks || !asked || knows !== true) return off()
+      if (hasOtherWaiter(spec, configuration.waiter.image)) return off({ kind: 'no-lock', why: 'other-waiter' })
+      const { runtimeClassName } = spec
+      if (runtimeClassName !== '' && !configuration.runtimeClasses.has(runtimeClassName)) {
+        return off({ kind: 'no-lock', why: 'runtime-class' })
+      }
+      if (spec.virtualNode()) return off({ kind: 'no-lock', why: 'virtual-node' })
+      const isTekton = [...metadata.labels.keys()].some((key) => key.startsWith('tekton.dev/'))
+      return isTekton ? off({ kind: 'no-lock', why: 'tekton' }) : { kind: 'on' }
+    }
+    default:
+      return choice satisfies never
+  }
+}
+
+/** Why these gates lock nothing after all; `unasked` where nobody has to know. */
+export function withoutLock(
+  gates: readonly Gate[],
+  { spec: { restartPolicy } }: Pod,
+  choice: LockChoice,
+): NoLock | 'unasked' | undefined {
+  const opening = gates.filter(opens)
+  if (opening.length === 0) return choice === 'on' ? 'no-hook' : 'unasked'
+  if (choice === 'on') return undefined
+  if (restartPolicy === 'Never' && opening.some(({ native }) => !native)) return 'never-restarted'
+  const polls = opening.some(({ members }) => members.some(({ resolved }) => resolved.kind === 'polled'))
+  return polls ? undefined : 'own-hook'
+}
+
+/**
+ * Whether an earlier pass without a lock has left a waiter of another image, which may be too old for one: a template that `inject` wrote, a
+ * replica of before. A mirror that somebody puts in later changes nothing: the lock is there by then.
+ */
+function hasOtherWaiter({ initContainers, volumes }: Spec, image: string): boolean {
+  const installer = initContainers.find(({ name }) => name === waiterName)
+  if (installer !== undefined) return installs(installer.command) === 'without-reset' && installer.image !== image
+  const volume = volumes.find(({ name }) => name === waiterName)
+  return volume?.image === true && volume.imageReference !== image && !volumes.some(({ name }) => name === lockVolume)
+}

@@ -1,0 +1,181 @@
+import { isLockKey, lockDirectory, lockOf, lockVolume, readsLock } from '../hook/lock.ts'
+import { shellPolls } from '../hook/shell.ts'
+import { installs, waiterName } from '../hook/waiter.ts'
+import type { Configuration } from '../intent/configuration.ts'
+import type { Container, Variable } from '../pod/pod.ts'
+import { keys } from '../words/keys.ts'
+import type { Problem } from '../words/messages.ts'
+import type { Gate, Opening } from './gate.ts'
+import { type LineUp, type Member, waits } from './line-up.ts'
+import type { Order } from './order.ts'
+
+/**
+ * The kubelet's own lock for what starts behind a gate (feature EnvFiles): a container whose variable comes from a file that doesn't hold it yet
+ * isn't created, whatever became of the hook.
+ */
+export interface Lock {
+  /** What each gate's hook opens. Empty: nothing is locked. */
+  readonly openings: ReadonlyMap<Gate, Opening>
+  /** What the pod still lacks, or has too much. */
+  readonly missing: LockParts
+  readonly problems: readonly Problem[]
+}
+
+export interface LockParts {
+  /** `on-disk`: it is ours, but a node that reboots would remember what was open. */
+  readonly volume: 'absent' | { readonly kind: 'on-disk'; readonly index: number } | undefined
+  /** The carriers and the waiter's init container, as far as they lack the mount. */
+  readonly mounts: readonly Container[]
+  readonly variables: ReadonlyMap<Container, VariableChanges>
+  /** The waiter's init container, where it doesn't empty the files. */
+  readonly installer: Container | undefined
+}
+
+/** What has to change in a container's `env`. */
+export interface VariableChanges {
+  /** Indices, from the last to the first. */
+  readonly remove: readonly number[]
+  /** Gates. */
+  readonly add: readonly number[]
+  /** How many there are. */
+  readonly length: number
+}
+
+const nothingMissing: LockParts = { volume: undefined, mounts: [], variables: new Map(), installer: undefined }
+
+/** Nothing is locked; variables of an earlier pass that did lock have to go, since nobody writes their files any more. */
+export function noLock(order: Order, { pod: { spec } }: LineUp): Lock {
+  const there = spec.volumes.some(({ name }) => name === lockVolume)
+  const variables = there ? changedVariables(order, new Map()).variables : nothingMissing.variables
+  return { openings: new Map(), missing: { ...nothingMissing, variables }, problems: [] }
+}
+
+/**
+ * An answer has at most 1 MiB, and an operation that adds one variable up to 300 bytes: they take at most half of it. Only tiers without number
+ * need more: 20 of them leave room for 90 containers behind each.
+ */
+const mostVariables = 2048
+
+/** Locks what is behind the gates. */
+export function planLock(gates: readonly Gate[], order: Order, lined: LineUp): Lock {
+  const { spec } = lined.pod
+  const natives = gates.filter(({ native }) => native)
+  const opening = [...natives, ...gates.filter(({ native }) => !native)].filter(opens)
+  const numbers = new Map(opening.map((gate, index) => [gate.carrier.container, index + 1]))
+  const { variables, count, taken } = changedVariables(order, numbers)
+  const problems: Problem[] = [...taken]
+  if (count > mostVariables) problems.push({ kind: 'lock-too-large', count, most: mostVariables, path: keys.lock })
+
+  const carriers = opening.map(({ carrier }) => carrier.container)
+  const at = spec.volumes.findIndex(({ name }) => name === lockVolume)
+  const volume = spec.volumes[at]
+  if (volume !== undefined && !volume.emptyDir) problems.push({ kind: 'name-taken', what: 'volume', name: lockVolume })
+  const installer = spec.initContainers.find(({ name }) => name === waiterName)
+  const writers = installer === undefined ? carriers : [...carriers, installer]
+  const mounts = writers.filter(({ name, mountDetails }) => {
+    const there = mountDetails().filter(({ mountPath }) => mountPath.replace(/\/+$/, '') === lockDirectory)
+    const wrong = there.some((mount) => mount.name !== lockVolume || mount.readOnly || mount.partial)
+    if (wrong) problems.push({ kind: 'mount-taken', name, directory: lockDirectory })
+    return there.length === 0
+  })
+  if (lined.intent.enforced) problems.push(...openedByOthers(lined))
+  return {
+    openings: new Map(opening.map((gate, index) => [gate, openingOf(gate, opening.slice(0, index), lined)])),
+    missing: {
+      volume: volume === undefined ? 'absent' : volume.memory ? undefined : { kind: 'on-disk', index: at },
+      mounts,
+      variables: count > mostVariables ? new Map() : variables,
+      installer: installer !== undefined && installs(installer.command) === 'without-reset' ? installer : undefined,
+    },
+    problems,
+  }
+}
+
+/** Whether a gate has a hook of ours, which can open a lock: a well-known sidecar's own is left as it is. */
+export function opens({ members, carrier: { resolved } }: Gate): boolean {
+  if (members.some((member) => member.resolved.kind === 'polled')) return true
+  return resolved.kind === 'hook' && resolved.known !== true
+}
+
+/** How long a hook blocks before it leaves the waiting to what the lock holds. Up to then nothing is held up that anybody would notice. */
+const blocks = 30_000
+
+function openingOf({ members }: Gate, before: readonly Gate[], { intent }: LineUp): Opening {
+  const byShell = intent.delivery === 'shell'
+  return {
+    number: before.length + 1,
+    earlier: before.flatMap((gate) => gate.members).filter((member) => canBeAskedAgain(member, byShell)),
+    // Its readiness change is what has the kubelet look at the pod again at once.
+    handOver: members.filter(waits).every(isHeldByProbe) ? 0 : members.every(isProbed) ? blocks : undefined,
+  }
+}
+
+const isHeldByProbe = ({ handling }: Member): boolean => handling?.hook === 'hands-over'
+
+const isProbed = ({ container, handling }: Member): boolean =>
+  container.readinessProbe !== undefined || (container.startupProbe !== undefined && handling?.probe !== 'removed')
+
+/** Whether a later gate can ask an earlier one's check. What may run out without a failure must not hold it up. */
+function canBeAskedAgain({ sidecar, resolved }: Member, byShell: boolean): boolean {
+  if (resolved.kind !== 'polled' || sidecar.onTimeout === 'continue') return false
+  const { kind } = resolved.check
+  return byShell ? shellPolls(resolved.check) : kind !== 'exec' && kind !== 'file' && kind !== 'unix'
+}
+
+/**
+ * Whatever starts behind a gate gets its variable.
+ * @param numbers of the gates, by the containers that carry them
+ */
+function changedVariables({ initContainers, containers }: Order, numbers: ReadonlyMap<Container, number>) {
+  const variables = new Map<Container, VariableChanges>()
+  const taken: Problem[] = []
+  const passed: number[] = []
+  let count = 0
+  for (const container of [...initContainers, ...containers]) {
+    const there = container.variables()
+    const changes = container.name === waiterName ? undefined : changesOf(there, passed)
+    if (changes !== undefined) variables.set(container, changes)
+    if (numbers.size > 0) {
+      const other = there.find((each) => !readsLock(each) && isLockKey(each.name))
+      if (other !== undefined) taken.push({ kind: 'variable-taken', name: container.name, variable: other.name })
+    }
+    count += passed.length
+    if (count > mostVariables) break
+    const number = numbers.get(container)
+    if (number !== undefined) passed.push(number)
+  }
+  return { variables, taken, count }
+}
+
+/** Undefined if the variables are as they have to be, wherever in the list they stand. */
+function changesOf(there: readonly Variable[], wanted: readonly number[]): VariableChanges | undefined {
+  const found = new Set<number>()
+  const remove: number[] = []
+  for (const [index, variable] of there.entries()) {
+    if (!readsLock(variable)) continue
+    const gate = lockOf(variable)
+    if (gate === undefined || !wanted.includes(gate) || found.has(gate)) remove.unshift(index)
+    else found.add(gate)
+  }
+  const add = wanted.filter((gate) => !found.has(gate))
+  return remove.length === 0 && add.length === 0 ? undefined : { remove, add, length: there.length }
+}
+
+/** Whoever mounts the volume can write that a sidecar is ready. A sidecar is its own gate. */
+function openedByOthers({ pod: { spec }, tiers }: LineUp): readonly Problem[] {
+  const sidecars = new Set(tiers.flat().map(({ container }) => container))
+  return [...spec.initContainers, ...spec.containers]
+    .filter((container) => !sidecars.has(container) && container.name !== waiterName)
+    .filter(({ mounts }) => mounts.some(({ name }) => name === lockVolume))
+    .map(({ name }) => ({ kind: 'lock-mounted', name }))
+}
+
+/** Kubelets read a variable from a file from this version on; one of before sets it empty and starts the container. */
+export const lockSince = { major: 1, minor: 35 } as const
+
+/** Whether the configuration says that the nodes know the lock; undefined if it says nothing. */
+export function knowsLock({ kubernetesVersion }: Pick<Configuration, 'kubernetesVersion'>): boolean | undefined {
+  if (kubernetesVersion === undefined) return undefined
+  const { major, minor } = kubernetesVersion
+  return major > lockSince.major || (major === lockSince.major && minor >= lockSince.minor)
+}

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { decide } from '../../../src/admission/decide.ts'
+import type { Configuration } from '../../../src/admission/intent/configuration.ts'
+import { validate } from '../../../src/admission/validate.ts'
+import type { Json } from '../../../src/admission/words/json.ts'
+import { readConfiguration } from '../../../src/configuration/read.ts'
+import { runs } from '../../runs.ts'
+import { pod as anyPod } from '../arbitraries.ts'
+import {
+  after,
+  app,
+  type Container,
+  configuration,
+  decided,
+  type Fields,
+  hookOf,
+  type Pod,
+  pod,
+  ready,
+  reasonsOf,
+  warningsOf,
+} from '../pods.ts'
+
+const envoy: Container = { name: 'envoy', image: 'envoy', readinessProbe: ready }
+const locked = { sidecars: 'envoy', lock: 'on' }
+const volume = 'sidecar-first-lock'
+
+function configured(text: string): Configuration {
+  const read = readConfiguration(`apiVersion: sidecar-first.dev/v1\nkind: Configuration\n${text}`, '0.0.0-test')
+  assert.ok(read.ok, JSON.stringify(read))
+  return read.configuration
+}
+
+/** The gates whose locks a container of a pod waits for, in the order of its variables. */
+function gatesBefore({ env = [] }: Container): readonly number[] {
+  return (env as readonly Fields[]).flatMap(({ name, valueFrom }) => {
+    const source = (valueFrom as { fileKeyRef?: Fields } | undefined)?.fileKeyRef
+    if (source?.volumeName !== volume) return []
+    assert.deepEqual(source, { volumeName: volume, path: `ready-${String(name).slice(20)}`, key: name })
+    return [Number(String(name).slice(20))]
+  })
+}
+
+/** The gate that a container's hook opens. */
+function opens(patched: Pod, { name }: Container): number | undefined {
+  const [, , argument = '', shell] = hookOf(patched, name) ?? []
+  const found =
+    shell === 'sidecar-first' ? / gate=(\d+) /.exec(argument) : /"key":"SIDECAR_FIRST_READY_(\d+)"/.exec(argument)
+  return found === null ? undefined : Number(found[1])
+}
+
+const startOrder = ({ spec }: Pod) => [...((spec.initContainers ?? []) as readonly Container[]), ...spec.containers]
+
+test('whatever starts behind a gate of ours waits for it, and nothing else does', () => {
+  let seen = 0
+  fc.assert(
+    fc.property(anyPod, (before) => {
+      const annotations = { ...(before.metadata.annotations as Fields), 'sidecar-first.dev/lock': 'on' }
+      const given = { ...before, metadata: { ...before.metadata, annotations } }
+      const decision = decided(given)
+      fc.pre(decision.verdict === 'patched')
+      const patched = after(given, decision)
+      const passed: number[] = []
+      for (const container of startOrder(patched)) {
+        assert.deepEqual(gatesBefore(container), container.name === 'sidecar-first-waiter' ? [] : passed)
+        const gate = opens(patched, container)
+        if (gate === undefined) continue
+        assert.equal(gate, passed.length + 1)
+        passed.push(gate)
+        seen += 1
+        const mounts = (container.volumeMounts ?? []) as readonly Fields[]
+        assert.ok(mounts.some((mount) => mount.name === volume && mount.readOnly === undefined))
+      }
+      const reasons = validate(patched, configuration).reasons.filter(({ kind }) => kind !== 'container-absent')
+      assert.deepEqual(reasons, [])
+    }),
+    runs(300),
+  )
+  assert.ok(seen > 0)
+})
+
+test('an older cluster can’t lock anything: who asks for it is told, not left with an app that starts', () => {
+  const older = configured('kubernetesVersion: 1.34\n')
+  const decision = decide(pod(locked, [app, envoy]), older)
+  assert.equal(decision.verdict, 'refused')
+  assert.match(reasonsOf(decision).join(), /sidecar-first\.dev\/lock: "on" needs Kubernetes 1\.35/)
+  for (const lock of ['off', 'auto']) {
+    assert.equal(decide(pod({ ...locked, lock }, [app, envoy]), older).verdict, 'patched')
+  }
+  assert.equal(decide(pod(locked, [app, envoy]), configured('kubernetesVersion: 1.35\n')).verdict, 'patched')
+  for (const text of ['defaults: {lock: on}\n', 'rules: [{name: r, match: {container: x}, tier: 1, lock: on}]\n']) {
+    const read = readConfiguration(
+      `apiVersion: sidecar-first.dev/v1\nkind: Configuration\nkubernetesVersion: 1.34\n${text}`,
+      '0.0.0-test',
+    )
+    assert.ok(!read.ok, text)
+  }
+})
+
+test('a rule and the configuration’s default can lock, and a pod can say otherwise', () => {
+  const isLocked = (given: Pod, by: Configuration) =>
+    startOrder(after(given, decide(given, by))).some((each) => gatesBefore(each).length > 0)
+  const byRule = configured('rules: [{name: mesh, match: {container: envoy}, tier: 1, lock: on}]\n')
+  const byDefault = configured('defaults: {lock: on}\n')
+  assert.equal(isLocked(pod({}, [app, envoy]), byRule), true)
+  assert.equal(isLocked(pod({ lock: 'off' }, [app, envoy]), byRule), false)
+  assert.equal(isLocked(pod({ sidecars: 'envoy' }, [app, envoy]), byDefault), true)
+  assert.equal(isLocked(pod({ sidecars: 'envoy', lock: 'off' }, [app, envoy]), byDefault), false)
+})
+
+test('a pod of 200 containers is locked as long as its variables fit, and told where they don’t', () => {
+  const many = Array.from({ length: 200 }, (_, at): Container => ({ ...envoy, name: `c${at}` }))
+  const few = pod({ sidecars: 'c199,c198', lock: 'on' }, many)
+  const decision = decided(few)
+  assert.equal(startOrder(after(few, decision)).flatMap(gatesBefore).length, 1 + 2 * 198)
+  assert.ok(JSON.stringify(decision.verdict === 'patched' && decision.patch).length < 2 ** 18)
+  const tiers = many.slice(1).map(({ name }) => name)
+  const all = decided(pod({ sidecars: tiers.join(), lock: 'on' }, many))
+  assert.match(reasonsOf(all).join(), /the lock would add more than 2048 variables/)
+})
+
+const enforced = configured('rules: [{name: mesh, match: {container: envoy}, tier: 1, enforce: true, lock: on}]\n')
+const right = after(pod({}, [app, envoy]), decide(pod({}, [app, envoy]), enforced))
+
+function changed(edit: (containers: Container[], spec: Record<string, Json>) => void): Pod {
+  const copy = structuredClone(right) as unknown as { spec: { containers: Container[] } & Record<string, Json> }
+  edit(copy.spec.containers, copy.spec)
+  return copy as unknown as Pod
+}
+const variable = { volumeName: volume, path: 'ready-1', key: 'SIDECAR_FIRST_READY_1' }
+const withEnv = (containers: Container[], ...env: Json[]) => {
+  containers[1] = { ...(containers[1] as Container), env }
+}
+/** Instead of the lock's. */
+const withVolumes = (spec: Record<string, Json>, ...volumes: Json[]) => {
+  const others = (spec.volumes as readonly Fields[]).filter(({ name }) => name !== volume)
+  spec.volumes = [...volumes, ...others]
+}
+const fromFile = (more: Fields = {}): Json => ({
+  name: 'SIDECAR_FIRST_READY_1',
+  valueFrom: { fileKeyRef: { ...variable, ...more } },
+})
+
+for (const [what, edit] of [
+  ['the variable is dropped', (all) => withEnv(all)],
+  [
+    'the variable has lost its source, as behind a typed client',
+    (all) => withEnv(all, { name: 'SIDECAR_FIRST_READY_1', valueFrom: {} }),
+  ],
+  ['the variable is optional', (all) => withEnv(all, fromFile({ optional: true }))],
+  ['the variable is given twice', (all) => withEnv(all, fromFile(), fromFile())],
+  ['the variable reads another file', (all) => withEnv(all, fromFile({ path: 'why-1' }))],
+  ['the lock is on disk', (_, spec) => withVolumes(spec, { name: volume, emptyDir: {} })],
+  ['the lock is gone', (_, spec) => withVolumes(spec)],
+] as readonly (readonly [string, Parameters<typeof changed>[0]])[]) {
+  test(`under an enforced rule: ${what}: put right, and refused as the last word`, () => {
+    const given = changed(edit)
+    assert.equal(validate(given, enforced).verdict, 'refused')
+    const decision = decide(given, enforced)
+    assert.equal(decision.verdict, 'patched')
+    assert.deepEqual(reasonsOf(validate(after(given, decision), enforced)), [])
+  })
+}
+
+for (const [what, edit] of [
+  ['the variable is the author’s own', (all) => withEnv(all, { name: 'SIDECAR_FIRST_READY_1', value: 'yes' })],
+  [
+    'the lock is a volume of another type',
+    (_, spec) => withVolumes(spec, { name: volume, configMap: { name: 'open' } }),
+  ],
+  [
+    'the app mounts the lock',
+    (all) => {
+      all[1] = { ...(all[1] as Container), volumeMounts: [{ name: volume, mountPath: '/mine' }] }
+    },
+  ],
+  [
+    'something else is mounted where the hook opens the lock',
+    (all) => {
+      all[0] = { ...(all[0] as Container), volumeMounts: [{ name: 'mine', mountPath: '/.sidecar-first-lock' }] }
+    },
+  ],
+] as readonly (readonly [string, Parameters<typeof changed>[0]])[]) {
+  test(`under an enforced rule: ${what}: refused`, () => {
+    const given = changed(edit)
+    assert.equal(decide(given, enforced).verdict, 'refused')
+    assert.equal(validate(given, enforced).verdict, 'refused')
+  })
+}
+
+test('no key of a pod takes off the lock of an enforced rule', () => {
+  const given = pod({ lock: 'off' }, [app, envoy])
+  const decision = decide(given, enforced)
+  assert.deepEqual(gatesBefore(startOrder(after(given, decision)).at(-1) as Container), [1])
+  assert.match(warningsOf(decision).join(), /sidecar-first\.dev\/lock has no effect: the rule mesh is enforced/)
+})
+
+test('a second look asks what a later gate can ask, and never what may run out', () => {
+  const given = pod(
+    {
+      sidecars: 'a,b,c,d,envoy',
+      lock: 'on',
+      'check/a': 'tcp://:1',
+      'check/b': 'file:///ready',
+      'check/c': 'http://:3/',
+      'on-timeout/c': 'continue',
+      'check/d': 'none',
+    },
+    [app, ...['a', 'b', 'c', 'd'].map((name): Container => ({ name, image: name })), envoy],
+  )
+  const [, , spec] = hookOf(after(given), 'envoy') ?? []
+  const { lock } = JSON.parse(spec ?? '') as { lock: Fields }
+  assert.deepEqual(lock.earlier, [{ container: 'a', check: 'tcp://:1' }])
+})
+
+test('a hook hands over where the kubelet learns that the sidecar is ready, and blocks where it doesn’t', () => {
+  const handOver = (...containers: readonly Container[]) => {
+    const sidecars = containers.map(({ name }) => name).join('+')
+    const checks = Object.fromEntries(containers.map(({ name }, at) => [`check/${name}`, `tcp://:${at + 1}`]))
+    const given = pod({ ...checks, sidecars, lock: 'on' }, [app, ...containers])
+    const [, , spec] = hookOf(after(given), containers.at(-1)?.name ?? '') ?? []
+    return (JSON.parse(spec ?? '') as { lock: Fields }).lock.handOver
+  }
+  assert.equal(handOver(envoy), '30s')
+  assert.equal(handOver({ name: 'a', image: 'a' }, envoy), undefined)
+  assert.equal(handOver({ name: 'a', image: 'a', startupProbe: ready }, envoy), '30s')
+})
+
+test('a well-known sidecar’s own hook has no lock', () => {
+  const mesh = configured('rules: [{name: mesh, match: {preset: istio}, lock: on}]\n')
+  const hook = { postStart: { exec: { command: ['pilot-agent', 'wait'] } } }
+  const given = pod({ sidecars: '*, envoy', lock: 'on' }, [
+    { name: 'istio-proxy', image: 'istio/proxyv2:1.27', lifecycle: hook },
+    app,
+    envoy,
+  ])
+  const patched = after(given, decide(given, mesh))
+  assert.deepEqual(startOrder(patched).map(gatesBefore), [[], [], [], [1]])
+})
