@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util'
-import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
+import type { V1Pod } from '@kubernetes/client-node'
 import { quote } from '../admission/words/quote.ts'
-import { failureKind } from '../kubernetes/failure.ts'
 import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { type Command, ExpectedError, UsageError } from '../terminal/command.ts'
 import { oneOf } from '../terminal/flag.ts'
@@ -42,20 +41,15 @@ export const timeline: Command = {
     const namespace = values.namespace ?? namespaceOf(kubeconfig)
     const { connection } = await import('../kubernetes/connection.ts')
     const { objects: objectsOf } = await import('../kubernetes/objects.ts')
+    const { observe } = await import('../outcome/observe.ts')
     const { timelineOf } = await import('../timeline/timeline.ts')
     const { waitedFor } = await import('../timeline/waits.ts')
     let now = Date.now()
     const objects = objectsOf(connection(kubeconfig, { heard: (date) => (now = date) }))
     const pod = await objects.read<V1Pod>({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace } })
     if (!pod) throw new ExpectedError(`there is no pod ${name} in namespace ${namespace}; name it with -n`)
-    const fieldSelector = `involvedObject.uid=${pod.metadata?.uid}`
-    const kind = { apiVersion: 'v1', kind: 'Event' }
-    const events = await objects.list<CoreV1Event>(kind, { namespace, fieldSelector }).catch((error: Error) => {
-      if (failureKind(error) !== 'forbidden') throw error
-      return []
-    })
-    const found = timelineOf(pod, events, now)
-    const waited = waitedFor(found, pod)
+    const found = timelineOf({ pod, ...(await observe(objects, pod)), now })
+    const waited = waitedFor(found)
     if (output === 'json') {
       const { jsonTimeline } = await import('../timeline/json.ts')
       terminal.stdout.write(jsonTimeline(found, waited))

@@ -25,6 +25,7 @@ const marks = {
   starting: { unicode: '░', ascii: '.', style: 'yellow', means: 'not ready yet' },
   hook: { unicode: '▒', ascii: '~', style: 'cyan', means: 'its hook waits, nothing else starts' },
   ready: { unicode: '█', ascii: '=', style: 'green', means: 'ready' },
+  unseen: { unicode: '▪', ascii: '+', style: 'yellow', means: 'runs; nobody saw when it was ready' },
   early: { unicode: '▓', ascii: '!', style: 'red', means: 'runs too early' },
   doubtful: { unicode: '▓', ascii: '?', style: 'yellow', means: 'may wait in vain' },
   never: { unicode: '╳', ascii: 'X', style: 'red', means: 'never starts' },

@@ -1,22 +1,23 @@
 import { printable } from '../admission/words/printable.ts'
+import type { Moment } from '../outcome/moment.ts'
+import { earlyText, lackingText, stuckNext, stuckText, unknownText } from '../outcome/words.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../terminal/chart.ts'
 import { type Look, styled } from '../terminal/look.ts'
-import type { Moment } from './moment.ts'
 import type { Start, Timeline } from './timeline.ts'
 import type { Wait, Waited } from './waits.ts'
 
 /** The chart, what the app waited for, and what isn't known. */
 export function drawTimeline(timeline: Timeline, waited: Waited, look: Look): string {
   const { namespace, name, unknown } = timeline
-  const bars = timeline.starts.map((start) => barOf(start, timeline, waited))
+  const bars = timeline.starts.map((start) => barOf(start, timeline))
   const chart = drawChart(bars, look, (ms) => seconds(ms))
   const dim = unknown.map((text) => `${styled(look, 'dim', `not known: ${text}`)}\n`)
   return `${styled(look, 'bold', `${namespace}/${name}`)}\n${chart}${legend(bars, look)}\n${sentences(timeline, waited).join('\n')}\n${dim.join('')}`
 }
 
-function barOf(start: Start, { from, until }: Timeline, { app, early }: Waited): ChartBar {
-  const { name, kind, begun, started, hook, finished, waiting } = start
-  const ready = start.ready ?? (start.readyNow ? started : undefined)
+function barOf(start: Start, timeline: Timeline): ChartBar {
+  const { from, until, app } = timeline
+  const { name, kind, begun, started, ready, readyNow, hook, finished, failed, waiting } = start
   const after = ({ at }: Moment) => at - from.at
   const end = until - from.at
   if (!begun)
@@ -27,52 +28,94 @@ function barOf(start: Start, { from, until }: Timeline, { app, early }: Waited):
     return { label: name, segments, note }
   }
   const segments: Segment[] = [{ from: after(begun), until: ready ? after(ready) : end, doing: 'starting' }]
-  if (ready) segments.push({ from: after(ready), until: end, doing: 'ready' })
+  const early = name === app ? earlyUntil(timeline, start) : undefined
+  if (ready && early !== until) segments.push({ from: after(ready), until: end, doing: 'ready' })
+  // The kubelet calls it ready now; since when, or whether that means anything, nobody has seen.
+  else if (readyNow && started && early !== until) segments.push({ from: after(started), until: end, doing: 'unseen' })
   if (hook && started) {
-    const over = hook.ended ? after(hook.ended) : hook.outcome === 'running' ? end : after(started)
+    const over = hook.ended ? after(hook.ended) : hook.outcome === 'closed' ? end : after(started)
     segments.push({ from: after(started), until: over, doing: 'hook' })
-    if (hook.outcome === 'failed') segments.push({ from: over, until: over, doing: 'failed' })
   }
-  if (name === app && started && early.length > 0) {
-    const by = Math.max(...early.map((each) => each.by))
-    segments.push({ from: after(started), until: after(started) + by, doing: 'early' })
-  }
+  if (started && early) segments.push({ from: after(started), until: early - from.at, doing: 'early' })
+  if (failed) segments.push({ from: after(failed), until: after(failed), doing: 'failed' })
   return { label: name, segments, note }
 }
 
-function sentences({ namespace, name: pod, from, until, starts }: Timeline, { app, waits, early }: Waited): string[] {
-  const start = starts.find(({ name }) => name === app)
+/** Until the sidecars to blame were seen ready, or to the end. */
+function earlyUntil({ outcome, starts, until }: Timeline, { started }: Start): number | undefined {
+  if (!started || outcome.kind !== 'too-early') return undefined
+  const blamed = outcome.reasons.flatMap(({ sidecars }) => sidecars)
+  const times = starts.filter(({ name }) => blamed.includes(name)).map(({ ready }) => ready?.at ?? until)
+  return Math.max(started.at, ...times)
+}
+
+function sentences(timeline: Timeline, { waits, early }: Waited): string[] {
+  const { namespace, name, from, until, starts, app, outcome, lacking, sidecars } = timeline
+  const pod = `-n ${namespace} ${name}`
+  const start = starts.find((each) => each.name === app)
   const lines: string[] = []
   const exact = waits.every((wait) => wait.exact)
   const total = waits.reduce((sum, { took }) => sum + took, 0)
   if (start?.started) {
     const at = seconds(start.started.at - from.at, start.started.exact && from.exact)
-    const held = waits.length === 0 ? '' : `, after waiting ${seconds(total, exact)} for its sidecars`
-    lines.push(`${app} started ${at} after the pod was given to its node${held}`)
+    const held = outcome.kind === 'held' ? `, after waiting ${seconds(total, exact)} for its sidecars` : ''
+    const soon = outcome.kind === 'too-early' ? ', before its sidecars were ready' : ''
+    lines.push(`${app} started ${at} after the pod was given to its node${held}${soon}`)
   } else if (app !== undefined) {
     lines.push(
       `${app} has not started ${seconds(until - from.at)} after the pod was given to its node${start?.waiting ? `: ${printable(start.waiting, 1024)}` : ''}`,
     )
   }
-  lines.push(...waits.map((wait) => `  ${describe(wait, `-n ${namespace} ${pod}`)}`))
-  for (const { sidecar, by, exact } of early) {
-    lines.push(
-      `${app} started ${seconds(by, exact)} before ${sidecar} did: nothing held it back; see sidecar-first check -n ${namespace} pod/${pod}`,
-    )
-  }
+  lines.push(...waits.map((wait) => `  ${describe(wait)}`))
+  for (const { sidecar, by, exact } of early) lines.push(`  ${app} started ${seconds(by, exact)} before ${sidecar} did`)
+  if (sidecars.size > 0) lines.push(...told(timeline, pod))
+  lines.push(...lacking.map((each) => `now ${app} runs without ${each.sidecar}: ${printable(lackingText(each), 1024)}`))
   return lines
 }
 
-function describe({ hook, for: names, took, exact, outcome }: Wait, pod: string): string {
+/** What came of it. */
+function told({ outcome, app, namespace, name, until, from }: Timeline, pod: string): string[] {
+  const { kind } = outcome
+  switch (kind) {
+    case 'held':
+      return []
+    case 'too-early':
+      return [
+        ...outcome.reasons.map((reason) => `too early: ${earlyText(reason)}`),
+        ...(outcome.reasons.some(({ why }) => why === 'never-gated')
+          ? [`see sidecar-first check -n ${namespace} pod/${name}`]
+          : []),
+      ]
+    case 'stuck': {
+      const { since } = outcome.reason
+      const long = seconds(until - (since ?? from).at, (since ?? from).exact)
+      return [`stuck for ${long}: ${printable(stuckText(outcome.reason), 1024)}`, `  ${stuckNext(outcome.reason, pod)}`]
+    }
+    case 'unknown':
+      return outcome.reasons.flatMap((reason) =>
+        reason.why === 'starting' ? [] : [`not known whether ${app} found its sidecars ready: ${unknownText(reason)}`],
+      )
+    default:
+      return kind satisfies never
+  }
+}
+
+function describe({ hook, for: names, took, exact, outcome }: Wait): string {
   const time = seconds(took, exact)
   const whom = names.join(' + ')
   switch (outcome) {
-    case 'ended':
+    case 'ready':
       return `${time} for ${whom}`
-    case 'running':
-      return `${time} so far for ${whom}: the hook of ${hook} still waits`
-    case 'failed':
-      return `${time} in vain for ${whom}: the hook of ${hook} failed; see kubectl describe pod ${pod}`
+    case 'closed':
+      return `${time} so far for ${whom}: ${hook} still holds the rest back`
+    case 'timed-out':
+      return `${time} in vain for ${whom}: the time ran out`
+    case 'crashed':
+      return `${time} in vain for ${whom}: the hook of ${hook} failed`
+    case 'kubelet-restarted':
+      return `${time} in vain for ${whom}: the kubelet restarted`
+    case 'open':
+      return `${time} for ${whom}, ready or not`
     default:
       return outcome satisfies never
   }

@@ -1,36 +1,31 @@
-import type { CoreV1Event, V1Container, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
-import { unwrap } from '../admission/hook/unwrap.ts'
+import type { V1Pod } from '@kubernetes/client-node'
 import { waiterName } from '../admission/hook/waiter.ts'
-import { readSpec } from '../admission/pod/read.ts'
-import { coarse, type Happening, happenings, type Moment, since } from './moment.ts'
+import type { Container } from '../outcome/containers.ts'
+import type { Gate, Opening } from '../outcome/gates.ts'
+import { coarse, type Moment, since } from '../outcome/moment.ts'
+import { type Judged, judge, type Lacking, type Outcome, type Seen } from '../outcome/outcome.ts'
 
 /** The first start of a container. Unknown times are absent. */
-export interface Start {
-  readonly name: string
-  /** `init` runs to its end; `native` is an init container that stays. */
-  readonly kind: 'init' | 'native' | 'regular'
-  /** When the kubelet turned to it and looked for its image. */
-  readonly begun: Moment | undefined
-  readonly started: Moment | undefined
-  /** Its PostStart hook, which runs from its start. */
+export interface Start extends Pick<Container, 'name' | 'kind' | 'begun' | 'started' | 'restarts' | 'waiting'> {
+  /** Its PostStart hook or startupProbe, which runs from its start. */
   readonly hook: Hook | undefined
-  /** At the latest: a hook of ours that waited for it has ended. */
+  /** At the latest; absent if nobody saw it ready. */
   readonly ready: Moment | undefined
   /** Of an init container. */
   readonly finished: Moment | undefined
-  readonly restarts: number
-  /** Whether it is ready by now. */
+  /** When its hook failed, or it crashed, for the first time. */
+  readonly failed: Moment | undefined
+  /** Whether the kubelet calls it ready by now. */
   readonly readyNow: boolean
-  /** Why it hasn't started, or isn't restarted yet. */
-  readonly waiting: string | undefined
 }
 
 export interface Hook {
-  /** The containers that it waits for; empty for a hook that isn't ours. */
+  /** The containers that it waits for. */
   readonly waitsFor: readonly string[]
+  readonly by: Gate['by']
   /** When the kubelet went on to the next container; absent if nothing shows it. */
   readonly ended: Moment | undefined
-  readonly outcome: 'running' | 'ended' | 'failed'
+  readonly outcome: Opening['how']
 }
 
 export interface Timeline {
@@ -42,136 +37,96 @@ export interface Timeline {
   readonly until: number
   /** In the order of their start. */
   readonly starts: readonly Start[]
+  /** The first container that isn't a sidecar. */
+  readonly app: string | undefined
+  readonly sidecars: ReadonlySet<string>
+  readonly outcome: Outcome
+  readonly lacking: readonly Lacking[]
   /** What can't be known about this start, one sentence each. */
   readonly unknown: readonly string[]
 }
 
-/** A pod's start, from its status and its events. @param now ms */
-export function timelineOf(pod: V1Pod, events: readonly CoreV1Event[], now: number): Timeline {
-  const seen = happenings(events)
-  const { initContainers = [], containers = [] } = pod.spec ?? {}
-  const hooks = waitedFor(pod)
-  const order = [...initContainers, ...containers]
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])]
-  const raw = order.map((container) => {
-    const status = statuses.find(({ name }) => name === container.name)
-    const regular = containers.includes(container)
-    return firstStart(
-      container,
-      regular,
-      status,
-      seen.filter((each) => each.container === container.name),
-    )
-  })
-  const starts = raw.map((start, index): Start => {
-    const next = raw.slice(index + 1).find(({ begun }) => begun !== undefined)
-    const { failure, hasHook, shownRunning, ...rest } = start
-    if (!hasHook) return rest
-    const ended = start.started && (failure ?? next?.begun)
-    // Its status is only written once the hook has ended.
-    const outcome = failure ? 'failed' : ended || shownRunning ? 'ended' : 'running'
-    return { ...rest, hook: { waitsFor: hooks.get(start.name) ?? [], ended, outcome } }
-  })
-  const settled = ready(starts, pod)
-  const scheduled = seen.find(({ reason }) => reason === 'Scheduled')?.moment
+/** A pod's start, from its status and its events. */
+export function timelineOf(seen: Seen): Timeline {
+  const { pod, now } = seen
+  const judged = judge(seen)
+  const starts = startsOf(judged, pod)
+  const { happenings, app, sidecars, outcome, lacking } = judged
+  const scheduled = happenings.find(({ reason }) => reason === 'Scheduled')?.moment
   const from = earliest([
     scheduled ?? coarse(pod.status?.startTime ?? pod.metadata?.creationTimestamp),
-    ...settled.flatMap(({ begun, started }) => [begun, started]),
+    ...starts.flatMap(({ begun, started }) => [begun, started]),
   ])
-  const moments = settled.flatMap(({ begun, started, hook, ready, finished }) => [
+  const moments = starts.flatMap(({ begun, started, hook, ready, finished, failed }) => [
     begun,
     started,
     hook?.ended,
     ready,
     finished,
+    failed,
   ])
-  const over = settled.every(({ started, hook }) => started !== undefined && hook?.outcome !== 'running')
+  const over = starts.every(({ started, hook }) => started !== undefined && hook?.outcome !== 'closed')
   const last = Math.max(from?.at ?? now, ...moments.flatMap((moment) => moment?.at ?? []))
   return {
     namespace: pod.metadata?.namespace ?? '',
     name: pod.metadata?.name ?? '',
     from: from ?? { at: now, exact: false },
     until: over ? last : Math.max(now, last),
-    starts: settled,
-    unknown: unknowns(settled, seen),
+    starts,
+    app,
+    sidecars,
+    outcome,
+    lacking,
+    unknown: unknowns(starts, judged),
   }
-}
-
-interface Raw extends Omit<Start, 'hook'> {
-  readonly hook: undefined
-  readonly hasHook: boolean
-  readonly shownRunning: boolean
-  /** Of its hook. */
-  readonly failure: Moment | undefined
-}
-
-function firstStart(
-  { name, lifecycle, restartPolicy }: V1Container,
-  regular: boolean,
-  status: V1ContainerStatus | undefined,
-  seen: readonly Happening[],
-): Raw {
-  const first = (...reasons: readonly string[]) => seen.find(({ reason }) => reasons.includes(reason))?.moment
-  const { running, waiting } = status?.state ?? {}
-  const run = firstRun(status)
-  const began = coarse(run?.startedAt)
-  const kind = regular ? 'regular' : restartPolicy === 'Always' ? 'native' : 'init'
-  const started = first('Started') ?? began
-  const pull = seen.findLast(({ reason }) => /^(Failed|BackOff|InspectFailed)$/.test(reason))?.message
-  return {
-    name,
-    kind,
-    begun: first('Pulling', 'Pulled', 'Created') ?? began,
-    started,
-    hook: undefined,
-    hasHook: lifecycle?.postStart !== undefined,
-    shownRunning: running !== undefined,
-    failure: first('FailedPostStartHook'),
-    ready: undefined,
-    finished: kind === 'init' ? coarse(run && 'finishedAt' in run ? run.finishedAt : undefined) : undefined,
-    restarts: status?.restartCount ?? 0,
-    readyNow: status?.ready ?? false,
-    waiting: started ? undefined : (pull ?? waiting?.message ?? waiting?.reason),
-  }
-}
-
-/** A status has the last run and the one before. */
-function firstRun({ state, lastState, restartCount = 0 }: Partial<V1ContainerStatus> = {}) {
-  const runs = [state?.running ?? state?.terminated, lastState?.terminated].filter((run) => run !== undefined)
-  return runs.length > restartCount ? runs[restartCount] : undefined
-}
-
-/** From the hooks themselves, whatever the annotations say. */
-function waitedFor(pod: V1Pod): ReadonlyMap<string, readonly string[]> {
-  const spec = readSpec(JSON.parse(JSON.stringify(pod)))
-  if (!spec.ok) return new Map()
-  const all = [...spec.value.initContainers, ...spec.value.containers]
-  return new Map(
-    all.flatMap(({ name, postStart }) => {
-      const hook = unwrap(postStart)
-      return hook?.ours ? [[name, hook.waitsFor] as const] : []
-    }),
-  )
 }
 
 /** A condition has only its last change: one that comes so long after the last start, in ms, is hardly the first. */
 const plausible = 600_000
 
-/** A hook that succeeded proves that those it waited for were ready; for the last one, the pod's condition does. */
-function ready(starts: readonly Start[], pod: V1Pod): Start[] {
-  const last = Math.max(...starts.map(({ started }) => started?.at ?? 0))
+function startsOf({ containers, gates, sidecars }: Judged, pod: V1Pod): readonly Start[] {
+  const last = Math.max(...containers.map(({ started }) => started?.at ?? 0))
   const condition = since(pod, 'ContainersReady')
-  const first = starts.every(({ restarts }) => restarts === 0) && condition && condition.at < last + plausible
+  const first = containers.every(({ restarts }) => restarts === 0) && condition && condition.at < last + plausible
   const all = first ? condition : undefined
-  return starts.map((start, index) => {
-    if (start.kind === 'init') {
-      const next = starts.slice(index + 1).find(({ begun }) => begun !== undefined)?.begun
-      return { ...start, finished: within(start.finished, start.started, next) }
+  return containers.map((container, index): Start => {
+    const { name, kind, begun, started, restarts, waiting, ready: readyNow, ended, hookFailed } = container
+    const gate = gates.find(({ at }) => at === name)
+    const { how, ...opened } = gate?.opening ?? { how: 'closed' }
+    const opening = 'moment' in opened ? opened.moment : undefined
+    const next = containers.slice(index + 1).find(({ begun }) => begun !== undefined)?.begun
+    return {
+      name,
+      kind,
+      begun,
+      started,
+      restarts,
+      waiting,
+      hook: gate && { waitsFor: gate.by === 'our-hook' ? gate.for : [], by: gate.by, ended: opening, outcome: how },
+      ready: kind === 'init' ? undefined : readyOf(container, gates, sidecars, all),
+      finished: kind === 'init' ? within(ended, started, next) : undefined,
+      failed: kind === 'init' ? undefined : (hookFailed ?? within(ended, started, undefined)),
+      readyNow,
     }
-    const gate = starts.find(({ hook }) => hook?.waitsFor.includes(start.name))?.hook
-    if (gate) return { ...start, ready: gate.outcome === 'failed' ? undefined : gate.ended }
-    return { ...start, ready: within(all, start.started, undefined) }
   })
+}
+
+/**
+ * When somebody saw a container ready: a gate that opened because of it proves that, or the pod's condition where that asks its
+ * readinessProbe. An app without one is what the kubelet calls ready as soon as it runs; of a sidecar that would prove nothing.
+ */
+function readyOf(
+  container: Container,
+  gates: readonly Gate[],
+  sidecars: ReadonlySet<string>,
+  all: Moment | undefined,
+): Moment | undefined {
+  const { name, started, hook, hasReadinessProbe, hasStartupProbe } = container
+  const gate = gates.find((each) => each.for.includes(name))
+  if (gate?.opening.how === 'ready') return gate.opening.moment
+  if (hasReadinessProbe) return within(all, started, undefined)
+  if (sidecars.has(name)) return undefined
+  return hook || hasStartupProbe ? within(all, started, undefined) : started
 }
 
 /** A time cut to the second can't be before what came before it. */
@@ -185,16 +140,18 @@ function earliest(moments: readonly (Moment | undefined)[]): Moment | undefined 
   return moments.reduce((least, moment) => (moment && (!least || moment.at < least.at) ? moment : least), undefined)
 }
 
-function unknowns(starts: readonly Start[], seen: readonly Happening[]): string[] {
+function unknowns(starts: readonly Start[], { happenings }: Judged): string[] {
   const restarted = starts.filter(({ restarts }) => restarts > 0).map(({ name }) => name)
   const gated = starts.some(({ hook }) => (hook?.waitsFor.length ?? 0) > 1)
   const lacking = starts.some(({ started, begun }) => (started ?? begun)?.exact === false)
   const silent = starts
     .filter(({ kind, ready, readyNow }) => kind !== 'init' && readyNow && !ready)
     .map(({ name }) => name)
-  const open = starts.filter(({ hook }) => hook?.outcome === 'ended' && !hook.ended)
+  const open = starts.filter(
+    ({ hook }) => hook && hook.by !== 'startup-probe' && hook.outcome === 'open' && !hook.ended,
+  )
   return [
-    ...(lacking && !seen.some(({ container }) => container)
+    ...(lacking && !happenings.some(({ container }) => container)
       ? [
           'there are no events (a cluster keeps them for an hour, and you must be allowed to list them): times are to the second',
         ]
@@ -206,7 +163,7 @@ function unknowns(starts: readonly Start[], seen: readonly Happening[]): string[
       ? ['the end of an init container is known to the second']
       : []),
     ...open.map(({ name }) => `the end of the hook of ${name} leaves no trace: nothing starts after it`),
-    ...(silent.length > 0 ? [`when ${silent.join(', ')} was first ready; it is drawn as if at once`] : []),
+    ...(silent.length > 0 ? [`whether and when ${silent.join(', ')} was ready`] : []),
     ...(restarted.length > 0
       ? [`${restarted.join(', ')} restarted since: this is the first start, as far as events tell`]
       : []),

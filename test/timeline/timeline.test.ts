@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
+import { happenings } from '../../src/outcome/moment.ts'
+import type { Seen } from '../../src/outcome/outcome.ts'
 import { jsonTimeline } from '../../src/timeline/json.ts'
-import { happenings } from '../../src/timeline/moment.ts'
 import { timelineOf } from '../../src/timeline/timeline.ts'
 import { waitedFor } from '../../src/timeline/waits.ts'
-
-const recorded = (name: string): { pod: V1Pod; events: CoreV1Event[] } =>
-  JSON.parse(readFileSync(join(import.meta.dirname, 'recorded', `${name}.json`), 'utf8'))
+import { recordedPod } from '../outcome/recorded.ts'
 
 describe('the time of an event', () => {
   const event = (name: string): CoreV1Event => ({
@@ -33,40 +30,42 @@ describe('the time of an event', () => {
 })
 
 describe('what the app waited for', () => {
-  const waited = ({ pod, events }: { pod: V1Pod; events: CoreV1Event[] }) =>
-    waitedFor(timelineOf(pod, events, Date.parse('2026-11-21T11:21:45Z')), pod)
+  const waited = (seen: Seen) => waitedFor(timelineOf(seen))
+  const how = (name: string) => waited(recordedPod(name)).waits.map(({ hook, outcome }) => [hook, outcome])
 
   test('is each hook, for the sidecars of its tier', () => {
-    const { app, waits, early } = waited(recorded('tiers'))
+    const { app, waits, early } = waited(recordedPod('held'))
     assert.equal(app, 'app')
     assert.deepEqual(
-      waits.map(({ hook, for: names, took, exact, outcome }) => [hook, names, Math.round(took / 100), exact, outcome]),
+      waits.map(({ hook, for: names, exact, outcome }) => [hook, names, exact, outcome]),
       [
-        ['two', ['one', 'two'], 20, true, 'ended'],
-        ['three', ['three'], 5, true, 'ended'],
+        ['two', ['one', 'two'], true, 'ready'],
+        ['three', ['three'], true, 'ready'],
       ],
     )
     assert.deepEqual(early, [])
   })
 
   test('is a hook that still waits, up to now', () => {
-    const { waits } = waited(recorded('waiting'))
-    assert.deepEqual(
-      waits.map(({ hook, outcome }) => [hook, outcome]),
-      [['sidecar', 'running']],
-    )
-    assert.ok((waits[0]?.took ?? 0) > 5000)
+    assert.deepEqual(how('waiting'), [['sidecar', 'closed']])
+    assert.ok((waited(recordedPod('waiting')).waits[0]?.took ?? 0) > 3000)
   })
 
-  test('is a hook that failed', () => {
-    assert.deepEqual(
-      waited(recorded('failing')).waits.map(({ outcome }) => outcome),
-      ['failed'],
-    )
+  test('is all attempts of a native sidecar that crashed before', () => {
+    assert.deepEqual(how('native-crashed-first'), [['sidecar', 'ready']])
+    // Two crashes, and a back-off of 10 s.
+    assert.ok((waited(recordedPod('native-crashed-first')).waits[0]?.took ?? 0) > 10_000)
+  })
+
+  test('is told as in vain where the sidecar was not ready at its end', () => {
+    assert.deepEqual(how('timed-out'), [['sidecar', 'timed-out']])
+    assert.deepEqual(how('continued'), [['sidecar', 'timed-out']])
+    assert.deepEqual(how('crashed-once'), [['sidecar', 'crashed']])
+    assert.deepEqual(how('kubelet-restarted'), [['sidecar', 'kubelet-restarted']])
   })
 
   test('is nothing where no hook held it, and the sidecar that came later is named', () => {
-    const { waits, early } = waited(recorded('unpatched'))
+    const { waits, early } = waited(recordedPod('unpatched'))
     assert.deepEqual(waits, [])
     assert.deepEqual(
       early.map(({ sidecar }) => sidecar),
@@ -75,11 +74,11 @@ describe('what the app waited for', () => {
   })
 
   test("does not take the app's own hook for a sidecar's", () => {
-    const { pod, events } = recorded('unpatched')
-    for (const container of pod.spec?.containers ?? []) {
+    const seen = recordedPod('unpatched')
+    for (const container of seen.pod.spec?.containers ?? []) {
       if (container.name === 'app') container.lifecycle = { postStart: { exec: { command: ['/warm'] } } }
     }
-    const { app, waits } = waited({ pod, events })
+    const { app, waits } = waited(seen)
     assert.equal(app, 'app')
     assert.deepEqual(waits, [])
   })
@@ -94,7 +93,7 @@ describe('without events, a container that restarted', () => {
       spec: { containers: [{ name: 'app' }] },
       status: { containerStatuses: [{ ...status, image: '', imageID: '', ready: true }] },
     }
-    return timelineOf(pod, [], Date.now()).starts[0]?.started?.at
+    return timelineOf({ pod, events: undefined, node: undefined, now: Date.now() }).starts[0]?.started?.at
   }
 
   test('is known by its first run as long as the status has it', () => {
@@ -104,23 +103,26 @@ describe('without events, a container that restarted', () => {
 })
 
 describe('when the app was ready', () => {
+  const begin = Math.ceil(timelineOf(recordedPod('held')).until / 1000) * 1000
   const ready = (after: number) => {
-    const { pod, events } = recorded('tiers')
-    const condition = pod.status?.conditions?.find(({ type }) => type === 'ContainersReady')
-    if (condition) condition.lastTransitionTime = new Date(Date.parse('2026-11-21T11:20:10Z') + after)
-    const { starts, unknown, until } = timelineOf(pod, events, Date.now())
+    const seen = recordedPod('held')
+    const { status, spec } = seen.pod
+    for (const each of spec?.containers ?? []) if (each.name === 'app') each.readinessProbe = { tcpSocket: { port: 1 } }
+    const condition = status?.conditions?.find(({ type }) => type === 'ContainersReady')
+    if (condition) condition.lastTransitionTime = new Date(begin + after)
+    const { starts, unknown, until } = timelineOf(seen)
     return { app: starts.find(({ name }) => name === 'app')?.ready, unknown: unknown.join('\n'), until }
   }
 
   test("is the pod's condition", () => {
-    assert.equal(ready(3000).app?.at, Date.parse('2026-11-21T11:20:13Z'))
+    assert.equal(ready(3000).app?.at, begin + 3000)
   })
 
   test('is not known where the condition has changed since: a chart of hours would show nothing', () => {
     const { app, unknown, until } = ready(7_200_000)
     assert.equal(app, undefined)
-    assert.match(unknown, /when app was first ready/)
-    assert.ok(until < Date.parse('2026-11-21T11:21:00Z'))
+    assert.match(unknown, /whether and when app was ready/)
+    assert.ok(until <= begin)
   })
 })
 
@@ -130,8 +132,8 @@ describe('a pod of which nothing is known yet', () => {
       metadata: { name: 'new', namespace: 'a' },
       spec: { containers: [{ name: 'app', image: 'a' }] },
     }
-    const timeline = timelineOf(pod, [], 1000)
-    const { containers } = JSON.parse(jsonTimeline(timeline, waitedFor(timeline, pod)))
+    const timeline = timelineOf({ pod, events: [], node: [], now: 1000 })
+    const { containers } = JSON.parse(jsonTimeline(timeline, waitedFor(timeline)))
     assert.deepEqual(containers, [{ name: 'app', kind: 'regular', restarts: 0, readyNow: false }])
   })
 })

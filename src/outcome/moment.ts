@@ -54,3 +54,12 @@ export function since(pod: V1Pod, type: string): Moment | undefined {
   const found = pod.status?.conditions?.find((each) => each.type === type && each.status === 'True')
   return coarse(found?.lastTransitionTime)
 }
+
+/** When a node's kubelet started, from the node's events; others on the node say `Starting` as well. */
+export function kubeletStarts(events: readonly CoreV1Event[]): Moment[] {
+  return events.flatMap((event) => {
+    const ours = [event.source?.component, event.reportingComponent].includes('kubelet')
+    const moment = momentOf(event)
+    return ours && event.reason === 'Starting' && moment ? [moment] : []
+  })
+}

@@ -1,0 +1,139 @@
+import type { Polls } from '../admission/hook/polls.ts'
+import type { Container } from './containers.ts'
+import type { Moment } from './moment.ts'
+
+/** What holds back everything behind a container: its hook, or a native sidecar's startupProbe. */
+export interface Gate {
+  /** The container that has it. */
+  readonly at: string
+  /** Whom it waits for. Of a hook that isn't ours nobody knows. */
+  readonly for: readonly string[]
+  readonly by: 'our-hook' | 'foreign-hook' | 'startup-probe'
+  readonly from: Moment
+  readonly opening: Opening
+}
+
+/**
+ * What opened a gate, and when. Only `ready` says that whom it waits for was ready then; `open`: something behind it began, and why isn't
+ * shown.
+ */
+export type Opening =
+  | { readonly how: 'closed' }
+  | { readonly how: 'ready' | 'timed-out' | 'crashed' | 'kubelet-restarted'; readonly moment: Moment }
+  | { readonly how: 'open'; readonly moment: Moment | undefined; readonly why: Unsure }
+
+/** Why the end of a gate proves nothing. */
+export type Unsure =
+  /** Its start or its end is known from the status alone, which a restart or a failed hook would look like. */
+  | 'events'
+  /** The node's events, where a restart of the kubelet shows, aren't to be had. */
+  | 'node-events'
+  | 'foreign-hook'
+  /** A kubelet that restarts may take it for passed. */
+  | 'startup-probe'
+  /** It waits for several, and may have gone on without one of them. */
+  | 'continued'
+  /** With a lock a hook ends early; what the lock holds back hasn't started. */
+  | 'handed-over'
+
+/** All gates whose container has started. @param kubelet when it started, if that can be known */
+export function gatesOf(containers: readonly Container[], kubelet: readonly Moment[] | undefined): readonly Gate[] {
+  return containers.flatMap((container, index): Gate[] => {
+    const { name: at, hook, kind, started: from, hasStartupProbe } = container
+    if (!from || kind === 'init') return []
+    const behind = containers.slice(index + 1)
+    const next = behind.find(({ begun }) => begun !== undefined)?.begun
+    const about = { at, from, container, next, kubelet }
+    if (hook === 'foreign') return [{ at, from, for: [at], by: 'foreign-hook', opening: ofForeign(about) }]
+    if (hook) {
+      const names = [...new Set(hook.checks.map((each) => each.container))]
+      return [{ at, from, for: names, by: 'our-hook', opening: ofOurs(about, hook, behind) }]
+    }
+    if (kind === 'native' && hasStartupProbe)
+      return [{ at, from, for: [at], by: 'startup-probe', opening: ofProbe(about) }]
+    return []
+  })
+}
+
+interface About {
+  readonly container: Container
+  readonly from: Moment
+  /** When something behind the gate began. */
+  readonly next: Moment | undefined
+  readonly kubelet: readonly Moment[] | undefined
+}
+
+function ofOurs(about: About, polls: Polls, behind: readonly Container[]): Opening {
+  const { container, from, next } = about
+  const patience = Math.min(...polls.checks.flatMap((each) => (each.onTimeout === 'fail' ? [each.timeout] : [])))
+  // A failure opens the gate of a regular container alone.
+  const failed = container.kind === 'native' ? undefined : failureOf(container, next)
+  if (failed) return { how: failed.at - from.at >= patience ? 'timed-out' : 'crashed', moment: failed }
+  const { lock } = polls
+  if (lock !== undefined) {
+    const held = behind.filter(({ locks }) => locks.includes(lock))
+    const opened = held.find(({ started }) => started !== undefined)?.started
+    if (!opened) return held.length > 0 ? { how: 'closed' } : { how: 'open', moment: next, why: 'handed-over' }
+    const late = polls.checks.some(
+      ({ onTimeout, timeout }) => onTimeout === 'continue' && opened.at - from.at >= timeout,
+    )
+    return late ? { how: 'open', moment: opened, why: 'continued' } : { how: 'ready', moment: opened }
+  }
+  if (!next) return closedOrLast(container)
+  const cut = cutOff(about, next)
+  if (cut) return cut
+  const took = next.at - from.at
+  const late = polls.checks.filter(({ onTimeout, timeout }) => onTimeout === 'continue' && took >= timeout)
+  if (late.length === 0) return { how: 'ready', moment: next }
+  const certain = polls.checks.length === 1 && container.restarts === 0 && !polls.afterAnother
+  return certain ? { how: 'timed-out', moment: next } : { how: 'open', moment: next, why: 'continued' }
+}
+
+function ofForeign({ container, next }: About): Opening {
+  const failed = container.kind === 'native' ? undefined : failureOf(container, next)
+  if (failed) return { how: 'crashed', moment: failed }
+  return next ? { how: 'open', moment: next, why: 'foreign-hook' } : closedOrLast(container)
+}
+
+function ofProbe(about: About): Opening {
+  const { next, container } = about
+  if (!next) return container.up ? { how: 'open', moment: undefined, why: 'events' } : { how: 'closed' }
+  return cutOff(about, next) ?? { how: 'ready', moment: next }
+}
+
+/** Nothing begins behind the last container; its status is only written once its hook has ended. */
+function closedOrLast({ running }: Container): Opening {
+  return running ? { how: 'open', moment: undefined, why: 'events' } : { how: 'closed' }
+}
+
+/** When the hook failed before anything behind it began, by the event, or by a status that still has the run that ended too soon. */
+function failureOf({ hookFailed, ended, restarts, running }: Container, next: Moment | undefined): Moment | undefined {
+  if (hookFailed && (!next || before(hookFailed, next, 1))) return hookFailed
+  if (ended && next && (restarts > 0 || !running) && surelyBefore(ended, next)) return ended
+  return undefined
+}
+
+/** What keeps the end of a gate from being a proof: no exact times, or a kubelet that restarted meanwhile, which forgets hooks. */
+function cutOff({ container, from, kubelet }: About, next: Moment): Opening | undefined {
+  if (!from.exact || !next.exact) return { how: 'open', moment: next, why: 'events' }
+  if (kubelet === undefined) return { how: 'open', moment: next, why: 'node-events' }
+  // The hook of the last run is the one that counts.
+  const since = container.restarts > 0 && container.lastStarted ? laterOf(container.lastStarted, from, next) : from
+  const cut = kubelet.some(({ at }) => at > since.at && at <= next.at)
+  if (!cut) return undefined
+  // A startupProbe is asked on, unless the kubelet takes it for passed. One that isn't ready now wasn't then.
+  const asked = container.kind === 'native' && container.hasStartupProbe && container.ready
+  return asked ? { how: 'open', moment: next, why: 'startup-probe' } : { how: 'kubelet-restarted', moment: next }
+}
+
+/** A run that began after the gate opened is another one. */
+const laterOf = (last: Moment, first: Moment, next: Moment): Moment =>
+  last.at <= next.at && last.at > first.at ? last : first
+
+/** Whether one is before the other, with some ms to spare; where a time is cut to the second, it may be. */
+export const before = (one: Moment, other: Moment, spare = 0): boolean =>
+  one.at <= other.at + (one.exact && other.exact ? spare : 1000)
+
+/** Whether one is before the other even if a time is cut to the second. */
+export const surelyBefore = (one: Moment, other: Moment): boolean =>
+  one.at + (one.exact ? 0 : 1000) < other.at + (one.exact && other.exact ? 1 : 0)

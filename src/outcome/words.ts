@@ -1,0 +1,107 @@
+import type { Early, Lacking, Stuck, Unknown } from './outcome.ts'
+
+const all = (names: readonly string[]) => names.join(' + ')
+
+/** Why an app started too early: a sentence without a full stop. */
+export function earlyText({ why, sidecars }: Early): string {
+  const names = all(sidecars)
+  switch (why) {
+    case 'crashed':
+      return `${names} crashed, or a hook failed, before it was ready`
+    case 'timed-out':
+      return `${names} ${sidecars.length > 1 ? 'were not all' : 'was not'} ready in time`
+    case 'image':
+      return `the image of ${names} could not be pulled`
+    case 'start-failed':
+      return `${names} could not be started`
+    case 'kubelet-restarted':
+      return `the kubelet restarted while the hook waited for ${names}, and went on without it`
+    case 'never-gated':
+      return `nothing waited for ${names}`
+    default:
+      return why satisfies never
+  }
+}
+
+/** On what a pod is stuck. */
+export function stuckText(stuck: Stuck): string {
+  const { why, container } = stuck
+  switch (why) {
+    case 'crashed':
+      return `${container} keeps ending, and nothing behind it starts: ${stuck.message}`
+    case 'image':
+      return `the image of ${container} can't be pulled: ${stuck.message}`
+    case 'start-failed':
+      return `${container} can't be started: ${stuck.message}`
+    case 'hook':
+      return `the hook of ${container} waits for ${all(stuck.sidecars)}`
+    case 'startup-probe':
+      return `the startupProbe of ${container} doesn't pass`
+    case 'locked':
+      return `${container} is locked until ${all(stuck.sidecars)} ${stuck.sidecars.length > 1 ? 'are' : 'is'} ready`
+    default:
+      return stuck satisfies never
+  }
+}
+
+/** What to do about it. @param pod `-n shop web-1` */
+export function stuckNext({ why, container }: Stuck, pod: string): string {
+  switch (why) {
+    case 'crashed':
+      return `kubectl logs ${pod} -c ${container} --previous`
+    case 'hook':
+      return `compare what the hook asks with what listens so far: a check that needs a container behind ${container} never passes; kubectl get pod ${pod} -o yaml`
+    case 'image':
+    case 'start-failed':
+    case 'startup-probe':
+    case 'locked':
+      return `kubectl describe pod ${pod}`
+    default:
+      return why satisfies never
+  }
+}
+
+/** Why nobody can say how a pod started. */
+export function unknownText({ why, sidecars }: Unknown): string {
+  const names = all(sidecars)
+  switch (why) {
+    case 'starting':
+      return 'it is still starting'
+    case 'ended':
+      return 'it ended before its app began'
+    case 'no-app':
+      return 'every container is a sidecar'
+    case 'not-waited-for':
+      return `nothing waits for ${names}`
+    case 'events':
+      return `the pod's events are gone or may not be read, and without them a hook that failed looks like one that waited for ${names}`
+    case 'node-events':
+      return `the node's events (in the namespace default) are gone or may not be read, and without them a restart of the kubelet looks like a hook that waited for ${names}`
+    case 'foreign-hook':
+      return `${names} has a hook of its own, and nobody knows what that waited for`
+    case 'startup-probe':
+      return `the kubelet restarted meanwhile, and may have taken the startupProbe of ${names} for passed`
+    case 'continued':
+      return `the time of ${names} may have run out (on-timeout: continue)`
+    case 'handed-over':
+      return `the hook ended before ${names} had to be ready, and nothing behind it was locked`
+    default:
+      return why satisfies never
+  }
+}
+
+/** What a running app is without. */
+export function lackingText({ sidecar, why, message }: Lacking): string {
+  switch (why) {
+    case 'crashed':
+      return `${sidecar} keeps ending: ${message}`
+    case 'ended':
+      return `${sidecar} has ended: ${message}`
+    case 'image':
+      return `the image of ${sidecar} can't be pulled: ${message}`
+    case 'start-failed':
+      return `${sidecar} can't be started: ${message}`
+    default:
+      return why satisfies never
+  }
+}

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { judge, type Outcome, type Seen } from '../../src/outcome/outcome.ts'
+import { timelineOf } from '../../src/timeline/timeline.ts'
+import { runs } from '../runs.ts'
+import { recordedNames, recordedPod } from './recorded.ts'
+
+/** An outcome in one line, such as `too-early: crashed dies`. */
+function line(outcome: Outcome): string {
+  const { kind } = outcome
+  switch (kind) {
+    case 'held':
+      return kind
+    case 'stuck': {
+      const { reason } = outcome
+      return `${kind}: ${reason.why} ${'sidecars' in reason ? reason.sidecars.join('+') : reason.container}`
+    }
+    case 'too-early':
+    case 'unknown':
+      return `${kind}: ${outcome.reasons.map(({ why, sidecars }) => `${why} ${sidecars.join('+')}`).join(', ')}`
+    default:
+      return kind satisfies never
+  }
+}
+const told = (seen: Seen) => {
+  const { outcome, lacking } = judge(seen)
+  return [line(outcome), ...lacking.map(({ sidecar, why }) => `lacks ${sidecar}: ${why}`)].join('; ')
+}
+const minutesLater = (seen: Seen): Seen => ({ ...seen, now: seen.now + 240_000 })
+
+const cases: Readonly<Record<string, string>> = {
+  held: 'held',
+  native: 'held',
+  'native-startup': 'held',
+  'native-crashed-first': 'held',
+  'continued-in-time': 'held',
+  'crash-loop-later': 'held; lacks sidecar: crashed',
+  'timed-out': 'too-early: timed-out sidecar; lacks sidecar: crashed',
+  'timed-out-never': 'too-early: timed-out sidecar; lacks sidecar: ended',
+  continued: 'too-early: timed-out sidecar',
+  'crashed-once': 'too-early: crashed sidecar',
+  'crash-loop': 'too-early: crashed sidecar; lacks sidecar: crashed',
+  'crashed-in-tier': 'too-early: crashed dies; lacks dies: crashed; lacks innocent: crashed',
+  image: 'too-early: image sidecar; lacks sidecar: image',
+  'start-failed': 'too-early: start-failed sidecar; lacks sidecar: start-failed',
+  unpatched: 'too-early: never-gated sidecar',
+  'unpatched-image': 'too-early: image sidecar; lacks sidecar: image',
+  'kubelet-restarted': 'too-early: kubelet-restarted sidecar',
+  'kubelet-restarted-native': 'too-early: kubelet-restarted sidecar',
+  'kubelet-restarted-startup': 'too-early: kubelet-restarted sidecar',
+  'native-image': 'stuck: image sidecar',
+  'native-crash-loop': 'stuck: crashed sidecar',
+  'locked-own-error': 'stuck: start-failed app',
+  waiting: 'unknown: starting app',
+  'native-waiting': 'unknown: starting app',
+  locked: 'unknown: starting app',
+  'locked-empty': 'unknown: starting app',
+  // Its hook isn't there to say whom the lock is for.
+  unlocked: 'unknown: not-waited-for sidecar',
+  'own-hook': 'unknown: foreign-hook sidecar',
+  'not-waited-for': 'unknown: not-waited-for sidecar',
+  'no-sidecars': 'unknown: not-waited-for app',
+}
+
+describe('a recorded pod', () => {
+  for (const name of recordedNames) {
+    test(name, () => assert.equal(told(recordedPod(name)), cases[name]))
+  }
+
+  test('is there for every case', () => {
+    assert.deepEqual(Object.keys(cases).toSorted(), [...recordedNames].toSorted())
+  })
+})
+
+describe('a pod that waits for minutes', () => {
+  for (const [name, says] of [
+    ['waiting', 'stuck: hook sidecar'],
+    ['native-waiting', 'stuck: hook sidecar'],
+    ['locked', 'stuck: locked sidecar'],
+    ['locked-empty', 'stuck: locked sidecar'],
+  ] as const) {
+    test(`${name}: is stuck on its sidecar`, () => assert.equal(told(minutesLater(recordedPod(name))), says))
+  }
+
+  test('is never called a configuration error while its lock is closed', () => {
+    for (const name of ['locked', 'locked-empty']) {
+      const seen = minutesLater(recordedPod(name))
+      assert.equal(told({ ...seen, events: undefined, node: undefined }), 'stuck: locked sidecar')
+    }
+  })
+})
+
+describe('a lock of ours', () => {
+  /** With the hook that the webhook writes. */
+  function hooked(name: string, onTimeout: 'fail' | 'continue', timeout: string): Seen {
+    const seen = recordedPod(name)
+    const lock = { file: '/.sidecar-first-lock/ready-1', key: 'SIDECAR_FIRST_READY_1', handOver: '0s' }
+    const spec = {
+      v: 1,
+      checks: [{ container: 'sidecar', check: 'tcp://:1', timeout, onTimeout }],
+      message: '/m',
+      lock,
+    }
+    const sidecar = seen.pod.spec?.containers.find((each) => each.name === 'sidecar')
+    const command = ['/.sidecar-first/wait', '--spec', JSON.stringify(spec)]
+    if (sidecar) sidecar.lifecycle = { postStart: { exec: { command } } }
+    return seen
+  }
+
+  test('that opened is a proof, whatever else can be seen', () => {
+    const seen = hooked('unlocked', 'fail', '1m')
+    assert.equal(told(seen), 'held')
+    assert.equal(told({ ...seen, events: undefined, node: undefined }), 'held')
+  })
+
+  test('that opened after a time with continue is none', () => {
+    assert.equal(told(hooked('unlocked', 'continue', '100ms')), 'unknown: continued sidecar')
+  })
+
+  test('is waited for though the hook has ended', () => {
+    assert.equal(told(hooked('locked', 'fail', '1m')), 'unknown: starting app')
+    assert.equal(told(minutesLater(hooked('locked', 'fail', '1m'))), 'stuck: locked sidecar')
+  })
+})
+
+/** Every way of knowing less, or of something having gone wrong meanwhile, by itself. */
+const less: Readonly<Record<string, (seen: Seen) => Seen>> = {
+  'no events': (seen) => ({ ...seen, events: undefined }),
+  'no events of the node': (seen) => ({ ...seen, node: undefined }),
+}
+
+describe('nothing is called ready that no observation supports', () => {
+  for (const [what, reduced] of Object.entries(less)) {
+    test(`with ${what}, only a lock that opened proves anything`, () => {
+      for (const name of recordedNames) {
+        const { outcome, gates, containers } = judge(reduced(recordedPod(name)))
+        const locked = containers.some(({ locks }) => locks.length > 0)
+        if (!locked) assert.notEqual(outcome.kind, 'held', name)
+        const proven = gates.filter(({ opening }) => opening.how === 'ready')
+        if (!locked) assert.deepEqual(proven, [], name)
+      }
+    })
+  }
+
+  // Whatever is lost or late, what is drawn as ready has a witness: an exact end of a hook of ours that did not fail, on a node whose kubelet
+  // did not restart meanwhile; a lock that opened; or the kubelet's own word.
+  test('whichever events are lost, and whenever the kubelet restarted', () => {
+    const name = fc.constantFrom(...recordedNames)
+    fc.assert(
+      fc.property(name, fc.array(fc.nat(40)), fc.option(fc.nat(20_000)), (name, lost, restart) => {
+        const whole = recordedPod(name)
+        const events = whole.events?.filter((_, index) => !lost.includes(index))
+        const begin = Date.parse(String(whole.pod.metadata?.creationTimestamp))
+        const more = restart === null ? [] : [kubeletStart(begin + restart)]
+        const seen = { ...whole, events, node: [...(whole.node ?? []), ...more] }
+        const { containers, gates } = judge(seen)
+        for (const { at, from, opening, for: names } of gates) {
+          if (opening.how !== 'ready') continue
+          const holder = containers.find((each) => each.name === at)
+          const opened = opening.moment
+          const locked = containers.some(({ locks, started }) => locks.length > 0 && started?.at === opened.at)
+          const cut = restart !== null && begin + restart > from.at && begin + restart <= opened.at
+          const native = holder?.kind === 'native'
+          assert.ok(locked || (from.exact && opened.exact), 'a time cut to the second proves nothing')
+          assert.ok(locked || native || !cut, 'the kubelet restarted in mid-hook')
+          assert.ok(native || !(holder?.hookFailed && holder.hookFailed.at <= opened.at), 'the hook had failed')
+          for (const each of names) {
+            const member = containers.find((container) => container.name === each)
+            assert.ok(member?.started && member.started.at <= opened.at, `${each} had not started`)
+          }
+        }
+        const condition = seen.pod.status?.conditions?.some(
+          ({ type, status }) => type === 'ContainersReady' && status === 'True',
+        )
+        for (const start of timelineOf(seen).starts) {
+          if (!start.ready) continue
+          const proven = gates.some(({ opening, for: names }) => names.includes(start.name) && opening.how === 'ready')
+          assert.ok(start.started, `${start.name} never ran`)
+          assert.ok(proven || condition || start.name === 'app', `${start.name} was never seen ready`)
+        }
+      }),
+      runs(300),
+    )
+  })
+
+  test('a status alone never proves a start: an image is pulled before a lock is asked', () => {
+    const { containers } = judge(recordedPod('locked'))
+    assert.equal(containers.find(({ name }) => name === 'app')?.started, undefined)
+    assert.ok(containers.find(({ name }) => name === 'app')?.begun)
+  })
+})
+
+function kubeletStart(at: number) {
+  const time = new Date(at).toISOString()
+  return {
+    metadata: { name: `node.${(BigInt(at) * 1_000_000n).toString(16)}` },
+    involvedObject: { kind: 'Node' },
+    source: { component: 'kubelet' },
+    reason: 'Starting',
+    firstTimestamp: new Date(`${time.slice(0, 19)}Z`),
+  }
+}
