@@ -12,6 +12,8 @@ import {
   selectorOf,
   validatingReference,
 } from '../kubernetes/names.ts'
+import type { Early, Lacking, Stuck, Unknown } from '../outcome/outcome.ts'
+import { earlyText, lackingNext, lackingText, stuckNext, stuckText, unknownText } from '../outcome/words.ts'
 import type { InstallMode } from '../webhooks/configurations.ts'
 
 /** `warning`: it works, but somebody should know about it. */
@@ -86,12 +88,14 @@ interface Data {
   readonly done: number
   /** What a pod should start, and in which order: `envoy, before app`. */
   readonly due: string
+  readonly early: readonly Early[]
   /** What an outage means for enforced rules, if it differs. */
   readonly enforced: FailurePolicy | undefined
   readonly exists: boolean
   readonly exitCode: number
   readonly flags: string
   readonly image: string
+  readonly lacking: Lacking
   readonly least: string
   readonly left: number
   readonly live: 'invalid' | 'missing or may not be read'
@@ -119,6 +123,8 @@ interface Data {
   /** How to create pods again. */
   readonly renew: string
   readonly right: number
+  /** Whether the validating webhook refuses what the mutating one would have patched. */
+  readonly refusing: boolean
   readonly rule: string
   readonly rules: number
   readonly runtime: string
@@ -126,12 +132,14 @@ interface Data {
   readonly servername: string
   readonly sidecars: string
   readonly status: string
+  readonly stuck: Stuck
   /** The kind of the object that was asked about. */
   readonly subject: string
   readonly template: Template
   readonly theirs: string
   readonly to: string
   readonly uncovered: Uncovered
+  readonly unsure: readonly Unknown[]
   readonly version: string
   readonly versions: readonly string[]
   readonly wanted: number
@@ -143,6 +151,7 @@ interface Data {
 }
 type Of<K extends keyof Data> = Pick<Data, K>
 type In = Of<'namespace'>
+type Where = Of<'namespace' | 'pod'>
 type Pods = Of<'owner' | 'affected' | 'renew'>
 type Rollout = Of<'namespace' | 'name'>
 type Wanted = Of<'namespace' | 'name' | 'container' | 'image'>
@@ -222,6 +231,12 @@ const findings = {
     () => `there is no ${fullName(mutatingReference)}: pods start as they are`,
     () => reinstall,
   ),
+  'mutating-missing-refused': problem(
+    'SF559',
+    () =>
+      `there is no ${fullName(mutatingReference)}, and ${fullName(validatingReference)} is there: pods that ask are refused, since nobody puts them in order; so are those of enforced rules`,
+    () => reinstall,
+  ),
   'validating-missing': problem(
     'SF511',
     () => `there is no ${fullName(validatingReference)}: nothing refuses a pod whose order another webhook has undone`,
@@ -259,7 +274,7 @@ const findings = {
   'deployment-missing': problem(
     'SF516',
     ({ namespace }: In) => `there is no Deployment ${namespace}/${objectNames.deployment}`,
-    () => 'install sidecar-first, or name its --namespace',
+    () => reinstall,
   ),
   'scaled-to-0': problem('SF517', () => 'the Deployment is scaled to 0', scaleUp),
   'no-replica-ready': problem(
@@ -510,6 +525,25 @@ const findings = {
     (data: Pods) => `${podsText(data)} patched by another configuration or version than today's`,
     ({ renew }: Pods) => renew,
   ),
+  'pods-lacking': problem(
+    'SF560',
+    (data: Of<'owner' | 'affected' | 'lacking'>) =>
+      `${podsText(data)} run without ${data.lacking.sidecar}: ${lackingText(data.lacking)}`,
+    ({ lacking, namespace, pod }: Where & Of<'lacking'>) => lackingNext(lacking, `-n ${namespace} ${pod}`),
+  ),
+  'pods-stuck': problem(
+    'SF561',
+    (data: Of<'owner' | 'affected' | 'stuck' | 'seconds'>) =>
+      `${podsText(data)} stuck${forText(data)}: ${stuckText(data.stuck)}`,
+    ({ stuck, namespace, pod }: Where & Of<'stuck'>) => stuckNext(stuck, `-n ${namespace} ${pod}`),
+  ),
+  'pods-too-early': warning(
+    'SF562',
+    (data: Of<'owner' | 'affected' | 'early'>) =>
+      `${podsText(data)} started an app too early: ${data.early.map(earlyText).join('; ')}`,
+    ({ namespace, pod }: Where) => `sidecar-first timeline -n ${namespace} pod/${pod}`,
+  ),
+  'namespace-missing': problem('SF563', ({ namespace }: In) => `there is no namespace ${namespace}`),
 
   // rollouts
   'rollouts-unknown': ok('SF801', () => 'no SidecarRollout is known here: sidecars are not upgraded in place'),
@@ -584,7 +618,10 @@ const findings = {
     ({ live }: Of<'live'>) => `judged by the default configuration: the live one is ${live}`,
   ),
   asks: ok('SF605', ({ sidecars }: Of<'sidecars'>) => `${keys.sidecars}: ${sidecars}`),
-  'patched-already': ok('SF606', ({ status }: Of<'status'>) => `the webhook has patched it: ${status}`),
+  'patched-already': ok(
+    'SF606',
+    ({ status }: Of<'status'>) => `patched by sidecar-first, in its webhook or by inject: ${status}`,
+  ),
   ruled: ok(
     'SF607',
     ({ rule, container }: Of<'rule' | 'container'>) => `the rule ${rule} makes ${container} a sidecar`,
@@ -603,7 +640,8 @@ const findings = {
   should: warning('SF612', ({ would }: Of<'would'>) => `it should ${would}`),
   'should-no-webhooks': problem(
     'SF613',
-    ({ would }: Of<'would'>) => `it should ${would}, but there is no ${fullName(mutatingReference)}`,
+    ({ would, refusing }: Of<'would' | 'refusing'>) =>
+      `it should ${would}, but there is no ${fullName(mutatingReference)}${refusing ? `, and ${fullName(validatingReference)} refuses such pods` : ''}`,
     ({ renew }: MaybeRenewed) => `sidecar-first check says how to create it${then(renew)}`,
   ),
   'should-uncovered': problem(
@@ -633,6 +671,32 @@ const findings = {
     'SF620',
     ({ would, because }: Of<'would' | 'because'>) => `it should ${would}, and doesn't: ${missedText(because)}`,
     ({ renew }: Of<'renew'>) => renew,
+  ),
+  held: ok('SF621', () => 'its app began after its sidecars were ready'),
+  'too-early': warning(
+    'SF622',
+    ({ early }: Of<'early'>) => `its app began too early: ${early.map(earlyText).join('; ')}`,
+    ({ namespace, pod }: Where) => `sidecar-first timeline -n ${namespace} pod/${pod}`,
+  ),
+  stuck: problem(
+    'SF623',
+    (data: Of<'stuck' | 'seconds'>) => `stuck${forText(data)}: ${stuckText(data.stuck)}`,
+    ({ stuck, namespace, pod }: Where & Of<'stuck'>) => stuckNext(stuck, `-n ${namespace} ${pod}`),
+  ),
+  'start-unknown': ok(
+    'SF624',
+    ({ unsure }: Of<'unsure'>) =>
+      `whether its app began after its sidecars were ready is not known: ${unsure.map(unknownText).join('; ')}`,
+  ),
+  lacking: problem(
+    'SF625',
+    ({ lacking }: Of<'lacking'>) => `it runs without ${lacking.sidecar}: ${lackingText(lacking)}`,
+    ({ lacking, namespace, pod }: Where & Of<'lacking'>) => lackingNext(lacking, `-n ${namespace} ${pod}`),
+  ),
+  'unseen-warnings': ok(
+    'SF626',
+    () =>
+      'whoever applies it sees no warnings about its pods: the API server sends them to the controller that creates the pods',
   ),
 }
 
@@ -747,7 +811,11 @@ function differenceText(difference: Difference): string {
   }
 }
 
-function podsText({ owner, affected }: Pods): string {
+function forText({ seconds }: Of<'seconds'>): string {
+  return seconds < 120 ? ` for ${seconds} s` : ` for ${Math.floor(seconds / 60)} minutes`
+}
+
+function podsText({ owner, affected }: Of<'owner' | 'affected'>): string {
   return affected === undefined
     ? owner
     : `${owner}: ${affected.some} of ${affected.all} ${affected.all === 1 ? 'pod' : 'pods'}`

@@ -8,7 +8,13 @@ import type {
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { type ReadConfiguration, readConfiguration } from '../configuration/read.ts'
 import { ClusterError } from '../kubernetes/failure.ts'
-import { configurationFile, mutatingReference, objectNames, validatingReference } from '../kubernetes/names.ts'
+import {
+  configurationFile,
+  mutatingReference,
+  objectNames,
+  selectorOf,
+  validatingReference,
+} from '../kubernetes/names.ts'
 import type { Objects } from '../kubernetes/objects.ts'
 import type { Finding, Obstacle } from './findings.ts'
 
@@ -42,6 +48,10 @@ export interface Site {
   /** Where the webhook runs. */
   readonly namespace: string
   readonly installed: Installed
+  /** The only namespace whose pods are of interest, if there is one. */
+  readonly only: string | undefined
+  /** The cluster's time, in ms. */
+  readonly now: () => number
   /** Whether it may create a pod, to see whether an image can be pulled. */
   readonly pods: boolean
   /** Ends what takes long. */
@@ -62,7 +72,7 @@ type Seen<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; 
 
 /**
  * Reads what is installed.
- * @param namespace where the webhook runs; by default, where its configuration says
+ * @param namespace where it is; otherwise it finds itself, by the webhook configurations, or else by its ConfigMap
  * @param version of this program
  */
 export async function readInstalled(
@@ -75,8 +85,9 @@ export async function readInstalled(
     see(objects.read<V1ValidatingWebhookConfiguration>(validatingReference)),
     see(objects.list<V1Namespace>({ apiVersion: 'v1', kind: 'Namespace' })),
   ])
-  const service = mutating.ok ? mutating.value?.webhooks?.[0]?.clientConfig.service : undefined
-  const where = namespace ?? service?.namespace ?? objectNames.namespace
+  const called = [mutating, validating].flatMap((seen) => (seen.ok ? (seen.value?.webhooks ?? []) : []))
+  const service = called.flatMap(({ clientConfig }) => clientConfig.service?.namespace ?? [])[0]
+  const where = namespace ?? service ?? (await findConfigMap(objects)) ?? objectNames.namespace
   const reference = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: objectNames.configMap, namespace: where } }
   const map = await see(objects.read<V1ConfigMap>(reference))
   const text = map.ok ? map.value?.data?.[configurationFile] : undefined
@@ -84,6 +95,14 @@ export async function readInstalled(
     ? { ok: true as const, value: text === undefined ? undefined : { text, read: readConfiguration(text, version) } }
     : map
   return { namespace: where, installed: { configuration, mutating, validating, namespaces } }
+}
+
+/** Where an installation without webhook configurations is. Whoever may not look sees the usual place. */
+async function findConfigMap(objects: Objects): Promise<string | undefined> {
+  const kind = { apiVersion: 'v1', kind: 'ConfigMap' }
+  const found = await see(objects.list<V1ConfigMap>(kind, { labelSelector: selectorOf() }))
+  const map = found.ok ? found.value.find(({ metadata }) => metadata?.name === objectNames.configMap) : undefined
+  return map?.metadata?.namespace
 }
 
 async function see<T>(reading: Promise<T>): Promise<Seen<T>> {

@@ -15,9 +15,8 @@ Usage: sidecar-first check [flags]
        sidecar-first check pod/NAME | deploy/NAME [flags]
                            also sts, ds, rs, job, cronjob
 
-  -n, --namespace NAME  where the webhook runs (default: where its configuration
-                        says); with pod/NAME, the pod's namespace (default: the
-                        kubeconfig's)
+  -n, --namespace NAME  look at the pods and rollouts of this namespace only; with
+                        pod/NAME, the pod's namespace (default: the kubeconfig's)
   --context NAME        kubeconfig context (default: the current one)
   --no-pods             don't create the short-lived pod that tries to pull the
                         waiter's image
@@ -55,37 +54,38 @@ export const check: Command = {
 }
 
 /** @throws ClusterError if the API server can't be reached: no check could say anything else */
-async function connect({ context }: Flags, namespace: string | undefined) {
+async function connect({ context }: Flags) {
   const { kubeconfig } = await loadKubeconfig(context)
   const { connection } = await import('../kubernetes/connection.ts')
   const { objects: objectsOf } = await import('../kubernetes/objects.ts')
   const { readInstalled } = await import('../check/site.ts')
-  const objects = objectsOf(connection(kubeconfig))
-  const found = await readInstalled(objects, namespace, version)
+  let skew = 0
+  const objects = objectsOf(connection(kubeconfig, { heard: (date) => (skew = date - Date.now()) }))
+  const found = await readInstalled(objects, undefined, version)
   const { mutating } = found.installed
   if (!mutating.ok && ['network', 'timeout'].includes(mutating.error.kind)) throw mutating.error
-  return { kubeconfig, objects, ...found }
+  return { kubeconfig, objects, now: () => Date.now() + skew, ...found }
 }
 
 async function one(subject: string, flags: Flags): Promise<readonly Checked[]> {
   const found = parseSubject(subject)
   if (!found) throw new UsageError(`check takes pod/NAME or deploy/NAME, not ${quote(subject)}`)
-  const { kubeconfig, objects, installed } = await connect(flags, undefined)
+  const { kubeconfig, objects, installed, now } = await connect(flags)
   const { examineOne } = await import('../check/pod/one.ts')
   const namespace = flags.namespace ?? namespaceOf(kubeconfig)
-  const findings = await examineOne({ objects, installed, version }, { ...found, namespace })
+  const findings = await examineOne({ objects, installed, version, now }, { ...found, namespace })
   return [{ name: `${namespace}/${found.name}`, findings }]
 }
 
 async function everything(flags: Flags, terminal: Terminal, signal: AbortSignal): Promise<readonly Checked[]> {
-  const site = await connect(flags, flags.namespace)
+  const site = await connect(flags)
   // With a wrong token, or none, "no problems" would be a lie.
   const { configuration, ...others } = site.installed
   if (!configuration.ok && Object.values(others).every(({ ok }) => !ok)) throw configuration.error
   const { runChecks } = await import('../check/checks.ts')
   const progress = createProgress(terminal)
   try {
-    return await runChecks({ ...site, pods: !flags['no-pods'], signal, progress: progress.say })
+    return await runChecks({ ...site, only: flags.namespace, pods: !flags['no-pods'], signal, progress: progress.say })
   } finally {
     progress.end()
   }

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { connect } from '../install/connect.ts'
 import { checkNamespace } from '../install/namespace.ts'
-import { findInstalled, uninstall as remove } from '../install/uninstall.ts'
+import { findInstalled, rehearse, uninstall as remove } from '../install/uninstall.ts'
 import { objectKeys } from '../kubernetes/names.ts'
 import type { Command, Terminal } from '../terminal/command.ts'
 import { duration } from '../terminal/flag.ts'
@@ -20,6 +20,7 @@ Usage: sidecar-first uninstall [flags]
   --keep-namespace      keep the namespace and what others have put into it
   --crds                also remove the kind SidecarRollout, and with it all
                         rollouts
+  --dry-run             only say what would be removed
   --yes                 don't ask; without a terminal it never asks
   --timeout DURATION    how long to wait (5m)
 
@@ -33,6 +34,7 @@ const options = {
   namespace: { type: 'string', short: 'n' },
   'keep-namespace': { type: 'boolean', default: false },
   crds: { type: 'boolean', default: false },
+  'dry-run': { type: 'boolean', default: false },
   yes: { type: 'boolean', default: false },
   timeout: { type: 'string', default: '5m' },
 } as const
@@ -50,6 +52,14 @@ export const uninstall: Command = {
       return 0
     }
     const where = `from ${context}, ${server}, namespace ${installed.namespace}`
+    if (flags['dry-run']) {
+      const choices = { objects, keepNamespace: flags['keep-namespace'], definitions: flags.crds }
+      const lines = await rehearse(installed, choices)
+      terminal.stdout.write(
+        `This would remove sidecar-first ${where}:\n${lines.map((line) => `  ${line}\n`).join('')}Nothing was removed\n`,
+      )
+      return 0
+    }
     if (!flags.yes && !(await agrees(`Remove sidecar-first ${where}?`, terminal))) {
       terminal.stderr.write('Nothing was removed\n')
       return 1

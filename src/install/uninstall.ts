@@ -39,47 +39,87 @@ export async function findInstalled(objects: Objects, namespace: string | undefi
   return { namespace: where, found }
 }
 
-/**
- * Removes an installation: first the webhook configurations, then the pods, the namespace last. Missing objects are no failure.
- * @throws ExpectedError
- */
-export async function uninstall({ namespace, found }: Installed, removal: Removal): Promise<void> {
-  const { objects, progress, keepNamespace, definitions } = removal
-  const remove = async (reference: Reference) => {
-    const there = await objects.remove(reference).catch((error) => {
-      throw explained(error, reference)
-    })
-    if (!there) return
-    await until(label(reference), removal, async () => {
-      const done = (await objects.read(reference)) === undefined
-      return { done, state: done ? 'removed' : 'ending' }
-    })
-  }
-  for (const each of found.filter(isWebhook)) await remove(each)
-  const goes = !keepNamespace && found.some(({ kind, metadata }) => kind === 'Namespace' && metadata.name === namespace)
-  for (const each of found) {
-    if (isWebhook(each) || isDefinition(each) || each.kind === 'Namespace') continue
-    if (each.metadata.namespace === undefined || !goes) await remove(each)
-  }
-  if (!goes) {
-    await until('pods', removal, async () => {
-      const left = await objects.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector: selectorOf() })
-      return { done: left.length === 0, state: left.length === 0 ? 'ended' : `${left.length} ending` }
-    })
-    // Created by certs and rollouts, which are gone now.
-    for (const [apiVersion, kind, name] of [
-      ['v1', 'Secret', objectNames.secret],
-      ['coordination.k8s.io/v1', 'Lease', objectNames.lease],
-      ['coordination.k8s.io/v1', 'Lease', objectNames.rollouts],
-    ] as const) {
-      await remove({ apiVersion, kind, metadata: { name, namespace } })
+/** What `uninstall` does, in this order: first the webhook configurations, then the pods, the namespace last. */
+type Step =
+  | { readonly kind: 'remove'; readonly reference: Reference }
+  /** Waits until they have ended. */
+  | { readonly kind: 'pods' }
+  | { readonly kind: 'stays'; readonly reference: Reference }
+
+function stepsOf({ namespace, found }: Installed, { keepNamespace, definitions }: Choices): readonly Step[] {
+  const remove = (reference: Reference): Step => ({ kind: 'remove', reference })
+  const isHome = ({ kind, metadata }: Manifest) => kind === 'Namespace' && metadata.name === namespace
+  const goes = !keepNamespace && found.some(isHome)
+  const objects = found.filter((each) => !isWebhook(each) && !isDefinition(each) && each.kind !== 'Namespace')
+  // Created by certs and rollouts, which are gone by then.
+  const made = [
+    ['v1', 'Secret', objectNames.secret],
+    ['coordination.k8s.io/v1', 'Lease', objectNames.lease],
+    ['coordination.k8s.io/v1', 'Lease', objectNames.rollouts],
+  ] as const
+  const left = made.map(([apiVersion, kind, name]) => remove({ apiVersion, kind, metadata: { name, namespace } }))
+  return [
+    ...found.filter(isWebhook).map(remove),
+    // What is in the namespace goes with it.
+    ...objects.filter(({ metadata }) => metadata.namespace === undefined || !goes).map(remove),
+    ...(goes ? [] : [{ kind: 'pods' } as const, ...left]),
+    ...found.filter((each) => each.kind === 'Namespace' && (goes || !isHome(each))).map(remove),
+    ...found
+      .filter(isDefinition)
+      .map((each) => (definitions ? remove(each) : ({ kind: 'stays', reference: each } as const))),
+  ]
+}
+
+type Choices = Pick<Removal, 'keepNamespace' | 'definitions'>
+
+/** What `uninstall` would remove, a line for each. @throws ClusterError */
+export async function rehearse(installed: Installed, { objects, ...choices }: Choices & Pick<Removal, 'objects'>) {
+  const lines: string[] = []
+  for (const step of stepsOf(installed, choices)) {
+    if (step.kind === 'pods') continue
+    const { reference, kind } = step
+    if (kind === 'stays') lines.push(`keep    ${label(reference)}, with the objects of its kind; --crds removes them`)
+    else if ((await objects.read(reference)) !== undefined) {
+      const all = reference.kind === 'Namespace' ? ', with all that is in it' : ''
+      lines.push(`remove  ${label(reference)}${all}`)
     }
   }
-  for (const each of found) {
-    if (each.kind === 'Namespace' && (goes || each.metadata.name !== namespace)) await remove(each)
-    if (isDefinition(each)) {
-      if (definitions) await remove(each)
-      else progress.done(label(each), 'stays, with the objects of its kind; --crds removes them')
+  return lines
+}
+
+/**
+ * Removes an installation. Missing objects are no failure.
+ * @throws ExpectedError
+ */
+export async function uninstall(installed: Installed, removal: Removal): Promise<void> {
+  const { objects, progress } = removal
+  const { namespace } = installed
+  for (const step of stepsOf(installed, removal)) {
+    const { kind } = step
+    switch (kind) {
+      case 'remove': {
+        const { reference } = step
+        const there = await objects.remove(reference).catch((error) => {
+          throw explained(error, reference)
+        })
+        if (!there) break
+        await until(label(reference), removal, async () => {
+          const done = (await objects.read(reference)) === undefined
+          return { done, state: done ? 'removed' : 'ending' }
+        })
+        break
+      }
+      case 'pods':
+        await until('pods', removal, async () => {
+          const left = await objects.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector: selectorOf() })
+          return { done: left.length === 0, state: left.length === 0 ? 'ended' : `${left.length} ending` }
+        })
+        break
+      case 'stays':
+        progress.done(label(step.reference), 'stays, with the objects of its kind; --crds removes them')
+        break
+      default:
+        kind satisfies never
     }
   }
 }

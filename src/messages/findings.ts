@@ -11,6 +11,10 @@ const pods = {
 }
 const rollout = { namespace: 'shop', name: 'envoy' }
 const wanted = { ...rollout, container: 'envoy', image: 'envoy:2' }
+const where = { namespace: 'shop', pod: 'web-0' }
+const lacking = { sidecar: 'envoy', why: 'crashed', message: 'exit code 1' } as const
+const early = [{ why: 'crashed', sidecars: ['envoy'] }] as const
+const stuck = { why: 'hook', container: 'envoy', sidecars: ['envoy'], since: undefined } as const
 const would = 'start envoy, before app'
 
 /** What `check` finds. */
@@ -40,6 +44,9 @@ export const findings: FindingEntries<Exclude<Finding, { kind: PassedOn }>> = {
   'configuration-valid': { example: { rules: 2 } },
   'no-webhook-configurations': { means: 'The API server does not know of sidecar-first.' },
   'mutating-missing': { means: 'The API server sends no pod to be changed.' },
+  'mutating-missing-refused': {
+    means: 'Nothing patches pods, and the validating webhook refuses those that should have been patched.',
+  },
   'validating-missing': { means: 'Final pods are not looked at: an order that another webhook undoes goes unnoticed.' },
   'webhooks-behind': {
     means: 'The configuration has changed and the webhook configurations have not: rules may not take effect.',
@@ -216,6 +223,19 @@ export const findings: FindingEntries<Exclude<Finding, { kind: PassedOn }>> = {
     means: 'Their order is held, and another version or configuration would write them differently.',
     example: pods,
   },
+  'pods-lacking': {
+    means: 'Apps run while a sidecar of theirs does not, whoever created the pods.',
+    example: { ...pods, ...where, lacking },
+  },
+  'pods-stuck': {
+    means: 'Apps have not started, because something before them does not end or get ready.',
+    example: { ...pods, ...where, stuck, seconds: 240 },
+  },
+  'pods-too-early': {
+    means: 'Apps began before their sidecars were ready. They may work by now; what they did first may have failed.',
+    example: { ...pods, ...where, early },
+  },
+  'namespace-missing': { means: 'No namespace has that name.', example: { namespace: 'shop' }, next: 'Name another.' },
   'rollouts-unknown': {},
   'no-rollouts': {},
   'rollout-not-taken-up': {
@@ -265,7 +285,7 @@ export const findings: FindingEntries<Exclude<Finding, { kind: PassedOn }>> = {
   },
   'should-no-webhooks': {
     means: 'The pod asks for an order, and nothing gives it.',
-    example: { would, renew: undefined },
+    example: { would, refusing: false, renew: undefined },
   },
   'should-uncovered': {
     means: 'The pod asks for an order, and the API server does not send it.',
@@ -286,4 +306,19 @@ export const findings: FindingEntries<Exclude<Finding, { kind: PassedOn }>> = {
     means: 'The pod runs without the order that it should have.',
     example: { would, because: { why: 'late' }, renew: pods.renew },
   },
+  held: {},
+  'too-early': {
+    means: 'The app began before its sidecars were ready. It may work by now; what it did first may have failed.',
+    example: { ...where, early },
+  },
+  stuck: {
+    means: 'The app has not started, because something before it does not end or get ready.',
+    example: { ...where, stuck, seconds: 240 },
+  },
+  'start-unknown': { example: { unsure: [{ why: 'events', sidecars: ['envoy'] }] } },
+  lacking: {
+    means: 'The app runs while a sidecar of its does not, whoever created the pod.',
+    example: { ...where, lacking },
+  },
+  'unseen-warnings': {},
 }

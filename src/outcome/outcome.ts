@@ -44,7 +44,7 @@ export type Stuck = {
 
 /** Why nobody can say. */
 export interface Unknown {
-  readonly why: Unsure | 'starting' | 'ended' | 'no-app' | 'not-waited-for'
+  readonly why: Unsure | 'starting' | 'ended' | 'no-app' | 'no-sidecars' | 'not-waited-for'
   readonly sidecars: readonly string[]
 }
 
@@ -84,9 +84,10 @@ export function judge({ pod, events, node, now }: Seen, more: readonly string[] 
   const [app = apps[0]] = started
   const judged = { app: app?.name, sidecars, containers, gates, happenings: seen }
   const due = containers.filter(({ name, kind }) => sidecars.has(name) && kind !== 'init')
-  if (!app) return { ...judged, lacking: [], outcome: unknown({ why: 'no-app', sidecars: [] }) }
+  const nothing = due.length === 0 ? 'no-sidecars' : app ? undefined : 'no-app'
+  if (!app || nothing) return { ...judged, lacking: [], outcome: unknown({ why: nothing ?? 'no-app', sidecars: [] }) }
   const lacking = apps.some(({ running }) => running) ? due.flatMap(lackingOf) : []
-  const outcome = app.started ? howItStarted(app, app.started, due, judged) : howItWaits(pod, apps, judged, now)
+  const outcome = app.started ? howItStarted(app.started, due, judged) : howItWaits(pod, apps, judged, now)
   return { ...judged, lacking, outcome }
 }
 
@@ -124,13 +125,13 @@ function lackingOf({ name, trouble }: Container): Lacking[] {
 type Found = Pick<Judged, 'containers' | 'gates'>
 
 /** The app has started: was each of its sidecars seen ready before? */
-function howItStarted(app: Container, at: Moment, due: readonly Container[], { gates }: Found): Outcome {
+function howItStarted(at: Moment, due: readonly Container[], { gates }: Found): Outcome {
   const verdicts = due.map((sidecar) => verdictOn(sidecar, at, gates, due))
   const early = verdicts.flatMap((each) => (each?.early ? [each.early] : []))
   if (early.length > 0) return { kind: 'too-early', reasons: once(early) }
   const unsure = verdicts.flatMap((each) => (each?.unsure ? [each.unsure] : []))
   if (unsure.length > 0) return unknown(...once(unsure))
-  return due.length > 0 ? { kind: 'held' } : unknown({ why: 'not-waited-for', sidecars: [app.name] })
+  return { kind: 'held' }
 }
 
 /** Undefined: it was ready. */

@@ -34,7 +34,7 @@ export function stuckText(stuck: Stuck): string {
     case 'start-failed':
       return `${container} can't be started: ${stuck.message}`
     case 'hook':
-      return `the hook of ${container} waits for ${all(stuck.sidecars)}`
+      return `it waits for ${all(stuck.sidecars)}, in the hook of ${container}`
     case 'startup-probe':
       return `the startupProbe of ${container} doesn't pass`
     case 'locked':
@@ -71,6 +71,8 @@ export function unknownText({ why, sidecars }: Unknown): string {
       return 'it ended before its app began'
     case 'no-app':
       return 'every container is a sidecar'
+    case 'no-sidecars':
+      return 'nothing says that it has sidecars'
     case 'not-waited-for':
       return `nothing waits for ${names}`
     case 'events':
@@ -101,6 +103,21 @@ export function lackingText({ sidecar, why, message }: Lacking): string {
       return `the image of ${sidecar} can't be pulled: ${message}`
     case 'start-failed':
       return `${sidecar} can't be started: ${message}`
+    default:
+      return why satisfies never
+  }
+}
+
+/** What to do about it. @param pod `-n shop web-1` */
+export function lackingNext({ sidecar, why }: Lacking, pod: string): string {
+  switch (why) {
+    case 'crashed':
+      return `kubectl logs ${pod} -c ${sidecar} --previous`
+    case 'ended':
+      return `kubectl logs ${pod} -c ${sidecar}`
+    case 'image':
+    case 'start-failed':
+      return `kubectl describe pod ${pod}`
     default:
       return why satisfies never
   }

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { issueAuthority, issueLeaf, serviceNames } from '../../certs/x509.ts'
 import { paste, run } from '../cli/process.ts'
-import { create, createNamespace, deleteNamespaces, kubectl, until } from '../cluster/cluster.ts'
+import { create, createNamespace, deleteNamespaces, kubectl, tryCreate, until } from '../cluster/cluster.ts'
 import { app, type Container, pod, podSpec, sidecar } from '../cluster/pod.ts'
 import { installed, namespace, rolledOut, startServe, stopServe } from '../cluster-install/installation.ts'
 
@@ -104,10 +104,22 @@ describe('check and timeline on a real node', () => {
     assert.equal(await podsIn(namespace, 'app.kubernetes.io/component=check'), '')
   })
 
+  test('looks at the pods of one namespace, and finds the installation itself', async () => {
+    const { code, findings } = await check('--no-pods', '-n', shop)
+    assert.deepEqual([code, troubles(findings)], [0, []])
+    found(findings, 'ok', / 2 are in order and 1 ask for nothing/)
+    const missing = await check('--no-pods', '-n', 'check-nowhere')
+    assert.deepEqual(
+      troubles(missing.findings).map(({ text }) => text),
+      ['there is no namespace check-nowhere'],
+    )
+  })
+
   test('says why a pod was patched, or was not', async () => {
     const [first = ''] = (await podsIn(shop, 'app=web')).split(' ')
     const patched = await check(`pod/${first}`, '-n', shop)
     found(patched.findings, 'ok', /its order is as it should be: starts sidecar, before app/)
+    found(patched.findings, 'ok', /its app began after its sidecars were ready/)
     assert.equal(patched.code, 0)
     const out = await check('pod/opted-out', '-n', shop)
     found(out.findings, 'ok', /left alone: sidecar-first\.dev\/inject is "false"/)
@@ -130,7 +142,7 @@ describe('check and timeline on a real node', () => {
     assert.equal(code, 0)
     const { waited } = JSON.parse(stdout)
     const [wait] = waited.waits
-    assert.deepEqual([wait.hook, wait.for, wait.exact, wait.outcome], ['sidecar', ['sidecar'], true, 'ended'])
+    assert.deepEqual([wait.hook, wait.for, wait.exact, wait.outcome], ['sidecar', ['sidecar'], true, 'ready'])
     // The sidecar is ready a second after its start.
     assert.ok(wait.took > 900 && wait.took < 20_000, stdout)
     const drawn = await run(['timeline', `pod/${first}`, '-n', shop])
@@ -284,6 +296,40 @@ describe('check and timeline on a real node', () => {
       findings.filter(({ level }) => level === 'problem'),
       [],
     )
+  })
+
+  test('names the running pods that are without a sidecar, whoever created them', async () => {
+    const image = 'docker.io/sidecar-first/test-absent:1'
+    await create(
+      pod(shop, 'crashing', [app(), sidecar('sidecar', { HTTP: ':15021', EXIT_AFTER: '200ms' }, { readinessProbe })], {
+        annotations,
+      }),
+      pod(plain, 'by-hand', [app(), sidecar('sidecar', {}, { image })], { annotations }),
+    )
+    try {
+      const { code, findings } = await until('both to be seen', async () => {
+        const seen = await check('--no-pods')
+        return seen.findings.filter(({ text }) => text.includes(' run without sidecar: ')).length === 2
+          ? seen
+          : undefined
+      })
+      assert.equal(code, 1)
+      found(findings, 'problem', /Pod check-shop\/crashing run without sidecar: sidecar keeps ending: exit code 1/)
+      found(findings, 'problem', /Pod check-plain\/by-hand run without sidecar: the image of sidecar can't be pulled/)
+    } finally {
+      await kubectl('delete', 'pod', '-n', shop, 'crashing', '--wait=false')
+      await kubectl('delete', 'pod', '-n', plain, 'by-hand', '--wait=false')
+    }
+  })
+
+  test('says that pods are refused where only the validating configuration is left', async () => {
+    await kubectl('delete', ...mutating.split('/'))
+    const { findings } = await check('--no-pods')
+    found(findings, 'problem', /pods that ask are refused, since nobody puts them in order/)
+    const refused = await tryCreate([pod(shop, 'refused', containers, { annotations })])
+    assert.match(refused.stderr, /denied the request/)
+    found((await check('pod/opted-out', '-n', shop)).findings, 'ok', /left alone/)
+    await installed('--force')
   })
 
   test('finds a caBundle that was wiped, and a replica that serves what nobody trusts', async () => {

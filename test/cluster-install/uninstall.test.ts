@@ -24,6 +24,20 @@ describe('uninstall, and what comes after', () => {
     assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
   })
 
+  test('says with --dry-run what it would remove, and removes nothing', async () => {
+    const { code, stdout } = await run(uninstall, '--dry-run')
+    assert.equal(code, 0)
+    const order = [...configurations, 'clusterrole/sidecar-first-certs', `namespace/${moved}, with all that is in it`]
+    const places = order.map((each) => stdout.indexOf(`  remove  ${each}\n`))
+    assert.ok(!places.includes(-1), stdout)
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+    )
+    assert.match(stdout, /^ {2}keep {4}customresourcedefinition\/sidecarrollouts/m)
+    assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
+  })
+
   test('removes everything, what calls the pods before the pods, and says who stays labelled', async () => {
     const { code, stdout } = await run(uninstall)
     assert.equal(code, 0)

@@ -296,7 +296,9 @@ describe('with the controller', () => {
   const start = (image: string, ...more: string[]) =>
     live('start', ...envoy, '--image', image, '--min-ready-seconds', '0', '--max-unavailable', '2', ...more, ...wait)
   const drift = () =>
-    rollouts.run({ objects: objects(connection(api.kubeconfig('admin'))) }).then((findings) => findings.map(told))
+    rollouts
+      .run({ objects: objects(connection(api.kubeconfig('admin'))), only: undefined })
+      .then((findings) => findings.map(told))
 
   test('half of the pods, then all, then back: each waits and tells which pods it touched', async () => {
     const half = await start('example/envoy:2.1', '--partition', '50%')

@@ -60,7 +60,7 @@ const cases: Readonly<Record<string, string>> = {
   unlocked: 'unknown: not-waited-for sidecar',
   'own-hook': 'unknown: foreign-hook sidecar',
   'not-waited-for': 'unknown: not-waited-for sidecar',
-  'no-sidecars': 'unknown: not-waited-for app',
+  'no-sidecars': 'unknown: no-sidecars ',
 }
 
 describe('a recorded pod', () => {
@@ -71,6 +71,13 @@ describe('a recorded pod', () => {
   test('is there for every case', () => {
     assert.deepEqual(Object.keys(cases).toSorted(), [...recordedNames].toSorted())
   })
+})
+
+test('a pod without sidecars is never stuck: its troubles are its own', () => {
+  const seen = recordedPod('no-sidecars')
+  const [status] = seen.pod.status?.containerStatuses ?? []
+  if (status) Object.assign(status, { ready: false, state: { waiting: { reason: 'ErrImagePull' } } })
+  assert.equal(told({ ...seen, events: [] }), 'unknown: no-sidecars ')
 })
 
 describe('a pod that waits for minutes', () => {

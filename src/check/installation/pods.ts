@@ -4,11 +4,16 @@ import { repositoryOf } from '../../admission/intent/glob.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { coded } from '../../admission/words/messages.ts'
 import { objectKeys } from '../../kubernetes/names.ts'
-import type { Finding, Uncovered } from '../findings.ts'
+import type { Objects } from '../../kubernetes/objects.ts'
+import { observe } from '../../outcome/observe.ts'
+import { judge } from '../../outcome/outcome.ts'
+import type { Finding, Obstacle, Uncovered } from '../findings.ts'
 import { covering, createdOf, dueOf, type Standing, standingOf } from '../pod/coverage.ts'
 import { type Owner, ownerOf, renewal } from '../pod/owner.ts'
+import { sidecarsOf } from '../pod/start.ts'
 import { whyUncovered } from '../pod/uncovered.ts'
-import { type Check, liveMutating, needed, type Site, Unseen, validConfiguration } from '../site.ts'
+import { type Check, type Installed, needed, type Site, validConfiguration } from '../site.ts'
+import { judgeStart, judgeStarts, type StartedPod } from './starts.ts'
 
 /** How many namespaces are read at a time. */
 const atOnce = 8
@@ -16,15 +21,57 @@ const atOnce = 8
 /** Running pods that should have been patched and weren't, such as those created during an outage. */
 export const pods: Check = {
   name: 'pods',
-  async run({ objects, installed, progress }) {
+  async run({ objects, installed, only, now, progress }) {
     const { configuration } = validConfiguration(installed)
-    const mutating = liveMutating(installed)
-    const { webhooks = [] } = mutating
-    const namespaces = needed(installed.namespaces)
-    if (configuration.mode === 'observe') throw new Unseen({ why: 'observe' })
-    const judged = await judgeRunning({ objects, progress, namespaces }, configuration, webhooks)
-    return judgePods(judged, createdOf(mutating))
+    const observes = configuration.mode === 'observe'
+    const { mutating } = installed
+    const { webhooks = [] } = (mutating.ok && mutating.value) || {}
+    const namespaces = await namespacesOf(objects, installed, only)
+    if (!namespaces) return [{ kind: 'namespace-missing', namespace: only ?? '' }]
+    const judged: JudgedPod[] = []
+    const started: StartedPod[] = []
+    const looked = new Map<string, number>()
+    /** With its events, where these could show more: of a few pods of each owner, since the others are alike. */
+    const startOf = async (pod: V1Pod, sidecars: readonly string[]): Promise<StartedPod> => {
+      const { more, ...start } = judgeStart(pod, sidecars, now())
+      const { kind, namespace, name } = start.owner
+      const owner = `${kind} ${namespace}/${name}`
+      const before = looked.get(owner) ?? 0
+      if (!more || before >= mostLooked) return start
+      looked.set(owner, before + 1)
+      return { ...start, ...judge({ pod, ...(await observe(objects, pod)), now: now() }, sidecars) }
+    }
+    await eachPod({ objects, progress, namespaces }, async (pod, namespace) => {
+      const found = judgePod(pod, namespace, configuration, webhooks)
+      if (found) judged.push(found)
+      const { name, owner, outcome, lacking } = await startOf(
+        pod,
+        found && !observes ? sidecarsOf(found.standing.decision) : [],
+      )
+      started.push({ name, owner, outcome, lacking })
+    })
+    const starts = judgeStarts(started, now())
+    if (!mutating.ok) return [notLooked({ why: 'call-failed', message: mutating.error.message }), ...starts]
+    if (!mutating.value) return [notLooked({ why: 'no-webhooks' }), ...starts]
+    if (observes) return [notLooked({ why: 'observe' }), ...starts]
+    return [...judgePods(judged, createdOf(mutating.value)), ...starts]
   },
+}
+
+const notLooked = (obstacle: Obstacle): Finding => ({ kind: 'not-looked-at', obstacle })
+
+/** So many pods of one owner are looked at more closely. */
+const mostLooked = 3
+
+/** Undefined if the only one that is of interest doesn't exist. */
+async function namespacesOf(
+  objects: Objects,
+  installed: Installed,
+  only: string | undefined,
+): Promise<readonly V1Namespace[] | undefined> {
+  if (only === undefined) return needed(installed.namespaces)
+  const found = await objects.read<V1Namespace>({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: only } })
+  return found && [found]
 }
 
 /** Where running pods are read. */
@@ -32,24 +79,20 @@ interface Place extends Pick<Site, 'objects' | 'progress'> {
   readonly namespaces: readonly V1Namespace[]
 }
 
-async function judgeRunning(
+async function eachPod(
   { objects, progress, namespaces }: Place,
-  configuration: Configuration,
-  webhooks: readonly V1MutatingWebhook[],
-): Promise<readonly JudgedPod[]> {
-  const judged: JudgedPod[] = []
+  look: (pod: V1Pod, namespace: V1Namespace) => void | Promise<void>,
+): Promise<void> {
   const waiting = namespaces.slice()
   const read = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       progress(`Looking at the pods of ${namespaces.length} namespaces, ${waiting.length} to go…`)
       const namespace = next.metadata?.name ?? ''
       const found = await objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, fieldSelector })
-      const live = found.filter((pod) => pod.metadata?.deletionTimestamp === undefined)
-      judged.push(...live.flatMap((pod) => judgePod(pod, next, configuration, webhooks) ?? []))
+      for (const pod of found) if (pod.metadata?.deletionTimestamp === undefined) await look(pod, next)
     }
   }
   await Promise.all(Array.from({ length: atOnce }, read))
-  return judged
 }
 
 /**
@@ -64,7 +107,12 @@ export async function refusedMirrors(
   const { waiter, rules } = configuration
   if (configuration.mode === 'observe' || !rules.rules.some(({ enforce }) => enforce)) return []
   const mirrors = [...waiter.mirrors, ...(former ? [repositoryOf(former.waiter.image)] : [])]
-  const judged = await judgeRunning(place, { ...configuration, waiter: { ...waiter, mirrors } }, webhooks)
+  const mirrored = { ...configuration, waiter: { ...waiter, mirrors } }
+  const judged: JudgedPod[] = []
+  await eachPod(place, (pod, namespace) => {
+    const found = judgePod(pod, namespace, mirrored, webhooks)
+    if (found) judged.push(found)
+  })
   const concerned = judged.filter(({ standing: { kind, decision } }) => {
     return kind !== 'refused' || decision.reasons.some((reason) => reason.kind === 'not-the-waiter')
   })

@@ -12,8 +12,9 @@ import type { Check, Site } from '../site.ts'
 /** Pods and templates whose sidecar isn't what their rollout says. */
 export const rollouts = {
   name: 'rollouts',
-  async run({ objects }: Pick<Site, 'objects'>) {
-    const all = await listRollouts(objects)
+  async run({ objects, only }: Pick<Site, 'objects' | 'only'>) {
+    const known = await listRollouts(objects)
+    const all = known?.filter(({ metadata }) => only === undefined || metadata.namespace === only)
     if (all === undefined) return [{ kind: 'rollouts-unknown' } as const]
     if (all.length === 0) return [{ kind: 'no-rollouts' } as const]
     const judged: Finding[] = []

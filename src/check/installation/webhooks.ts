@@ -36,7 +36,7 @@ export function judgeWebhooks(
   const hash = configurationHash(text)
   const findings = (['mutating', 'validating'] as const).flatMap((which): Finding[] => {
     const there = live[which]
-    if (!there) return [{ kind: which === 'mutating' ? 'mutating-missing' : 'validating-missing' }]
+    if (!there) return [missing(which, configuration)]
     const about = { configuration: `${there.kind} ${there.metadata?.name}`, namespace, mode }
     const behind = there.metadata?.annotations?.[objectKeys.configurationHash] !== hash
     const differences = differencesOf(there.webhooks ?? [], expected[which].webhooks ?? [])
@@ -48,6 +48,12 @@ export function judgeWebhooks(
   const policy = failurePolicyOf(mode)
   const apart = expected.validating.webhooks?.find(({ failurePolicy }) => failurePolicy !== policy)
   return [{ kind: 'webhooks-right', mode, enforced: apart && configuration.enforced.failurePolicy }]
+}
+
+/** Only one of both is missing: without the mutating one, the other refuses what nobody puts in order. */
+function missing(which: keyof Live, { mode }: Configuration): Finding {
+  if (which === 'validating') return { kind: 'validating-missing' }
+  return { kind: mode === 'observe' ? 'mutating-missing' : 'mutating-missing-refused' }
 }
 
 type Webhook = V1MutatingWebhook | V1ValidatingWebhook

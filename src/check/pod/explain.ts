@@ -1,4 +1,9 @@
-import type { V1MutatingWebhook, V1MutatingWebhookConfiguration, V1Namespace } from '@kubernetes/client-node'
+import type {
+  V1MutatingWebhook,
+  V1MutatingWebhookConfiguration,
+  V1Namespace,
+  V1ValidatingWebhookConfiguration,
+} from '@kubernetes/client-node'
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { ruledContainers } from '../../admission/intent/rules.ts'
 import { readMetadata, readSpec } from '../../admission/pod/read.ts'
@@ -19,6 +24,7 @@ export interface Case {
   readonly namespace: Pick<V1Namespace, 'metadata'>
   readonly configuration: Configuration
   readonly mutating: V1MutatingWebhookConfiguration | 'unreadable' | undefined
+  readonly validating: V1ValidatingWebhookConfiguration | undefined
 }
 
 /** In the order of the causes: what it asks for, whether the API server calls the webhook, what the webhook makes of it. */
@@ -37,6 +43,7 @@ export function explain(asked: Case): readonly Finding[] {
     verdict(asked, standing, covers),
     ...(kind === 'left' ? optOut(pod) : []),
     ...warnings,
+    ...(made || warnings.length === 0 ? [] : [{ kind: 'unseen-warnings' } as const]),
   ]
 }
 
@@ -49,7 +56,11 @@ function verdict(asked: Case, standing: Standing, covers: readonly V1MutatingWeb
   if (kind === 'left') return { kind: 'left-alone', why }
   if (kind === 'right') return { kind: 'in-order', due }
   if (mutating === 'unreadable') return { kind: 'should', ...would }
-  if (!mutating) return { kind: 'should-no-webhooks', ...would }
+  if (!mutating) {
+    const refusing =
+      configuration.mode === 'enforce' && covering(asked.validating?.webhooks ?? [], namespace).length > 0
+    return { kind: 'should-no-webhooks', ...would, refusing }
+  }
   if (covers.length === 0) {
     return { kind: 'should-uncovered', ...would, uncovered: whyUncovered(mutating.webhooks ?? [], namespace) }
   }

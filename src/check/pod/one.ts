@@ -2,11 +2,14 @@ import type { KubernetesObject, V1Namespace, V1Pod } from '@kubernetes/client-no
 import { defaultConfiguration } from '../../admission/intent/configuration.ts'
 import { misplacedKeys } from '../../admission/intent/misplaced.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
+import { observe } from '../../outcome/observe.ts'
+import { judge } from '../../outcome/outcome.ts'
 import { type Finding, type Told, told } from '../findings.ts'
 import type { Installed } from '../site.ts'
-import { createdOf } from './coverage.ts'
-import { explain } from './explain.ts'
+import { covering, createdOf, standingOf } from './coverage.ts'
+import { type Case, explain } from './explain.ts'
 import { ownerOf, renewal } from './owner.ts'
+import { sidecarsOf, startFindings } from './start.ts'
 import { manifestOf, type SubjectKind } from './subject.ts'
 
 /**
@@ -14,7 +17,7 @@ import { manifestOf, type SubjectKind } from './subject.ts'
  * @throws ClusterError if it can't be read
  */
 export async function examineOne(
-  { objects, installed, version }: { objects: Objects; installed: Installed; version: string },
+  { objects, installed, version, now }: { objects: Objects; installed: Installed; version: string; now: () => number },
   { kind, name, namespace }: { kind: SubjectKind; name: string; namespace: string },
 ): Promise<readonly Told[]> {
   const object = await objects.read<KubernetesObject>({ ...kind, metadata: { name, namespace } })
@@ -22,7 +25,7 @@ export async function examineOne(
   const home = await objects.read<V1Namespace>({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
   const findings: Finding[] = []
   if (object.metadata?.deletionTimestamp !== undefined) findings.push({ kind: 'subject-ending', subject: kind.kind })
-  const { mutating } = installed
+  const { mutating, validating } = installed
   if (!mutating.ok) findings.push({ kind: 'webhooks-unreadable', message: mutating.error.message })
   const live = installed.configuration.ok ? installed.configuration.value : undefined
   if (!live?.read.ok) {
@@ -30,18 +33,31 @@ export async function examineOne(
   }
   const isPod = kind.kind === 'Pod'
   const pod = manifestOf(object as unknown as Record<string, unknown>, kind, namespace)
+  const configuration = live?.read.ok ? live.read.configuration : defaultConfiguration(version)
+  const asked = {
+    pod,
+    surroundings: kind.surroundings,
+    made: isPod ? { created: createdOf(object), renew: renewal(ownerOf(object as V1Pod), [name]) } : undefined,
+    namespace: home ?? { metadata: { name: namespace } },
+    configuration,
+    mutating: mutating.ok ? mutating.value : 'unreadable',
+    validating: validating.ok ? validating.value : undefined,
+  } as const
   findings.push(
-    ...explain({
-      pod,
-      surroundings: kind.surroundings,
-      made: isPod ? { created: createdOf(object), renew: renewal(ownerOf(object as V1Pod), [name]) } : undefined,
-      namespace: home ?? { metadata: { name: namespace } },
-      configuration: live?.read.ok ? live.read.configuration : defaultConfiguration(version),
-      mutating: mutating.ok ? mutating.value : 'unreadable',
-    }),
+    ...explain(asked),
+    ...(isPod ? await started(object as V1Pod, asked, objects, now()) : []),
     ...misplacedKeys(kind.kind, object, pod, kind.template).map(
       (warning) => ({ kind: 'admission-warning', warning }) as const,
     ),
   )
   return findings.map(told)
+}
+
+/** How a pod really started, whoever created it. */
+async function started(pod: V1Pod, asked: Case, objects: Objects, now: number): Promise<Finding[]> {
+  const { mutating, namespace, configuration } = asked
+  const covers = covering(typeof mutating === 'object' ? (mutating.webhooks ?? []) : [], namespace)
+  const { decision } = standingOf(asked.pod, configuration, covers, asked.surroundings)
+  const seen = { pod, ...(await observe(objects, pod)), now }
+  return startFindings(pod, judge(seen, sidecarsOf(decision)), now)
 }

@@ -84,6 +84,7 @@ describe('running pods', () => {
       namespace: shop,
       configuration,
       mutating: optIn.mutating,
+      validating: undefined,
     })
     assert.deepEqual([finding?.level, /its order is held: version 0\.1\.0/.test(finding?.text ?? '')], ['ok', true])
     // Of this version, or in other tiers, it is another configuration.
@@ -245,6 +246,7 @@ describe('why one pod was patched or was not', () => {
         namespace: home,
         configuration,
         mutating,
+        validating: undefined,
       })
       const found = findings.find(({ text }) => says.test(text))
       assert.equal(found?.level, level, findings.map(({ level, text }) => `${level} ${text}`).join('\n'))
@@ -261,6 +263,7 @@ describe('why one pod was patched or was not', () => {
       namespace: shop,
       configuration,
       mutating,
+      validating: undefined,
     })
     assert.deepEqual(
       findings.map(({ level, text }) => `${level}: ${text}`),

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
+import { run } from '../../cli/process.ts'
 import { create, createNamespace, deleteNamespaces, kubectl, until } from '../cluster.ts'
 import { app, firstLineOf, getPod, logOf, markOf, pod, sidecar, statusOf } from '../pod.ts'
 import { startWebhook, type Webhook } from '../webhook.ts'
@@ -45,6 +46,16 @@ describe('a kubelet restarted in mid-hook', () => {
       const log = await logOf(namespace, name)
       assert.throws(() => markOf(log, 'sidecar', 'ready'))
       assert.equal(statusOf(await getPod(namespace, name), 'sidecar')?.restartCount, 0)
+    })
+  }
+
+  for (const name of ['hook', 'native']) {
+    test(`${name}: timeline says so, and draws nothing as ready`, async () => {
+      await logOf(namespace, name)
+      const { stdout } = await run(['timeline', '-n', namespace, `pod/${name}`, '-o', 'json'])
+      const { outcome, containers } = JSON.parse(stdout)
+      assert.deepEqual(outcome, { kind: 'too-early', reasons: [{ why: 'kubelet-restarted', sidecars: ['sidecar'] }] })
+      assert.equal(containers.find((each: { name: string }) => each.name === 'sidecar').ready, undefined)
     })
   }
 

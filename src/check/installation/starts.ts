@@ -1,0 +1,84 @@
+import type { V1Pod } from '@kubernetes/client-node'
+import { type Judged, judge } from '../../outcome/outcome.ts'
+import type { Finding } from '../findings.ts'
+import { type Owner, ownerOf } from '../pod/owner.ts'
+import { secondsSince } from '../pod/start.ts'
+
+/** A pod that has sidecars, whoever created it, and how it started. */
+export interface StartedPod extends Pick<Judged, 'outcome' | 'lacking'> {
+  readonly name: string
+  readonly owner: Owner
+}
+
+/** A cluster keeps events for an hour. */
+const eventsLast = 3_600_000
+/** Before that nobody waits too long. */
+const patience = 60_000
+
+/**
+ * What the status alone shows of a pod, and whether its events could show more: an app that hasn't started after a while may be held up by
+ * a hook; and what befell a sidecar may have befallen it before its app.
+ */
+export function judgeStart(
+  pod: V1Pod,
+  sidecars: readonly string[],
+  now: number,
+): StartedPod & { readonly more: boolean } {
+  const judged = judge({ pod, events: undefined, node: undefined, now }, sidecars)
+  const age = now - new Date(pod.metadata?.creationTimestamp ?? now).getTime()
+  const waits = judged.outcome.kind === 'unknown' && judged.outcome.reasons.some(({ why }) => why === 'starting')
+  const odd = judged.containers.some(
+    ({ name, restarts, ready, kind }) => kind !== 'init' && judged.sidecars.has(name) && (restarts > 0 || !ready),
+  )
+  const more = judged.sidecars.size > 0 && age < eventsLast && (waits ? age > patience : odd)
+  const { outcome, lacking } = judged
+  return { name: pod.metadata?.name ?? '', owner: ownerOf(pod), outcome, lacking, more }
+}
+
+/** Alike ones of an owner are one finding. */
+export function judgeStarts(all: readonly StartedPod[], now: number): readonly Finding[] {
+  const owners = Map.groupBy(all, ({ owner: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`)
+  return [...owners].flatMap(([owner, group]): Finding[] => {
+    const alike = Map.groupBy(
+      group.flatMap((one) => troubles(one, now).map((finding) => ({ one, finding }))),
+      ({ finding }) => likeness(finding),
+    )
+    return [...alike.values()].flatMap((some): Finding[] => {
+      const [first] = some
+      if (!first) return []
+      const { one, finding } = first
+      const affected = one.owner.kind === 'Pod' ? undefined : { some: some.length, all: group.length }
+      return [{ ...finding, owner, affected, namespace: one.owner.namespace, pod: one.name }]
+    })
+  })
+}
+
+type Trouble = Extract<Finding, { kind: 'pods-lacking' | 'pods-stuck' | 'pods-too-early' }>
+type WithoutPods<T> = T extends unknown ? Omit<T, 'owner' | 'affected' | 'namespace' | 'pod'> : never
+
+/** A start that nothing held back is left to those who judge whether something should have. */
+function troubles({ outcome, lacking }: StartedPod, now: number): WithoutPods<Trouble>[] {
+  const without = lacking.map((each) => ({ kind: 'pods-lacking', lacking: each }) as const)
+  if (outcome.kind === 'stuck') {
+    const { reason } = outcome
+    return [{ kind: 'pods-stuck', stuck: reason, seconds: secondsSince(reason.since?.at, now) }]
+  }
+  if (outcome.kind !== 'too-early' || without.length > 0) return without
+  const early = outcome.reasons.filter(({ why }) => why !== 'never-gated')
+  return early.length > 0 ? [{ kind: 'pods-too-early', early }] : []
+}
+
+/** What the containers say differs from pod to pod. */
+function likeness(finding: WithoutPods<Trouble>): string {
+  const { kind } = finding
+  switch (kind) {
+    case 'pods-lacking':
+      return `${kind} ${finding.lacking.why} ${finding.lacking.sidecar}`
+    case 'pods-stuck':
+      return `${kind} ${finding.stuck.why} ${finding.stuck.container}`
+    case 'pods-too-early':
+      return `${kind} ${finding.early.map(({ why, sidecars }) => `${why} ${sidecars.join('+')}`).join()}`
+    default:
+      return kind satisfies never
+  }
+}

@@ -1,0 +1,31 @@
+import type { V1Pod } from '@kubernetes/client-node'
+import type { Decision } from '../../admission/decision.ts'
+import type { Judged } from '../../outcome/outcome.ts'
+import type { Finding } from '../findings.ts'
+
+/** The sidecars that annotations and rules name. */
+export const sidecarsOf = (decision: Decision): readonly string[] =>
+  'tiers' in decision ? decision.tiers.flat().map(({ name }) => name) : []
+
+/** How one pod really started, and what its app is without by now. */
+export function startFindings({ metadata }: V1Pod, { outcome, lacking, sidecars }: Judged, now: number): Finding[] {
+  if (sidecars.size === 0) return []
+  const where = { namespace: metadata?.namespace ?? '', pod: metadata?.name ?? '' }
+  const without = lacking.map((each): Finding => ({ kind: 'lacking', ...where, lacking: each }))
+  const { kind } = outcome
+  switch (kind) {
+    case 'held':
+      return [{ kind }, ...without]
+    case 'too-early':
+      return [{ kind, ...where, early: outcome.reasons }, ...without]
+    case 'stuck':
+      return [{ kind, ...where, stuck: outcome.reason, seconds: secondsSince(outcome.reason.since?.at, now) }]
+    case 'unknown':
+      return [{ kind: 'start-unknown', unsure: outcome.reasons }, ...without]
+    default:
+      return kind satisfies never
+  }
+}
+
+export const secondsSince = (since: number | undefined, now: number): number =>
+  Math.max(0, Math.round((now - (since ?? now)) / 1000))

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { told } from '../../../src/check/findings.ts'
+import { judgeStart, judgeStarts, type StartedPod } from '../../../src/check/installation/starts.ts'
+import { startFindings } from '../../../src/check/pod/start.ts'
+import { judge } from '../../../src/outcome/outcome.ts'
+import { recordedPod } from '../../outcome/recorded.ts'
+import { ofDeployment } from '../cluster.ts'
+
+/** As `check` sees it, which reads no events but where it must. */
+const seenAt = (name: string, later = 0, more: object = {}) => {
+  const { pod, now } = recordedPod(name)
+  pod.metadata = { ...pod.metadata, ...more }
+  return judgeStart(pod, [], now + later)
+}
+const findings = (...all: readonly StartedPod[]) =>
+  judgeStarts(all, recordedPod('held').now)
+    .map(told)
+    .map(({ level, text }) => `${level}: ${text}`)
+
+describe('how pods started', () => {
+  test('is no news of those that run with their sidecars', () => {
+    assert.deepEqual(findings(seenAt('held'), seenAt('native'), seenAt('no-sidecars'), seenAt('waiting')), [])
+  })
+
+  for (const [name, says] of [
+    ['crash-loop', /^problem: Pod record\/crash-loop run without sidecar: sidecar keeps ending: exit code 1/],
+    ['crash-loop-later', /^problem: .* sidecar keeps ending/],
+    ['image', /^problem: .* the image of sidecar can't be pulled/],
+    ['start-failed', /^problem: .* sidecar can't be started: .*\/missing/],
+    ['unpatched-image', /^problem: .* the image of sidecar can't be pulled/],
+    ['timed-out-never', /^problem: .* sidecar has ended: .*was not ready after/],
+    ['native-image', /^problem: .* stuck.*: the image of sidecar can't be pulled/],
+    ['native-crash-loop', /^problem: .* stuck.*: sidecar keeps ending, and nothing behind it starts/],
+  ] as const) {
+    test(`is a problem: ${name}`, () => {
+      const [finding, ...others] = findings(seenAt(name))
+      assert.match(finding ?? '', says)
+      assert.deepEqual(others, [])
+    })
+  }
+
+  test('is one finding for the pods of an owner that are alike', () => {
+    const some = ['a', 'b'].map((name) => seenAt('crash-loop', 0, { name, ...ofDeployment('web') }))
+    const sound = seenAt('held', 0, ofDeployment('web'))
+    assert.match(
+      findings(...some, sound).join('\n'),
+      /^problem: Deployment record\/web: 2 of 3 pods run without sidecar/,
+    )
+  })
+
+  test('is asked of the events only where they can say more', () => {
+    const more = (name: string, later = 0) => seenAt(name, later).more
+    assert.equal(more('held'), false)
+    assert.equal(more('no-sidecars'), false)
+    assert.equal(more('waiting'), false)
+    assert.equal(more('waiting', 240_000), true)
+    assert.equal(more('crashed-once'), true)
+    assert.equal(more('crashed-once', 2 * 3_600_000), false)
+  })
+})
+
+describe('how one pod started', () => {
+  const of = (name: string, later = 0) => {
+    const seen = recordedPod(name)
+    const now = seen.now + later
+    return startFindings(seen.pod, judge({ ...seen, now }), now).map(told)
+  }
+
+  test('is told with a command that shows more', () => {
+    const [early, without] = of('crash-loop')
+    assert.deepEqual([early?.level, without?.level], ['warning', 'problem'])
+    assert.equal(early?.next, 'sidecar-first timeline -n record pod/crash-loop')
+    assert.equal(without?.next, 'kubectl logs -n record crash-loop -c sidecar --previous')
+    assert.deepEqual(of('no-sidecars'), [])
+  })
+
+  test('is stuck where a hook has waited for minutes, and fine before', () => {
+    assert.deepEqual(
+      [of('waiting')[0]?.level, of('held')[0]?.text],
+      ['ok', 'its app began after its sidecars were ready'],
+    )
+    const [stuck] = of('waiting', 240_000)
+    assert.deepEqual(
+      [stuck?.level, stuck?.text],
+      ['problem', 'stuck for 4 minutes: it waits for sidecar, in the hook of sidecar'],
+    )
+  })
+})

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { check } from '../../src/cli/check.ts'
+import { timeline } from '../../src/cli/timeline.ts'
+import { run } from '../cli/inside.ts'
+import { create, createNamespace, deleteNamespaces, until } from './cluster.ts'
+import { app, type Container, pod, sidecar } from './pod.ts'
+import { startWebhook, type Webhook } from './webhook.ts'
+
+type Outcome = { kind: string; reason?: { why: string }; reasons?: { why: string; sidecars: string[] }[] }
+
+const readinessProbe = { httpGet: { path: '/ready', port: 15_021 } }
+const one = (env: Record<string, string> = {}, more: object = {}) =>
+  sidecar('sidecar', { HTTP: ':15021', ...env }, { readinessProbe, ...more })
+const never = one({ NEVER_READY: '1' })
+const absent = one({}, { image: 'docker.io/sidecar-first/test-absent:1' })
+const crashes = one({ NEVER_READY: '1', EXIT_AFTER: '500ms' })
+const native = { 'sidecar-first.dev/gate': 'native' }
+const appsPort = { 'check.sidecar-first.dev/sidecar': 'tcp://:8080' }
+const soon = { 'sidecar-first.dev/timeout': '2s' }
+
+/** What becomes of each, by name. */
+const cases: readonly [name: string, sidecar: Container, annotations: object, outcome: string, lacks?: string][] = [
+  ['held', one({ READY_AFTER: '2s' }), {}, 'held'],
+  ['held-native', one({ READY_AFTER: '2s' }), native, 'held'],
+  ['timed-out', never, soon, 'too-early: timed-out sidecar', 'crashed'],
+  ['continued', never, { ...soon, 'sidecar-first.dev/on-timeout': 'continue' }, 'too-early: timed-out sidecar'],
+  ['crashed', crashes, {}, 'too-early: crashed sidecar', 'crashed'],
+  ['image', absent, {}, 'too-early: image sidecar', 'image'],
+  ['start-failed', one({}, { command: ['/missing'] }), {}, 'too-early: start-failed sidecar', 'start-failed'],
+  ['image-native', absent, native, 'stuck: image'],
+  ['crashed-native', crashes, native, 'stuck: crashed'],
+  // Both ask a port of the app, which comes after them.
+  ['deadlocked', one(), { ...appsPort, 'sidecar-first.dev/timeout': '10m' }, 'stuck: hook'],
+  ['deadlocked-native', one(), { ...appsPort, ...native, 'sidecar-first.dev/timeout': '10m' }, 'stuck: hook'],
+]
+
+describe('what really happened', () => {
+  const namespace = 'outcome'
+  let webhook: Webhook | undefined
+  before(async () => {
+    webhook = await startWebhook('outcome')
+    await createNamespace(namespace, { test: 'outcome' })
+    await create(
+      ...cases.map(([name, member, annotations]) =>
+        pod(namespace, name, [app(), member], {
+          annotations: { 'sidecar-first.dev/sidecars': 'sidecar', ...annotations },
+        }),
+      ),
+    )
+  })
+  after(async () => {
+    await deleteNamespaces(namespace)
+    await webhook?.remove()
+  })
+
+  for (const [name, , , outcome, lacks] of cases) {
+    test(`${name}: ${outcome}${lacks ? `, and the app is without its sidecar: ${lacks}` : ''}`, async () => {
+      const seen = await until(outcome, async () => {
+        const { stdout } = await run(timeline, '-n', namespace, `pod/${name}`, '-o', 'json')
+        const told = JSON.parse(stdout)
+        return line(told.outcome) === outcome && (!lacks || told.lacking.length > 0) ? told : undefined
+      })
+      assert.deepEqual(
+        seen.lacking.map(({ why }: { why: string }) => why),
+        lacks ? [lacks] : [],
+      )
+      const ready = seen.containers.find((each: { name: string }) => each.name === 'sidecar').ready
+      assert.equal(ready !== undefined, outcome === 'held')
+      const checked = await run(check, '-n', namespace, `pod/${name}`, '-o', 'json')
+      const texts = JSON.parse(checked.stdout).findings.map(
+        (each: { level: string; text: string }) => `${each.level} ${each.text}`,
+      )
+      const says =
+        outcome === 'held'
+          ? /^ok its app began after/m
+          : lacks
+            ? /^problem it runs without/m
+            : outcome.startsWith('stuck')
+              ? /^problem stuck/m
+              : /^warning its app began too early/m
+      assert.match(texts.join('\n'), says)
+    })
+  }
+})
+
+function line({ kind, reason, reasons }: Outcome): string {
+  const why = reason?.why ?? reasons?.map(({ why, sidecars }) => `${why} ${sidecars.join('+')}`).join(', ')
+  return why === undefined ? kind : `${kind}: ${why}`
+}
