@@ -220,9 +220,9 @@ test('hundreds of containers have no chart: the square of them would be written'
 })
 
 test('real pods, recorded: they start in that order, and where somebody waits it takes longer than where nobody does', () => {
-  const gaps = ['tiers', 'native', 'unpatched'].flatMap((name) => {
+  const gaps = ['held', 'native', 'unpatched'].flatMap((name) => {
     const { pod, events } = JSON.parse(
-      readFileSync(new URL(`../timeline/recorded/${name}.json`, import.meta.url), 'utf8'),
+      readFileSync(new URL(`../outcome/recorded/${name}.json`, import.meta.url), 'utf8'),
     )
     const status = JSON.parse(pod.metadata.annotations['sidecar-first.dev/status'] ?? '{"tiers":[]}')
     const tiers = status.tiers.map((tier: string[]) => tier.map((its) => ({ name: its, check: status.checks[its] })))
