@@ -184,8 +184,8 @@ const forgeries: readonly [name: string, why: RegExp, edit: (spec: Spec) => void
     /waiter\.mirrors/,
     (spec) => Object.assign(installer(spec), { image: 'sidecar-first/waiter-evil:0.0.0-test' }),
   ],
-  ['arguments', /sidecar-first-waiter/, (spec) => Object.assign(installer(spec), { args: ['x'] })],
-  ['restarting', /sidecar-first-waiter/, (spec) => Object.assign(installer(spec), { restartPolicy: 'Always' })],
+  ['arguments', /it has args;/, (spec) => Object.assign(installer(spec), { args: ['x'] })],
+  ['restarting', /it has a restartPolicy;/, (spec) => Object.assign(installer(spec), { restartPolicy: 'Always' })],
   [
     'another program mounted over that of the image',
     /\/wait/,
@@ -193,7 +193,7 @@ const forgeries: readonly [name: string, why: RegExp, edit: (spec: Spec) => void
   ],
   [
     'an installer that installs elsewhere',
-    /sidecar-first-waiter/,
+    /no mount of the whole volume at/,
     (spec) => Object.assign(installer(spec), { volumeMounts: [] }),
   ],
   [
@@ -297,6 +297,17 @@ for (const [name, why, edit] of forgeries) {
     assert.deepEqual(reasonsOf(validate(stays, configuration)), [])
   })
 }
+
+test('where an enforced rule waits for nothing, what has the name of the waiter is nobody’s business', () => {
+  const configuration = configured(', check: none')
+  const given = pod({}, [app, proxy], {
+    initContainers: [{ name: 'sidecar-first-waiter', image: 'another' }],
+    volumes: [{ name: 'sidecar-first-waiter', emptyDir: {} }],
+  })
+  const made = after(given, decide(given, configuration))
+  assert.deepEqual(names(made), ['proxy', 'app'])
+  assert.deepEqual(reasonsOf(validate(made, configuration)), [])
+})
 
 test('a mirror of the waiter is allowed by name, and so is its own repository at another tag', () => {
   const forgedBy = (image: string, more: string) => {

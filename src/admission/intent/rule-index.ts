@@ -161,14 +161,14 @@ export function labelCandidates(index: RuleIndex, labels: ReadonlyMap<string, Js
   return lists
 }
 
-/** The rules that may match a container by its name or image. */
+/** The rules that may match a container by its name or image, both of which are comparable. */
 export function containerCandidates(
   { byName, byImage }: RuleIndex,
   { name, image }: { readonly name: string; readonly image: string },
 ): readonly Positions[] {
   const lists: Positions[] = []
-  if (isComparable(name)) collect(byName, start + name + end, lists)
-  if (isComparable(image)) collect(byImage, `/${image}`, lists)
+  collect(byName, start + name + end, lists)
+  collect(byImage, `/${image}`, lists)
   return lists
 }
 
