@@ -54,7 +54,13 @@ function held(tiers: Plan['tiers']): readonly Reason[] {
 }
 
 function startOrder({ tiers, order: { containers } }: Plan): StartOrder {
-  const first = tiers.map((tier) => tier.map(({ name, kind }) => ({ name, waitedFor: kind !== 'none' })))
+  const first = tiers.map((tier) =>
+    tier.map(({ name, kind, rule }) => ({
+      name,
+      waitedFor: kind !== 'none',
+      ...(rule === undefined ? {} : { rule }),
+    })),
+  )
   const sidecars = new Set(tiers.flat().map(({ name }) => name))
   // Whatever precedes all of them, such as a mesh proxy, starts even earlier.
   const behind = containers.findLastIndex(({ name }) => sidecars.has(name)) + 1

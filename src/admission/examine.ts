@@ -10,6 +10,7 @@ import type { Read } from './pod/reader.ts'
 import type { Operation } from './words/json.ts'
 import { keys, mirrorKey } from './words/keys.ts'
 import type { Problem, Reason, Warning } from './words/messages.ts'
+import { nearest } from './words/nearest.ts'
 
 /** Reads a pod's manifest, merges what it says with the rules, plans and patches. Never throws. */
 export function examine(manifest: unknown, context: Context): Examined {
@@ -126,12 +127,18 @@ function nothingAsked(metadata: Metadata, optedOut: boolean, configuration: Cont
   return { kind: 'left', reason: { kind: 'nothing-asked', rules }, warnings: [...idle, ...wishes.warnings] }
 }
 
+/** Containers, and names that none has: a pod that somebody wrote to hurt has half a thousand of both. */
+const mostCompared = 32
+
 /** The keys that name a container which isn't there, or isn't a sidecar. */
 function withoutEffect({ named, problems }: Wishes, { tiers }: Intent, { containers, initContainers }: Spec) {
   const there = new Set([...containers, ...initContainers].map(({ name }) => name))
   const absent = named
     .filter(({ name }) => !there.has(name))
-    .map(({ key, name }) => ({ kind: 'container-absent', key, name }) as const)
+    .map(({ key, name }, index) => {
+      const near = there.size <= mostCompared && index < mostCompared ? nearest(name, [...there]) : undefined
+      return { kind: 'container-absent', key, name, ...(near && { near }) } as const
+    })
   if (problems.length > 0) return { absent, idle: [] }
   const sidecars = new Set(tiers.flat().map(({ name }) => name))
   const idle = named

@@ -6,7 +6,7 @@ import { type Fields, isMap, mostProblems, nothing } from './pod/reader.ts'
 import type { Surroundings } from './pod/surroundings.ts'
 import { validate } from './validate.ts'
 import type { Operation } from './words/json.ts'
-import { coded, isCost, type Problem, type Reason, type Shape, textOf } from './words/messages.ts'
+import { coded, isCost, isHint, type Problem, type Reason, type Said, type Shape, textOf } from './words/messages.ts'
 import { printable } from './words/printable.ts'
 
 /** The `response` of an AdmissionReview (admission.k8s.io/v1), but for the patch's encoding: `patch` is JSON, which the wire wants as base64. */
@@ -96,7 +96,7 @@ export function reviewFinal(body: unknown, configuration: Configuration, set?: s
   const validity = notOurs === undefined ? validate(pod, configuration, surroundingsOf(pod, configuration, set)) : valid
   const { verdict } = validity
   const reasons = validity.reasons.map(coded)
-  const response = verdict === 'allowed' ? allowed({ uid }) : refused({ uid }, reasons)
+  const response = verdict === 'allowed' ? allowed({ uid }) : refused({ uid }, validity.reasons)
   return { ok: true, response, verdict, reasons, facts }
 }
 
@@ -169,7 +169,7 @@ function respond(uid: string, decision: Decision, reasons: readonly string[], { 
     case 'patched':
       return observed ? instead('change') : patched(base, decision.patch, warnings)
     case 'refused':
-      return observed ? instead('refuse') : refused(base, reasons, warnings)
+      return observed ? instead('refuse') : refused(base, decision.reasons, warnings)
     default:
       return decision satisfies never
   }
@@ -185,29 +185,35 @@ function patched(base: Base, patch: readonly Operation[], warnings: readonly str
   return { ...allowed(base, warnings), patch: JSON.stringify(patch) }
 }
 
-function refused(base: Base, reasons: readonly string[], warnings: readonly string[] = []): ReviewResponse {
+function refused(base: Base, reasons: readonly Said[], warnings: readonly string[] = []): ReviewResponse {
   return { ...allowed(base, warnings), allowed: false, status: denial(reasons) }
 }
 
 /** As many as a person reads in a terminal. */
 const mostReasons = 20
 
-function denial(reasons: readonly string[]): NonNullable<ReviewResponse['status']> {
+/** A hint follows the problems, and isn't one of them. */
+function denial(said: readonly Said[]): NonNullable<ReviewResponse['status']> {
+  const reasons = said.filter((each) => !isHint(each)).map(coded)
+  const hints = said.filter(isHint).map((hint) => `; ${coded(hint)}`)
   const shown = reasons.slice(0, mostReasons)
   const more = reasons.length > shown.length ? `; and ${reasons.length - shown.length} more` : ''
   const listed = shown.map((reason, index) => `(${index + 1}) ${reason}`).join('; ') + more
   // More than these aren't collected.
   const count = reasons.length < mostProblems ? `${reasons.length}` : `at least ${reasons.length}`
-  const message = reasons.length === 1 ? (reasons[0] ?? '') : `${count} problems: ${listed}`
+  const told = reasons.length === 1 ? (reasons[0] ?? '') : `${count} problems: ${listed}`
+  const message = told + hints.join('')
   return { code: 400, reason: 'BadRequest', message }
 }
 
 /** Keys are qualified names without a slash; the API server puts the webhook's name before them. */
 function audit(decision: Decision, reasons: readonly string[], observed: boolean): Readonly<Record<string, string>> {
   const tiers = 'tiers' in decision ? decision.tiers : []
+  const ruled = tiers.flat().filter(({ rule }) => rule !== undefined)
   return {
     verdict: observed ? `${decision.verdict} (observed)` : decision.verdict,
     reason: reasons.length === 1 ? (reasons[0] ?? '') : printable(reasons.join('; '), 1024),
+    ...(ruled.length > 0 ? { rules: printable(ruled.map(({ name, rule }) => `${name}=${rule}`).join(','), 1024) } : {}),
     ...(tiers.length > 0 ? { tiers: tiers.map((tier) => tier.map(({ name }) => name).join('+')).join(',') } : {}),
   }
 }

@@ -1,7 +1,7 @@
 import { codeOf, type Problem, textOf } from '../admission/words/messages.ts'
+import { nearest } from '../admission/words/nearest.ts'
 import { quote } from '../admission/words/quote.ts'
 import type { Code, CodedWords, Values, Words } from '../admission/words/values.ts'
-import { nearest } from '../nearest.ts'
 
 interface Text {
   readonly text: string

@@ -116,12 +116,17 @@ function restOf(start) {
 
 /** @param {PreviewResult['tiers'][number]} tier */
 function tierOf(tier) {
-  const members = tier.map(({ name, check, timeout, onTimeout, every }) => {
+  const members = tier.map(({ name, check, timeout, onTimeout, every, rule }) => {
     const patience =
       timeout === undefined ? '' : ` for up to ${timeout}, then ${onTimeout === 'continue' ? 'continues' : 'fails'}`
     const asked = every === undefined ? patience : ` by its startupProbe, every ${every}`
     const text = check === 'none' ? 'not waited for' : `${check}${asked}`
-    return element('li', {}, element('strong', {}, name), element('span', {}, text))
+    return element(
+      'li',
+      {},
+      element('strong', {}, name),
+      element('span', {}, rule === undefined ? text : `${text} (rule ${rule})`),
+    )
   })
   return element('li', { 'aria-label': listed(tier.map(({ name }) => name)) }, element('ul', {}, ...members))
 }

@@ -1,5 +1,4 @@
 import { isNode } from 'yaml'
-import type { Surroundings } from '../admission/pod/surroundings.ts'
 import { type Json, pointer } from '../admission/words/json.ts'
 import { isObject, type JsonObject } from './json.ts'
 import type { ManifestDocument, Manifests } from './manifests.ts'
@@ -97,41 +96,3 @@ function positionOf({ document: { yaml }, path }: Place): { line: number; column
 }
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
-
-/**
- * Where an object's pod template is, by its form and not by a list of kinds, so that a Rollout works like a Deployment.
- * The path is from the object's root; it is empty for a Pod.
- */
-export function podTemplate(
-  object: ManifestObject,
-): { path: string; pod: Json; surroundings: Surroundings } | undefined {
-  const { kind, value } = object
-  if (kind === 'Pod') return { path: '', pod: value, surroundings: { job: false } }
-  const way = ways[kind] ?? ['spec', 'template']
-  const pod = follow(value, way)
-  if (!isObject(pod) || !isObject(pod.spec) || !('containers' in pod.spec)) return undefined
-  return { path: pointer(...way), pod, surroundings: surroundingsOf(kind, follow(value, way.slice(0, -1))) }
-}
-
-const ways: Partial<Record<string, readonly string[]>> = {
-  CronJob: ['spec', 'jobTemplate', 'spec', 'template'],
-  PodTemplate: ['template'],
-}
-
-function follow(value: Json, way: readonly string[]): Json | undefined {
-  return way.reduce<Json | undefined>((at, key) => (isObject(at) ? at[key] : undefined), value)
-}
-
-/** How long its pods may take, from the spec around a pod template. */
-function surroundingsOf(kind: string, spec: Json | undefined): Surroundings {
-  const { progressDeadlineSeconds, activeDeadlineSeconds } = isObject(spec) ? spec : {}
-  if (kind === 'Deployment') {
-    // The API server's default (pkg/apis/apps/v1/defaults.go).
-    return { job: false, progressDeadlineSeconds: seconds(progressDeadlineSeconds) ?? 600 }
-  }
-  if (kind !== 'Job' && kind !== 'CronJob') return { job: false }
-  const limit = seconds(activeDeadlineSeconds)
-  return limit === undefined ? { job: true } : { job: true, activeDeadlineSeconds: limit }
-}
-
-const seconds = (value: Json | undefined) => (typeof value === 'number' ? value : undefined)

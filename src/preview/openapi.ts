@@ -79,12 +79,13 @@ const schemas = {
       },
       timeout: { type: 'string', description: 'As in `1m30s`; missing where nothing is waited for.' },
       onTimeout: { enum: ['fail', 'continue'] },
+      rule: { type: 'string', description: 'The rule that it is under.' },
       every: {
         type: 'string',
         description: 'How often the kubelet asks the startupProbe that holds the app; missing where a hook does.',
       },
     },
-    ['timeout', 'onTimeout', 'every'],
+    ['timeout', 'onTimeout', 'rule', 'every'],
   ),
   Operation: {
     oneOf: [

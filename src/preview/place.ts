@@ -1,10 +1,11 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Pair } from 'yaml'
+import { podTemplate } from '../admission/pod/template.ts'
 import type { Json } from '../admission/words/json.ts'
 import { isOurs, keys } from '../admission/words/keys.ts'
 import type { Said } from '../admission/words/messages.ts'
 import { isObject } from './json.ts'
 import { type ManifestDocument, readYaml } from './manifests.ts'
-import { type ManifestObject, podTemplate } from './objects.ts'
+import type { ManifestObject } from './objects.ts'
 
 /** What a message is about, in an object and in the text that it was read from. */
 export interface Spot {

@@ -4,6 +4,7 @@ import { type Decision, skipped } from '../admission/decision.ts'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { misplacedKeys } from '../admission/intent/misplaced.ts'
 import type { Tiers } from '../admission/plan/tiers.ts'
+import { podTemplate } from '../admission/pod/template.ts'
 import type { Operation } from '../admission/words/json.ts'
 import { isCost, textOf } from '../admission/words/messages.ts'
 import { shownWarnings } from '../admission/words/shown.ts'
@@ -11,7 +12,7 @@ import type { JsonObject } from './json.ts'
 import { type Manifests, mostProblems, readManifests } from './manifests.ts'
 import { type Message, messagesOf } from './message.ts'
 import { setsOf } from './namespace.ts'
-import { type ManifestObject, objectsOf, podTemplate } from './objects.ts'
+import { type ManifestObject, objectsOf } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
 import type { Problem } from './problems.ts'
 import { predictStart, type Start } from './start.ts'
@@ -97,6 +98,7 @@ export interface PreviewResult {
     name: string
     check: string
     timeout?: string
+    rule?: string
     onTimeout?: string
     every?: string
   }[])[]

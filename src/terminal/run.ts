@@ -1,4 +1,4 @@
-import { nearest } from '../nearest.ts'
+import { nearest } from '../admission/words/nearest.ts'
 import { type Command, type ExitCode, ExpectedError, type Terminal, UsageError } from './command.ts'
 
 /** Runs a command. The one place that turns an expected error into a message and an exit code; any other error is a bug and is thrown on. */

@@ -132,7 +132,10 @@ test('each problem of a rule, at its place', () => {
     [`name: a, ${match}, tier: 1001`, '2:42 rules[0].tier takes a whole number from -1000 to 1000, not "1001"'],
     [`name: a, ${match}, tier: 1, enforce: yes`, '2:54 rules[0].enforce takes true or false, not "yes"'],
     [`name: a, ${match}, tier: 1, gat: native`, '2:45 unknown key "gat" in rules[0]; did you mean gate?'],
-    [`name: a, ${match}, tier: 1, gate: nativ`, '2:51 rules[0].gate: "nativ" is not one of hook, native, auto'],
+    [
+      `name: a, ${match}, tier: 1, gate: nativ`,
+      '2:51 rules[0].gate: "nativ" is not one of hook, native, auto; did you mean native?',
+    ],
     [
       `name: a, ${match}, tier: 1, check: 'hook:["w"]', timeout: 5s`,
       '2:66 rules[0].timeout: a hook bounds itself; remove it',
@@ -185,7 +188,10 @@ test('each problem of a selector expression', () => {
   const cases: [string, string][] = [
     ['{operator: Exists}', 'key is missing'],
     ['{key: a}', 'operator is missing; use In, NotIn, Exists, DoesNotExist'],
-    ['{key: a, operator: in, values: [b]}', 'operator: "in" is not one of In, NotIn, Exists, DoesNotExist'],
+    [
+      '{key: a, operator: in, values: [b]}',
+      'operator: "in" is not one of In, NotIn, Exists, DoesNotExist; did you mean In?',
+    ],
     ['{key: a, operator: In}', 'values: In needs at least one'],
     ['{key: a, operator: NotIn, values: []}', 'values: NotIn needs at least one'],
     ['{key: a, operator: Exists, values: [b]}', 'values: Exists takes none; leave them out'],

@@ -115,6 +115,7 @@ function annotate(
     ...(locked ? { lock: 'on' } : {}),
     tiers: tiers.map((tier) => tier.map(({ name }) => name)),
     checks: Object.fromEntries(tiers.flat().map(({ name, check }) => [name, printable(check, mostShown)])),
+    ...rulesIn(tiers),
   })
   const wanted: [string, string][] = []
   const first = spec.containers[0]
@@ -131,6 +132,12 @@ function annotate(
   }
   if (metadata.annotations.get(keys.status) !== status) wanted.push([keys.status, status])
   return fitting(wanted, metadata.annotations)
+}
+
+/** The rule of each sidecar that has one. */
+function rulesIn(tiers: Tiers): { readonly rules?: Readonly<Record<string, string>> } {
+  const rules = tiers.flat().flatMap(({ name, rule }) => (rule === undefined ? [] : [[name, rule] as const]))
+  return rules.length === 0 ? {} : { rules: Object.fromEntries(rules) }
 }
 
 /** Those that the pod has room for. They help people, and the API server refuses a pod with more. */

@@ -20,6 +20,8 @@ export interface PlannedSidecar {
   readonly already?: boolean
   /** Why it doesn't become ready, or may not. */
   readonly obstacle?: Obstacle
+  /** The rule that it is under. */
+  readonly rule?: string
 }
 export type Tiers = readonly (readonly PlannedSidecar[])[]
 
@@ -32,7 +34,13 @@ export function shownTiers({ tiers }: LineUp, { bySidecar }: Obstacles): Tiers {
   )
 }
 
-function shown({ sidecar, container, resolved, handling }: Member): PlannedSidecar {
+function shown(member: Member): PlannedSidecar {
+  const { rule } = member.sidecar
+  const planned = waitOf(member)
+  return rule === undefined ? planned : { ...planned, rule: rule.name }
+}
+
+function waitOf({ sidecar, container, resolved, handling }: Member): PlannedSidecar {
   const { name, onTimeout } = sidecar
   const { kind } = resolved
   switch (kind) {

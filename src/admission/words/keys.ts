@@ -1,3 +1,5 @@
+import { nearest } from './nearest.ts'
+
 /** The annotation and label keys of the contract, by name. */
 const domain = 'sidecar-first.dev'
 export const keys = {
@@ -36,4 +38,19 @@ const prefixed = `.${domain}/`
 /** Whether a key is in one of our domains, known or not. */
 export function isOurs(key: string): boolean {
   return key.startsWith(plain) || key.includes(prefixed)
+}
+
+const { status: _status, sets: _sets, ...settings } = keys
+const names: readonly string[] = Object.values(settings).map((key) => key.slice(plain.length))
+const prefixes: readonly string[] = Object.values(perContainer).map((prefix) => prefix.slice(0, -prefixed.length))
+
+/** The key that was probably meant, of those that a pod can set; only what stands before or behind the domain can be misspelt. */
+export function nearestKey(key: string): string | undefined {
+  if (key.startsWith(plain)) {
+    const name = nearest(key.slice(plain.length), names)
+    return name && plain + name
+  }
+  const [start = '', container = ''] = key.split(prefixed)
+  const prefix = nearest(start, prefixes)
+  return prefix && prefix + prefixed + container
 }

@@ -1,4 +1,5 @@
-import { keys, perContainer } from './keys.ts'
+import { keys, nearestKey, perContainer } from './keys.ts'
+import { nearest } from './nearest.ts'
 import { printable } from './printable.ts'
 import { quote } from './quote.ts'
 import type { Code, CodedWords, Grade, Values, Words } from './values.ts'
@@ -28,6 +29,16 @@ export type Shape = keyof typeof shapes
 
 const checkForms =
   'probe, none, http://:PORT/PATH, https://, tcp://, grpc://, unix:///PATH, file:///PATH, exec:["…"] or hook:["…"]'
+
+const mean = (near: string | undefined) => (near === undefined ? '' : `; did you mean ${near}?`)
+const didYouMean = (text: string, choices: readonly string[]) => mean(nearest(text, choices))
+
+/** The form of a check is what it begins with. */
+function nearCheck(text: string): string {
+  const near = nearest(text.split(':', 1)[0] ?? '', checkKinds)
+  return mean(near === undefined || text.startsWith(`${near}:`) ? undefined : near)
+}
+const checkKinds = ['probe', 'none', 'http', 'https', 'tcp', 'grpc', 'unix', 'file', 'exec', 'hook']
 
 interface Named {
   readonly name: string
@@ -69,7 +80,7 @@ const problems = {
   'unknown-choice': {
     code: 'SF105',
     text: ({ text, choices }: { readonly text: string; readonly choices: readonly string[] }) =>
-      `${quote(text)} is not one of ${choices.join(', ')}`,
+      `${quote(text)} is not one of ${choices.join(', ')}${didYouMean(text, choices)}`,
   },
   'not-a-duration': {
     code: 'SF106',
@@ -83,7 +94,7 @@ const problems = {
   },
   'not-a-check': {
     code: 'SF108',
-    text: ({ text }: { readonly text: string }) => `${quote(text)} is not a check; use ${checkForms}`,
+    text: ({ text }: { readonly text: string }) => `${quote(text)} is not a check; use ${checkForms}${nearCheck(text)}`,
   },
   'check-syntax': {
     code: 'SF109',
@@ -354,8 +365,8 @@ const warnings = {
   'container-absent': {
     code: 'SF202',
     ...tooEarly,
-    text: ({ key, name }: KeyOf) =>
-      `${key} names ${quote(name)}, but no container is called that; nothing waits for it`,
+    text: ({ key, name, near }: KeyOf & { readonly near?: string }) =>
+      `${key} names ${quote(name)}, but no container is called that; nothing waits for it${mean(near)}`,
   },
   'keeps-own-hook': {
     code: 'SF203',
@@ -498,7 +509,7 @@ const warnings = {
     code: 'SF220',
     ...noEffect,
     text: ({ key, version }: { readonly key: string; readonly version: string }) =>
-      `${key} has no effect: this version (${version}) doesn't know it`,
+      `${key} has no effect: this version (${version}) doesn't know it${mean(nearestKey(key))}`,
   },
   'idle-key': {
     code: 'SF221',
@@ -599,19 +610,28 @@ function noPort({ container, port, ports }: MissingPort): string {
   return `${container} has no port ${quote(port)}; it has ${there}`
 }
 
+interface StartedFirst extends Named {
+  readonly waitedFor: boolean
+  /** The rule that it is under. */
+  readonly rule?: string | undefined
+}
+
 /** The order of a pod's start as the tiers have it. */
 export interface StartOrder {
-  readonly first: readonly (readonly { readonly name: string; readonly waitedFor: boolean }[])[]
+  readonly first: readonly (readonly StartedFirst[])[]
   /** The containers behind all sidecars. */
   readonly rest: readonly string[]
 }
 
-/** `vault-agent, then envoy + otel (not waited for), before app` */
+/** `vault-agent, then envoy (rule mesh) + otel (not waited for), before app` */
 export function orderText({ first, rest }: StartOrder): string {
-  const tiers = first.map((tier) =>
-    tier.map(({ name, waitedFor }) => (waitedFor ? name : `${name} (not waited for)`)).join(' + '),
-  )
+  const tiers = first.map((tier) => tier.map(startedFirst).join(' + '))
   return `${tiers.join(', then ')}${rest.length > 0 ? `, before ${rest.join(', ')}` : ''}`
+}
+
+function startedFirst({ name, waitedFor, rule }: StartedFirst): string {
+  const notes = [...(rule === undefined ? [] : [`rule ${rule}`]), ...(waitedFor ? [] : ['not waited for'])]
+  return notes.length === 0 ? name : `${name} (${notes.join(', ')})`
 }
 
 /** The same of a decision's reasons, where one is an order. */

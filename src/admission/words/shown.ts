@@ -1,4 +1,4 @@
-import { type Severity, severities, severityOf, textOf, type Warning } from './messages.ts'
+import { type Severity, severities, severityOf, type Warning } from './messages.ts'
 
 // The API server drops all warnings of an answer once they are over 4,096 characters together; 15 of ours can't be.
 const most = 15
@@ -16,7 +16,7 @@ export function shownWarnings(warnings: readonly Warning[]): readonly Warning[] 
 function once(warnings: readonly Warning[]): readonly Warning[] {
   const byText = new Map<string, Warning>()
   for (const warning of warnings) {
-    const text = textOf(warning)
+    const text = JSON.stringify(warning)
     if (!byText.has(text)) byText.set(text, warning)
   }
   return [...byText.values()]

@@ -267,7 +267,7 @@ describe('why one pod was patched or was not', () => {
     })
     assert.deepEqual(
       findings.map(({ level, text }) => `${level}: ${text}`),
-      ['ok: the rule mesh makes envoy a sidecar', 'ok: its pods start envoy, before app'],
+      ['ok: the rule mesh makes envoy a sidecar', 'ok: its pods start envoy (rule mesh), before app'],
     )
   })
 })

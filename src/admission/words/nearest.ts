@@ -1,9 +1,15 @@
 /** The choice that takes the fewest typing mistakes to become `text`, or undefined where all are far off. */
 export function nearest(text: string, choices: readonly string[]): string | undefined {
-  const scored = choices.map((choice) => ({ choice, distance: distance(text, choice) }))
+  const length = Math.min(text.length, 64)
+  const scored = choices
+    .filter((choice) => Math.abs(choice.length - length) <= tolerance(choice))
+    .map((choice) => ({ choice, distance: distance(text, choice) }))
   const [best] = scored.sort((a, b) => a.distance - b.distance)
-  return best !== undefined && best.distance <= Math.max(2, best.choice.length / 3) ? best.choice : undefined
+  return best !== undefined && best.distance <= tolerance(best.choice) ? best.choice : undefined
 }
+
+/** In keystrokes. */
+const tolerance = ({ length }: string) => (length < 4 ? length >> 1 : Math.max(2, length / 3))
 
 // Levenshtein's, a row at a time.
 function distance(from: string, to: string): number {
