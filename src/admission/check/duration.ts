@@ -44,5 +44,5 @@ export function formatDuration(total: number): string {
     if (count > 0) text += `${count}${unit}`
     rest -= count * units[unit]
   }
-  return text
+  return text || '0s'
 }
