@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -27,6 +29,7 @@ type wait struct {
 	start          time.Time // from which its timeout counts; zero: when it begins
 	locked         bool      // a lock is opened by it
 	late           bool      // the time is up, and it asks on
+	elsewhere      bool      // in another container than the hook, which nothing restarts while the hook runs
 	note           func(reason string)
 }
 
@@ -79,6 +82,7 @@ func (w wait) poll(ctx context.Context) string {
 	defer cancel()
 	var (
 		tries, streak int
+		answered      bool
 		last          error
 	)
 	for ctx.Err() == nil {
@@ -91,6 +95,7 @@ func (w wait) poll(ctx context.Context) string {
 		if !done {
 			break
 		}
+		answered = answered || !errors.Is(err, syscall.ECONNREFUSED) && !isTimeout(err)
 		if err == nil {
 			if streak++; streak == w.successes {
 				w.tell("")
@@ -118,6 +123,9 @@ func (w wait) poll(ctx context.Context) string {
 		sleep(ctx, pause)
 	}
 	line := w.report(time.Since(start), tries, streak, last)
+	if w.elsewhere && streak == 0 && errors.Is(last, syscall.ECONNREFUSED) {
+		line += crashed(answered)
+	}
 	if w.goOn && isTimeout(ctx.Err()) {
 		fmt.Println(line + "; going on without it")
 		return ""
@@ -167,6 +175,15 @@ func (w wait) report(waited time.Duration, tries, streak int, last error) string
 		count = fmt.Sprintf("tried %d times", tries)
 	}
 	return fmt.Sprintf("%s was not ready after %v, %s: %s", w.name(), waited.Round(time.Millisecond), count, why)
+}
+
+// crashed says what a refused connection may mean in a tier of several: the kubelet restarts nothing of a pod while a hook runs.
+func crashed(answered bool) string {
+	when := "it never answered"
+	if answered {
+		when = "it answers no more"
+	}
+	return "; " + when + " and may have crashed, and nothing restarts it while this hook runs: in a tier of its own it would be restarted"
 }
 
 // name is what messages call it.

@@ -79,6 +79,12 @@ func parseSpec(text string) (*spec, error) {
 	if s.waits, err = parseWaits("checks", raw.Checks); err != nil {
 		return nil, err
 	}
+	if raw.Lock == nil {
+		// The hook is in the container that is checked last, if that is checked at all.
+		for i := range max(len(s.waits)-1, 0) {
+			s.waits[i].elsewhere = true
+		}
+	}
 	if raw.Before != nil {
 		if s.before, err = raw.Before.parse(); err != nil {
 			return nil, fmt.Errorf("before: %w", err)

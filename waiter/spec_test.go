@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +85,26 @@ func TestForPeople(t *testing.T) {
 	run1(t, "tcp://:"+port, "file:///", "--timeout", "5s").want(t, exitReady)
 	r := run1(t, "--timeout=200ms", "tcp://:"+port, "tcp://:"+closed)
 	if r.want(t, exitNotReady, "connection refused"); !strings.HasPrefix(r.stderr, "tcp://:"+closed+" was not ready after ") {
+		t.Errorf("%q", r.stderr)
+	}
+}
+
+func TestTierOfTwo(t *testing.T) {
+	port, closed := portOf(listen(t, "tcp", "127.0.0.1:0")), freePort(t)
+	const why = "may have crashed, and nothing restarts it while this hook runs"
+	brief := m{"timeout": "200ms"}
+	open, shut := check1("tcp://:"+port, brief), check1("tcp://:"+closed, m{"timeout": "200ms", "container": "sc"})
+	run1(t, "--spec", specOf(t, nil, shut, open)).want(t, exitNotReady, "sc (tcp://:"+closed+")", "it never answered and "+why)
+
+	// The hook's own container has not crashed: then the hook would have ended.
+	r := run1(t, "--spec", specOf(t, nil, open, shut))
+	if r.want(t, exitNotReady, "connection refused"); strings.Contains(r.stderr, why) {
+		t.Errorf("%q", r.stderr)
+	}
+	// One that answers is not down.
+	busy := "http://:" + serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })) + "/"
+	r = run1(t, "--spec", specOf(t, nil, check1(busy, brief), open))
+	if r.want(t, exitNotReady, "answered 503"); strings.Contains(r.stderr, why) {
 		t.Errorf("%q", r.stderr)
 	}
 }

@@ -433,6 +433,12 @@ export const warnings: Entries<Warning> = {
       'The price of the lock: tools that remove pods ask about any emptyDir, even in memory. The cluster autoscaler does not.',
     next: 'Nothing, or `sidecar-first.dev/lock: "off"`.',
   },
+  'tier-of-several': {
+    means:
+      "The sidecars of a tier start together, which is faster, and one hook waits for all. While a hook runs, the kubelet restarts none of the pod's other containers.",
+    example: { names: ['vault-agent'], carrier: 'envoy', seconds: 60 },
+    next: 'Nothing, if they rarely crash while they start. Otherwise one tier each, or a shorter timeout.',
+  },
   'unknown-key': {
     means: 'An annotation in our domain that this version does not know: misspelt, or of a newer version.',
     example: { key: 'sidecar-first.dev/timout', version: '0.2.0' },

@@ -1,8 +1,8 @@
 import type { Container } from '../pod/pod.ts'
 import type { Surroundings } from '../pod/surroundings.ts'
 import type { Warning } from '../words/messages.ts'
-import { timeoutOf } from './gate.ts'
-import type { LineUp, Member } from './line-up.ts'
+import { type HookGroup, hookGroups, timeoutOf } from './gate.ts'
+import { type LineUp, type Member, waits } from './line-up.ts'
 
 /** What will go wrong although the plan does what was asked, each with the fix. */
 export function lint(lined: LineUp, surroundings: Surroundings): readonly Warning[] {
@@ -14,8 +14,18 @@ export function lint(lined: LineUp, surroundings: Surroundings): readonly Warnin
     .filter(({ ports }) => ports.size > 0)
   return [
     ...deadlines(lined, surroundings),
+    ...hookGroups(lined).flatMap(sharedTiers),
     ...members.flatMap((member) => awaiting.flatMap((app) => waitsItself(member, app))),
   ]
+}
+
+/** While the hook of a tier runs, the kubelet restarts nothing else of the pod. */
+function sharedTiers({ members, carrier }: HookGroup): readonly Warning[] {
+  const others = members.filter((member) => member !== carrier && waits(member))
+  if (carrier === undefined || others.length === 0) return []
+  const names = others.map(({ sidecar }) => sidecar.name)
+  const seconds = Math.max(...others.map(patience)) / 1000
+  return [{ kind: 'tier-of-several', names, carrier: carrier.sidecar.name, seconds }]
 }
 
 function deadlines(

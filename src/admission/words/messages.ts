@@ -355,6 +355,13 @@ interface NeverReady extends Named {
   readonly mesh?: string
 }
 
+interface SharedTier {
+  readonly names: readonly string[]
+  /** The one with the hook. */
+  readonly carrier: string
+  readonly seconds: number
+}
+
 /** What the pod's owner should know although the pod is admitted. */
 const warnings = {
   'left-untouched': {
@@ -504,6 +511,12 @@ const warnings = {
     code: 'SF252',
     severity: 'costs',
     text: () => 'the lock adds an emptyDir in memory: kubectl drain asks for --delete-emptydir-data',
+  },
+  'tier-of-several': {
+    code: 'SF244',
+    severity: 'costs',
+    text: ({ names, carrier, seconds }: SharedTier) =>
+      `if ${names.join(' or ')} crashes before it is ready, nothing restarts it while the hook on ${carrier} runs (up to ${seconds}s): give what may crash a tier of its own, with "," instead of "+"`,
   },
   'unknown-key': {
     code: 'SF220',
