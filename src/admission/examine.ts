@@ -29,7 +29,9 @@ export function examine(manifest: unknown, context: Context): Examined {
   const warnings = [...absent, ...wishes.warnings, ...intent.warnings, ...idle, ...planned.warnings]
   if (!planned.ok) return invalid([...wishes.problems, ...planned.problems], warnings, binding)
   if (wishes.problems.length > 0) return invalid(wishes.problems, warnings, binding)
-  return { kind: 'planned', pod, plan: planned.plan, operations: patch(planned.plan, pod), absent, warnings, binding }
+  const { enforced } = intent
+  const operations = patch(planned.plan, pod)
+  return { kind: 'planned', pod, plan: planned.plan, operations, absent, warnings, binding, enforced }
 }
 
 /** What is found out about a pod; `decide` makes a decision of it, `validate` a verdict. */
@@ -51,6 +53,8 @@ export type Examined =
       readonly warnings: readonly Warning[]
       /** The pod itself asks for it, or an enforced rule: then it can be refused. Other rules never get a pod refused. */
       readonly binding: boolean
+      /** Whether a rule that a pod can't change has a say. */
+      readonly enforced: boolean
     }
 
 /** Nothing asked for, opted out, or not ours to touch. */

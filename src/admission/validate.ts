@@ -1,8 +1,11 @@
 import { allowed, refused, type Validity } from './decision.ts'
 import { type Examined, examine } from './examine.ts'
+import { unwrap } from './hook/unwrap.ts'
 import type { Configuration } from './intent/configuration.ts'
-import type { Container } from './pod/pod.ts'
+import type { Plan } from './plan/plan.ts'
+import type { Container, Hook } from './pod/pod.ts'
 import type { Surroundings } from './pod/surroundings.ts'
+import { isOfAnother } from './status.ts'
 import type { Problem, Warning } from './words/messages.ts'
 
 /**
@@ -16,41 +19,61 @@ export function validate(
 ): Validity {
   const { mode, invalid } = configuration
   if (mode === 'observe' || invalid === 'warn') return allowed
-  const reasons = objections(examine(pod, { configuration, surroundings }))
+  const reasons = objections(examine(pod, { configuration, surroundings }), configuration)
   return reasons.length === 0 ? allowed : refused(reasons)
 }
 
-function objections(examined: Examined): readonly (Problem | Warning)[] {
+function objections(examined: Examined, configuration: Configuration): readonly (Problem | Warning)[] {
   switch (examined.kind) {
     case 'left':
       return []
     case 'invalid':
       return examined.binding ? examined.problems : []
     case 'planned':
-      return examined.binding ? [...examined.absent, ...shortfalls(examined)] : []
+      return examined.binding ? [...examined.absent, ...shortfalls(examined, configuration)] : []
     default:
       return examined satisfies never
   }
 }
 
-function shortfalls({ plan, pod: { spec } }: Extract<Examined, { kind: 'planned' }>): readonly Problem[] {
-  const { order, hooks, startupProbes, delivery, lock } = plan
+function shortfalls(
+  { plan, pod: { metadata, spec }, enforced }: Extract<Examined, { kind: 'planned' }>,
+  { version }: Configuration,
+): readonly Problem[] {
+  const { order, delivery, lock } = plan
+  // Replicas of two versions answer side by side during an upgrade, and what one has written the other is asked about.
+  const lenient = !enforced && isOfAnother(version, metadata.annotations)
+  const hooks = [...plan.hooks].filter(([{ postStart }, hook]) => !(lenient && holdsToo(postStart, hook)))
+  const startupProbes = lenient ? [] : [...plan.startupProbes]
+  // Nothing of a lock is there.
+  const unlocked = lenient && lock.volume !== undefined
   const found: readonly Problem[] = [
     ...misplaced(order.initContainers, spec.initContainers, 'initContainers'),
     ...misplaced(order.containers, spec.containers, 'containers'),
-    ...[...hooks].map(([{ name }, hook]) => ({ kind: hook ? 'hook-missing' : 'hook-left-over', name }) as const),
-    ...[...startupProbes].map(
-      ([{ name }, { kind: wanted }]) => ({ kind: 'startup-probe-differs', name, wanted }) as const,
-    ),
+    ...hooks.map(([{ name }, hook]) => ({ kind: hook ? 'hook-missing' : 'hook-left-over', name }) as const),
+    ...startupProbes.map(([{ name }, { kind: wanted }]) => ({ kind: 'startup-probe-differs', name, wanted }) as const),
     ...delivery.mounts.map(({ name }) => ({ kind: 'mount-missing', name }) as const),
     ...(delivery.volume ? [{ kind: 'volume-missing' } as const] : []),
     ...(delivery.initContainer === undefined ? [] : [{ kind: 'installer-missing' } as const]),
-    ...(lock.volume === undefined ? [] : [{ kind: 'lock-missing' } as const]),
-    ...lock.mounts.map(({ name }) => ({ kind: 'lock-mount-missing', name }) as const),
-    ...(lock.installer === undefined ? [] : [{ kind: 'reset-missing' } as const]),
-    ...[...lock.variables].map(([{ name }]) => ({ kind: 'variable-wrong', name }) as const),
+    ...(unlocked ? [] : lockShortfalls(lock)),
   ]
   return found.length === 0 ? [] : [...found, { kind: 'changed-later' }]
+}
+
+function lockShortfalls({ volume, mounts, installer, variables }: Plan['lock']): readonly Problem[] {
+  return [
+    ...(volume === undefined ? [] : [{ kind: 'lock-missing' } as const]),
+    ...mounts.map(({ name }) => ({ kind: 'lock-mount-missing', name }) as const),
+    ...(installer === undefined ? [] : [{ kind: 'reset-missing' } as const]),
+    ...[...variables].map(([{ name }]) => ({ kind: 'variable-wrong', name }) as const),
+  ]
+}
+
+/** Whether a hook of ours waits for the same containers as the one that is wanted, in whatever way; where none is wanted, it only holds longer. */
+function holdsToo(present: Hook | undefined, wanted: Hook | undefined): boolean {
+  const found = unwrap(present)
+  if (found?.ours !== true) return false
+  return wanted === undefined || found.waitsFor.join() === unwrap(wanted)?.waitsFor.join()
 }
 
 /** The first container of a list that comes too late, and what is in its place. */

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { decide } from '../../src/admission/decide.ts'
 import type { Configuration } from '../../src/admission/intent/configuration.ts'
 import { validate } from '../../src/admission/validate.ts'
-import { after, app, configuration, type Fields, type Pod, pod, ready, reasonsOf } from './pods.ts'
+import { readConfiguration } from '../../src/configuration/read.ts'
+import { after, app, configuration, type Fields, hookOf, keyed, type Pod, pod, ready, reasonsOf } from './pods.ts'
 
 const envoy = { name: 'envoy', readinessProbe: ready }
 const asking = (annotations: Fields = {}) => pod({ sidecars: 'envoy', ...annotations }, [app, envoy])
@@ -84,3 +85,36 @@ test('an unlisted annotation of ours that changed is no reason to refuse', () =>
   assert.equal(decide(status, configuration).verdict, 'patched')
   assert.deepEqual(reasons(status), [])
 })
+
+test('what another version wrote passes if it waits for the same, and no enforced rule is about it', () => {
+  const made = right()
+  const command = hookOf(made, 'envoy') as [string, string, string]
+  const written = (version: string, [from, to]: [string, string]): Pod =>
+    edited(
+      {
+        ...made,
+        metadata: {
+          ...made.metadata,
+          annotations: { ...keyed({ sidecars: 'envoy', status: `{"version":"${version}"}` }) },
+        },
+      },
+      ({ containers: [envoy] }) => {
+        Object.assign(envoy ?? {}, {
+          lifecycle: { postStart: { exec: { command: command.with(2, command[2].replace(from, to)) } } },
+        })
+      },
+    )
+  const longer: [string, string] = ['"1m"', '"2m"']
+  const lacks = /^envoy lacks the PostStart hook/
+  assert.deepEqual(reasons(written('0.0.1', longer)), [])
+  assert.match(reasons(written(configuration.version, longer))[0] ?? '', lacks)
+  assert.match(reasons(written('0.0.1', ['"container":"envoy"', '"container":"app"']))[0] ?? '', lacks)
+  const read = readConfiguration(
+    `${head}rules: [{name: a, match: {container: envoy}, tier: 1, enforce: true}]\n`,
+    '0.0.0-test',
+  )
+  assert.ok(read.ok)
+  assert.match(reasons(written('0.0.1', longer), read.configuration)[0] ?? '', lacks)
+})
+
+const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'

@@ -7,20 +7,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { decide } from '../../src/admission/decide.ts'
 import type { Configuration } from '../../src/admission/intent/configuration.ts'
-import type { Json } from '../../src/admission/words/json.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
 import { webhookConfigurations } from '../../src/webhooks/configurations.ts'
-import { setOf } from '../../src/webhooks/set.ts'
 import { admit } from '../admission/admit.ts'
-import { type Container, type Pod, pod, ready } from '../admission/pods.ts'
+import { type Container, type Pod, pod } from '../admission/pods.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { type ServeProcess, startServe } from '../server/process.ts'
 import { put, talkTo } from './cluster.ts'
+import { a, app, b, namespaces, pods, rules, withNamespaces } from './samples.ts'
 
 // A real API server calls a real sidecar-first, with rules of two selectors and namespaces that match none, one, the other and both.
-const a = setOf({ matchLabels: { A: '1' } })
-const b = setOf({ matchLabels: { B: '1' } })
-const namespaces: Readonly<Record<string, readonly string[]>> = { none: [], a: [a], b: [b], ab: [a, b] }
 
 let api: ApiServer
 let cluster: ReturnType<typeof talkTo>
@@ -32,11 +28,7 @@ before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sidecar-first-sets-'))
   await writeFile(join(folder, 'tls.crt'), api.pair.certificate)
   await writeFile(join(folder, 'tls.key'), api.pair.key)
-  const enabled = { 'sidecar-first.dev/injection': 'enabled' }
-  await cluster.namespace('none', enabled)
-  await cluster.namespace('a', { ...enabled, A: '1' })
-  await cluster.namespace('b', { ...enabled, B: '1' })
-  await cluster.namespace('ab', { ...enabled, A: '1', B: '1' })
+  await withNamespaces(cluster)
 })
 after(async () => {
   await serve?.[Symbol.asyncDispose]()
@@ -44,8 +36,6 @@ after(async () => {
   await api?.stop()
   if (folder) await rm(folder, { recursive: true })
 })
-
-const app: Container = { name: 'app', image: 'app:1' }
 
 /** Serves with these rules, and has the API server call it. */
 async function install(rules: readonly string[], more = ''): Promise<Configuration> {
@@ -90,51 +80,6 @@ async function create(given: Pod, namespace: string): Promise<{ status: number; 
 const shape = ({ spec }: Pod) =>
   [spec.containers, (spec.initContainers ?? []) as readonly Container[]].map((list) =>
     list.map(({ name, lifecycle, restartPolicy }) => [name, lifecycle ?? null, restartPolicy ?? null]),
-  )
-
-const which = fc.constantFrom('s', 'd', 'e')
-const selector = fc.constantFrom(
-  '',
-  ', namespaceSelector: {matchLabels: {A: "1"}}',
-  ', namespaceSelector: {matchLabels: {B: "1"}}',
-)
-const setting = fc.constantFrom(
-  '',
-  ', check: none',
-  ', check: "tcp://:77"',
-  ', timeout: 30s',
-  ', gate: native',
-  ', enforce: true',
-  ', enforce: true, gate: native',
-)
-const rules = fc
-  .uniqueArray(fc.tuple(which, selector, setting, fc.integer({ min: 1, max: 3 })), { minLength: 2, maxLength: 5 })
-  .map((all) =>
-    all.map(([name, own, rest, tier], at) => `name: r${at}, match: {container: ${name}${own}}, tier: ${tier}${rest}`),
-  )
-const pods = fc
-  .tuple(
-    fc.record(
-      {
-        sidecars: fc.constantFrom('s', 'd,s', 's + d', '*', '*, d', 'd, *, e'),
-        gate: fc.constantFrom('hook', 'native'),
-        'check/s': fc.constantFrom('none', 'tcp://:9'),
-        inject: fc.constantFrom('true', 'false'),
-        sets: fc.constantFrom(a, `${a},${b}`, 'nonsense'),
-      },
-      { requiredKeys: [], noNullPrototype: true },
-    ),
-    fc.constantFrom<Container>({ name: 's', image: 's' }, { name: 's', image: 's', readinessProbe: ready }),
-    // A hook that can't be chained.
-    fc.constantFrom({}, {}, { lifecycle: { postStart: { tcpSocket: { port: 1 } } } }),
-  )
-  .map(([annotations, s, hook]) =>
-    pod(annotations as Record<string, Json>, [
-      app,
-      s,
-      { name: 'd', image: 'd', readinessProbe: ready, ...hook },
-      { name: 'e', image: 'e' },
-    ]),
   )
 
 test('two selectors, four kinds of namespaces: each pod gets what its own rules say, is let through, and is settled', async () => {

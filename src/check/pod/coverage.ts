@@ -5,6 +5,7 @@ import type { Decision } from '../../admission/decision.ts'
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { type LabelSelector, selects } from '../../admission/pod/selector.ts'
 import type { Surroundings } from '../../admission/pod/surroundings.ts'
+import { readStatus } from '../../admission/status.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { startText } from '../../admission/words/messages.ts'
 import { setOfPath } from '../../webhooks/path.ts'
@@ -64,23 +65,13 @@ export function standingOf(
       const altered = pod.metadata?.annotations?.[keys.status] !== undefined
       const held = altered && decision.change !== 'order'
       if (!held) return { kind: 'missed', altered, decision }
-      const { version, tiers } = statusOf(pod)
+      const { version, tiers } = readStatus(pod.metadata?.annotations?.[keys.status])
       const now = decision.tiers.map((tier) => tier.map(({ name }) => name))
       const older = typeof version === 'string' && version !== configuration.version && isDeepStrictEqual(tiers, now)
       return older ? { kind: 'older', version, decision } : { kind: 'outdated', decision }
     }
     default:
       return decision satisfies never
-  }
-}
-
-/** What the webhook noted on a pod, whichever version it was; anyone may have written it. */
-function statusOf({ metadata }: Manifest): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(metadata?.annotations?.[keys.status] ?? '')
-    return typeof value === 'object' && value !== null ? { ...value } : {}
-  } catch {
-    return {}
   }
 }
 
