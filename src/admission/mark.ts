@@ -1,4 +1,4 @@
-import { charactersOf, mostAnnotations } from './intent/annotations.ts'
+import { hasRoom } from './intent/annotations.ts'
 import { type Fields, isMap } from './pod/reader.ts'
 import { type Operation, pointer } from './words/json.ts'
 import { keys } from './words/keys.ts'
@@ -33,8 +33,7 @@ export function mark(pod: unknown, set: string): readonly Operation[] {
   if (marks.includes(set)) return []
   const there = annotationsOf(pod)
   // Without room the API server would refuse the pod because of the mark. The validating webhook still knows of the set.
-  if (there !== undefined && charactersOf(Object.entries(there)) + keys.sets.length + set.length + 1 > mostAnnotations)
-    return []
+  if (there !== undefined && !hasRoom(there, keys.sets.length + set.length + 1)) return []
   if (there !== undefined) return [{ op: 'add', path, value: [...marks, set].join(',') }]
   const annotations = { [keys.sets]: set }
   return fieldsOf(fieldsOf(pod)?.metadata) === undefined
@@ -47,11 +46,11 @@ export function unmark(pod: unknown): readonly Operation[] {
   return annotationsOf(pod)?.[keys.sets] === undefined ? [] : [{ op: 'remove', path }]
 }
 
-/** The pod with a set added to its marks, where the whole patch is made in one go. */
+/** The pod with that mark, for the webhook configurations that have a set marked and planned in one go. */
 export function marked(pod: unknown, set: string): unknown {
   const object = fieldsOf(pod)
   const metadata = fieldsOf(object?.metadata)
-  const annotations = { ...annotationsOf(pod), [keys.sets]: [...new Set([...marksOf(pod), set])].join(',') }
+  const annotations = { ...annotationsOf(pod), [keys.sets]: [...marksOf(pod), set].join(',') }
   return { ...object, metadata: { ...metadata, annotations } }
 }
 

@@ -61,9 +61,9 @@ function decideMarked(pod: unknown, configuration: Configuration, set: string | 
     if (set === undefined) return decision
     return { ...decision, warnings: [{ kind: 'webhooks-behind' }, ...decision.warnings] }
   }
-  const at = marked(pod, set)
-  const decision = decide(at, configuration, surroundingsOf(at, configuration))
   const marks = mark(pod, set)
+  const at = marks.length === 0 ? pod : marked(pod, set)
+  const decision = decide(at, configuration, surroundingsOf(pod, configuration, set))
   if (decision.verdict === 'patched') return { ...decision, patch: [...marks, ...decision.patch] }
   if (decision.verdict !== 'unchanged' || marks.length === 0) return decision
   return { ...decision, verdict: 'patched', change: 'notes', patch: marks }
@@ -103,9 +103,11 @@ export function reviewFinal(body: unknown, configuration: Configuration, set?: s
 const isKnown = (set: string, { rules }: Configuration) => set === enforcedMark || rules.sets.has(set)
 
 /** `also`: a set that the API server has found to select the namespace, whatever the marks say. A set that nobody knows has no rules. */
-function surroundingsOf(pod: unknown, { rules }: Configuration, also?: string): Surroundings {
+function surroundingsOf(pod: unknown, { mode, rules }: Configuration, also?: string): Surroundings {
   if (rules.sets.size === 0) return { job: false }
-  const sets = also === undefined ? marksOf(pod) : [...marksOf(pod), also]
+  // Where nothing is patched, marks are the author's.
+  const marks = mode === 'observe' ? [] : marksOf(pod)
+  const sets = also === undefined ? marks : [...marks, also]
   // Every rule of a set is looked up in them, for every container.
   return { job: false, sets: [...new Set(sets)].filter((set) => rules.sets.has(set)) }
 }

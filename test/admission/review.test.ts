@@ -209,6 +209,26 @@ test('a set that the configuration does not have is not marked, and a warning sa
   assert.match(reviewed.ok ? (reviewed.response.warnings?.join() ?? '') : '', /sidecar-first config/)
 })
 
+test('where there is no room for a mark, the path of 0.1 plans without it, and refuses nothing', () => {
+  // Two bytes each: the API counts bytes.
+  for (const filler of ['x'.repeat(256 * 1024 - 40), 'é'.repeat(128 * 1024 - 20)]) {
+    const full = pod({ other: filler }, silent.spec.containers)
+    assert.deepEqual(patchOf(reviewMark(body(full), withSet(), set)), undefined)
+    const reviewed = review(body(full), withSet(), set)
+    const annotations = applyPatch(full, patchOf(reviewed)).metadata.annotations as Fields
+    assert.deepEqual(Object.keys(annotations), ['sidecar-first.dev/other'])
+    assert.deepEqual(names(applyPatch(full, patchOf(reviewed))), ['envoy', 'app'])
+  }
+})
+
+test('where sidecar-first only observes, marks that an author wrote say nothing', () => {
+  const observing = withSet('mode: observe\n')
+  const forged = body(pod({ sets: set }, silent.spec.containers))
+  const verdictOf = (reviewed: Reviewed) => reviewed.ok && reviewed.verdict
+  assert.equal(verdictOf(review(forged, observing)), 'skipped')
+  assert.equal(verdictOf(reviewMark(forged, observing, set)), 'patched', 'where the set selects the namespace')
+})
+
 test('observing marks nothing, and says what the set would change', () => {
   const reviewed = reviewMark(body(silent), withSet('mode: observe\n'), set)
   assert.equal(patchOf(reviewed), undefined)

@@ -176,7 +176,7 @@ test('an upgrade and a rollback refuse no pod that both versions create, and wha
     const before = await webhooksOf('old', file)
     const present = await webhooksOf('new', file)
 
-    const all: Sample[] = [slowProbe, ...fc.sample(pods, { numRuns: 10, seed: turn }).map(unmarked)].flatMap((given) =>
+    const all: Sample[] = [...odd, ...fc.sample(pods, { numRuns: 10, seed: turn }).map(unmarked)].flatMap((given) =>
       Object.keys(namespaces).map((namespace) => ({ pod: given, namespace })),
     )
     const round = (samples: readonly Sample[]) =>
@@ -200,8 +200,8 @@ test('an upgrade and a rollback refuse no pod that both versions create, and wha
     // Where calls about one pod reach both, a rule of a selector and an enforced one can refuse it: docs/operating.md says so.
     const enforced = texts.some((rule) => rule.includes('enforce') && !rule.includes('namespaceSelector'))
     const free = enforced ? [] : both.filter(({ namespace }) => namespace === 'none')
-    // What this version writes of it, the old one doesn't take for its own.
-    const simple = free.filter(({ pod: given }) => given !== slowProbe)
+    // What this version writes of some, the old one doesn't take for its own.
+    const simple = free.filter(({ pod: given }) => !odd.includes(given))
     seen.mixed += simple.length
     const kept = await Promise.all(
       alike.map(async ({ pod: given, namespace }) => ({ namespace, ...(await create(given, namespace, '')) })),
@@ -266,8 +266,10 @@ const fixed = [
   'name: r2, match: {container: e, namespaceSelector: {matchLabels: {B: "1"}}}, tier: 3, check: none',
 ]
 
-/** Its attempt's timeout, longer than the whole wait, is written in another way since. */
-const slowProbe = pod({ sidecars: 'slow' }, [
-  app,
-  { name: 'slow', image: 'slow', readinessProbe: { ...ready, timeoutSeconds: 700 } },
-])
+/** An attempt's timeout longer than the whole wait, and a native sidecar with a startupProbe, are written in another way since. */
+const odd = [
+  pod({ sidecars: 'slow' }, [app, { name: 'slow', image: 'slow', readinessProbe: { ...ready, timeoutSeconds: 700 } }]),
+  pod({ sidecars: 'native' }, [app], {
+    initContainers: [{ name: 'native', image: 'native', restartPolicy: 'Always', startupProbe: ready }],
+  }),
+]

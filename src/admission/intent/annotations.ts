@@ -1,7 +1,7 @@
 import { parseDuration } from '../check/duration.ts'
 import { type Check, parseCheck } from '../check/grammar.ts'
 import type { Metadata } from '../pod/pod.ts'
-import { mostProblems } from '../pod/reader.ts'
+import { type Fields, mostProblems } from '../pod/reader.ts'
 import {
   type Delivery,
   deliveries,
@@ -18,6 +18,7 @@ import {
   startupProbeChoices,
   timeoutActions,
 } from '../words/choices.ts'
+import { byteLength } from '../words/json.ts'
 import { isOurs, keys, perContainer, rolloutNote } from '../words/keys.ts'
 import type { Problem, Warning } from '../words/messages.ts'
 import { type Parsed, parsed, problem } from '../words/parsed.ts'
@@ -74,6 +75,17 @@ export function charactersOf(annotations: Iterable<readonly [string, unknown]>):
   let sum = 0
   for (const [key, value] of annotations) sum += key.length + (typeof value === 'string' ? value.length : 0)
   return sum
+}
+
+/** Whether so many more characters of ASCII fit in. */
+export function hasRoom(annotations: Fields, more: number): boolean {
+  const entries = Object.entries(annotations)
+  const characters = charactersOf(entries) + more
+  // In UTF-8 a character has up to three bytes.
+  if (characters * 3 <= mostAnnotations || characters > mostAnnotations) return characters <= mostAnnotations
+  return (
+    entries.reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(String(value)), more) <= mostAnnotations
+  )
 }
 
 /** Reads every key under our domains; all problems at once, each naming its annotation. */
