@@ -372,7 +372,12 @@ const inB = ', namespaceSelector: {matchLabels: {B: "1"}}'
 /** An enforced rule, and others that may have a say in its pods; in any order. */
 const anyRules = fc
   .tuple(
-    fc.tuple(mostly('', inA), mostly('', ', gate: native', ', gate: hook'), mostly('', ', nativePosition: first')),
+    fc.tuple(
+      mostly('', inA),
+      mostly('', ', gate: native', ', gate: hook'),
+      mostly('', ', nativePosition: first'),
+      mostly('', ', lock: on'),
+    ),
     fc.array(
       fc.tuple(
         fc.constantFrom('s', 'proxy'),
@@ -390,8 +395,8 @@ const anyRules = fc
     ),
     fc.boolean(),
   )
-  .map(([[selector, gate, position], others, defaults, last]) => {
-    const own = `- {name: enforced, match: {container: proxy${selector}}, tier: 1, enforce: true${gate}${position}}\n`
+  .map(([[selector, gate, position, lock], others, defaults, last]) => {
+    const own = `- {name: enforced, match: {container: proxy${selector}}, tier: 1, enforce: true${gate}${position}${lock}}\n`
     const rest = others.map(
       ([name, where, more, tier], at) =>
         `- {name: r${at}, match: {container: ${name}${where}}, tier: ${tier}${more}}\n`,
@@ -471,7 +476,7 @@ test('sets, other rules, keys, reinvocation: a pod under an enforced rule is mad
         assert.ok(spec.checks.every(({ container }) => ruleOf(`${container}`)?.enforce))
         assert.ok(all.findIndex(({ name }) => name === 'app') > all.indexOf(carrier))
         const late = ruleOf('s')
-        if (late && !late.enforce && late.tier >= 1)
+        if (late && !late.enforce && late.tier >= (ruleOf('proxy')?.tier ?? 0))
           assert.ok(all.findIndex(({ name }) => name === 's') > all.indexOf(carrier))
         // By the author, who knows what would be made; or by another webhook that comes after ours.
         const forge = (object: Pod) => set(object, edit)
