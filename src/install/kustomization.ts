@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import { type Document, parse, parseAllDocuments } from 'yaml'
+import { kubectlDialect } from '../kubernetes/dialect.ts'
 
 /**
  * The objects of a folder with a `kustomization.yaml`, as YAML documents with their comments, in the order of its `resources`. Nothing else
@@ -15,7 +16,7 @@ export function resourcesOf(files: Readonly<Record<string, string>>, path: strin
   }
   const text = files[path]
   if (text === undefined) throw new Error(`there is no ${path} among the manifests`)
-  const documents = parseAllDocuments(text)
+  const documents = parseAllDocuments(text, kubectlDialect)
   if ('empty' in documents) return []
   for (const document of documents) {
     if (document.errors[0]) throw document.errors[0]

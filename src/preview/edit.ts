@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap, type YAMLSeq } from 'yaml'
 import type { Json } from '../admission/words/json.ts'
-import { writeYaml } from './dialect.ts'
+import { writeYaml } from '../kubernetes/dialect.ts'
 import { formatJson, isObject, type JsonObject } from './json.ts'
 
 /** Text from `start` to `end` (offsets) is to be replaced. */

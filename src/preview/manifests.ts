@@ -1,6 +1,6 @@
 import { Composer, type CST, type Document, isMap, isNode, isScalar, isSeq, LineCounter, Parser, visit } from 'yaml'
 import type { Json } from '../admission/words/json.ts'
-import { kubectlDialect } from './dialect.ts'
+import { kubectlDialect } from '../kubernetes/dialect.ts'
 import { deepest, isObject, type JsonObject, parseJson, scanJson } from './json.ts'
 import type { Fault, Problem } from './problems.ts'
 

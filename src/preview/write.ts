@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Document } from 'yaml'
-import { writeYaml } from './dialect.ts'
+import { writeYaml } from '../kubernetes/dialect.ts'
 import { applyEdits, type Edit, Exotic, editsFor, lineBreak } from './edit.ts'
 import { formatJson, type JsonObject } from './json.ts'
 import { type ManifestDocument, readManifests } from './manifests.ts'

@@ -8,12 +8,12 @@ import type {
   V1ValidatingWebhook,
   V1ValidatingWebhookConfiguration,
 } from '@kubernetes/client-node'
-import { stringify } from 'yaml'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import type { Rule } from '../admission/intent/rule.ts'
 import { enforcedMark } from '../admission/mark.ts'
 import type { LabelSelector } from '../admission/pod/selector.ts'
 import type { FailurePolicy } from '../admission/words/choices.ts'
+import { writeYaml } from '../kubernetes/dialect.ts'
 import { labelsOf, objectKeys, objectNames, registration } from '../kubernetes/names.ts'
 import { condition, markedByOthers } from './condition.ts'
 import { paths } from './path.ts'
@@ -157,9 +157,7 @@ export function webhookConfigurations(
 
 /** Both as YAML documents, for `kubectl apply --server-side`: a client-side apply has a smaller limit. */
 export function webhookYaml({ mutating, validating }: WebhookConfigurations): string {
-  return [mutating, validating]
-    .map((each) => stringify(each, { lineWidth: 0, aliasDuplicateObjects: false }))
-    .join('---\n')
+  return [mutating, validating].map((each) => writeYaml(each)).join('---\n')
 }
 
 /** What a webhook is made from. */
