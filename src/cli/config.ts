@@ -7,6 +7,7 @@ import { endpoint, objectKeys, objectNames } from '../kubernetes/names.ts'
 import { type Command, UsageError } from '../terminal/command.ts'
 import { oneOf } from '../terminal/flag.ts'
 import { version } from '../version.ts'
+import { chartValues } from '../webhooks/chart-values.ts'
 import { installModes, webhookConfigurations, webhookYaml } from '../webhooks/configurations.ts'
 
 const help = `Checks a configuration file: every problem with its line and column, and which
@@ -16,6 +17,8 @@ Usage: sidecar-first config [flags] FILE        - is standard input
 
   --webhooks            print the webhook configurations that go with it, for
                         kubectl apply --server-side -f -
+  --helm                print the values for the Helm chart: the configuration
+                        and the webhooks that go with it
   --mode MODE           namespace-opt-in (default): namespaces labelled
                         ${objectKeys.injection}: enabled; no pod
                         starts there during an outage.
@@ -38,6 +41,7 @@ EOF
 
 const options = {
   webhooks: { type: 'boolean', default: false },
+  helm: { type: 'boolean', default: false },
   mode: { type: 'string', default: 'namespace-opt-in' },
   namespace: { type: 'string', default: objectNames.namespace },
 } as const
@@ -46,9 +50,10 @@ export const config: Command = {
   help,
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const { namespace, webhooks } = values
+    const { namespace, webhooks, helm } = values
     const mode = oneOf('--mode', values.mode, installModes)
     checkNamespaceName(namespace)
+    if (helm && webhooks) throw new UsageError('--webhooks and --helm exclude each other')
     if (positionals.length !== 1) throw new UsageError('name one configuration file')
     const [file] = await readInputs(positionals, terminal)
     if (file === undefined) return 0
@@ -57,11 +62,12 @@ export const config: Command = {
     if (!read.ok) throw new FileError(read.problems.map((problem) => remarkText(file.name, problem)))
     const { configuration, notices } = read
     for (const notice of notices) terminal.stderr.write(`${remarkText(file.name, notice)}\n`)
-    const made = webhookConfigurations(configuration, file.text, { mode, namespace, endpoint })
+    const where = { mode, namespace, endpoint }
+    const made = webhookConfigurations(configuration, file.text, where)
     for (const notice of made.notices) terminal.stderr.write(`${file.name}: ${notice}\n`)
     const count = configuration.rules.rules.length
     const sound = `${file.name}: no problem, ${count} ${count === 1 ? 'rule' : 'rules'}\n`
-    terminal.stdout.write(webhooks ? webhookYaml(made) : sound)
+    terminal.stdout.write(webhooks ? webhookYaml(made) : helm ? chartValues(configuration, file.text, where) : sound)
     return 0
   },
 }

@@ -1,0 +1,184 @@
+/**
+ * node scripts/shipped/chart.ts FOLDER: writes the Helm chart. Its templates are what `install` renders, with Helm's expressions where a flag's value
+ * would stand; chart/ has what Helm alone needs. test/shipped/chart.test.ts compares what both make.
+ */
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import type { Document } from 'yaml'
+import manifest from '../../package.json' with { type: 'json' }
+import { manifests } from '../../src/install/manifests.ts'
+import { type Part, partNames, render, textOf } from '../../src/install/render.ts'
+import { configurationFile, objectKeys, objectNames } from '../../src/kubernetes/names.ts'
+import { type InstallMode, installModes } from '../../src/webhooks/configurations.ts'
+
+/** Values that stand for what Helm fills in. */
+const sentinel = {
+  namespace: 'sentinel-namespace',
+  image: 'sentinel-image:1',
+  waiterImage: 'sentinel-waiter:1',
+  pullSecret: 'sentinel-pull-secret',
+  configuration: 'sentinel-configuration',
+  replicas: 987_654,
+} as const
+const gate = 'native'
+const found = { kubernetesVersion: '1.99', delivery: 'shell' } as const
+
+interface Variant {
+  readonly mode: InstallMode
+  readonly certManager: boolean
+}
+const variants: readonly Variant[] = installModes.flatMap((mode) =>
+  [false, true].map((certManager) => ({ mode, certManager })),
+)
+
+function documentsOf(variant: Variant, parts: readonly Part[]): readonly Document[] {
+  const rendered = render(manifests, manifest.version, {
+    ...variant,
+    ...sentinel,
+    configuration: undefined,
+    gate,
+    found,
+    parts,
+    rolls: true,
+  })
+  if (!rendered.ok) throw new Error(`the standard configuration of ${variant.mode} has problems`)
+  return rendered.documents
+}
+
+/** The templates, by file name. Helm makes the namespace itself. */
+export function templates(): Map<string, string> {
+  const made = new Map<string, string>()
+  const basic = new Set(variants.flatMap((variant) => documentsOf(variant, []).map(fileOf)))
+  const partOf = new Map(
+    partNames.flatMap((part) =>
+      documentsOf(variants[0] as Variant, [part]).map((each) => [fileOf(each), part] as const),
+    ),
+  )
+  const byFile = new Map<string, Map<string, Variant[]>>()
+  for (const variant of variants) {
+    for (const document of documentsOf(variant, partNames)) {
+      if (document.get('kind') === 'Namespace') continue
+      const texts = byFile.get(fileOf(document)) ?? new Map<string, Variant[]>()
+      byFile.set(fileOf(document), texts)
+      const text = expressions(document)
+      texts.set(text, [...(texts.get(text) ?? []), variant])
+    }
+  }
+  for (const [file, texts] of byFile) {
+    const branches = [...texts].map(([text, of]) => under(conditionOf(of), text))
+    const part = basic.has(file) ? undefined : partOf.get(file)
+    made.set(file, under(part && `.Values.${part}.enabled`, branches.join('')))
+  }
+  return made
+}
+
+const fileOf = (document: Document): string =>
+  `${String(document.getIn(['metadata', 'name']))}.${String(document.get('kind'))}.yaml`.toLowerCase()
+
+const under = (condition: string | undefined, text: string): string =>
+  condition === undefined ? text : `{{- if ${condition} }}\n${text}{{- end }}\n`
+
+/** When exactly these variants are wanted. */
+function conditionOf(of: readonly Variant[]): string | undefined {
+  const modes = new Set(of.map(({ mode }) => mode))
+  const managers = new Set(of.map(({ certManager }) => certManager))
+  if (modes.size * managers.size !== of.length) throw new Error(`no simple condition for ${JSON.stringify(of)}`)
+  const conditions = [
+    ...(modes.size === 1 ? [`(eq .Values.mode "${[...modes].join('')}")`] : []),
+    ...(managers.size === 1 ? [managers.has(true) ? '.Values.certManager' : '(not .Values.certManager)'] : []),
+  ]
+  return conditions.length > 1 ? `and ${conditions.join(' ')}` : conditions[0]
+}
+
+/** An object's text with Helm's expressions instead of the sentinels. */
+function expressions(document: Document): string {
+  const kind = document.get('kind')
+  if (kind === 'CustomResourceDefinition')
+    document.setIn(['metadata', 'annotations', 'helm.sh/resource-policy'], 'keep')
+  if (isConfiguration(document)) document.setIn(['data', configurationFile], sentinel.configuration)
+  // What is written in braces in dashboards and alerts isn't Helm's.
+  let text = `${textOf([document])}---\n`.replaceAll('{{', '{{ "{{" }}')
+  const replace = (what: string | RegExp, by: string) => {
+    text = text.replaceAll(what, by)
+  }
+  if (kind === 'MutatingWebhookConfiguration' || kind === 'ValidatingWebhookConfiguration') {
+    const key = kind === 'MutatingWebhookConfiguration' ? 'mutating' : 'validating'
+    const own = `{{- if .Values.webhooks }}\nwebhooks: {{ toYaml .Values.webhooks.${key} | nindent 2 }}\n{{- else }}\n`
+    replace(/^webhooks:\n(?:[ ].*\n)+/gm, `${own}$&{{- end }}\n`)
+  }
+  replace(
+    new RegExp(`(?<=${objectKeys.configurationHash}: )\\S+`, 'g'),
+    '{{ printf "%s\\n" (include "sidecar-first.configuration" .) | sha256sum }}',
+  )
+  replace(
+    `, --namespace=${sentinel.namespace}`,
+    `{{ if ne .Release.Namespace "${objectNames.namespace}" }}, --namespace={{ .Release.Namespace }}{{ end }}`,
+  )
+  replace(
+    /^( *)imagePullSecrets:\n *- name: sentinel-pull-secret\n/gm,
+    '{{- with .Values.pullSecret }}\n$1imagePullSecrets:\n$1  - name: {{ . }}\n{{- end }}\n',
+  )
+  // With the indentation said, its first line may begin with a space.
+  replace(
+    new RegExp(`(?<=${configurationFile}: )\\W*${sentinel.configuration}`, 'g'),
+    '|2\n{{ include "sidecar-first.configuration" . | indent 4 }}',
+  )
+  // Quoted where it is a value: a namespace may be called 1.
+  replace(new RegExp(`(?<=[:-] )${sentinel.namespace}$`, 'gm'), '{{ .Release.Namespace | quote }}')
+  replace(sentinel.namespace, '{{ .Release.Namespace }}')
+  replace(
+    sentinel.image,
+    '{{ required "image is required: the server\'s, where your nodes can pull it" .Values.image }}',
+  )
+  replace(sentinel.waiterImage, '{{ include "sidecar-first.waiterImage" . }}')
+  replace(String(sentinel.replicas), '{{ .Values.replicas }}')
+  return text
+}
+
+const isConfiguration = (document: Document) =>
+  document.get('kind') === 'ConfigMap' && document.getIn(['metadata', 'name']) === objectNames.configMap
+
+/** The standard configuration of each mode, for a helper of the chart. */
+function configurationHelper(): string {
+  const branches = installModes.map((mode) => {
+    const document = documentsOf({ mode, certManager: false }, []).find(isConfiguration)
+    if (!document) throw new Error('there is no ConfigMap')
+    const set = (text: string, line: string, key: string) => {
+      if (!text.includes(line)) throw new Error(`the standard configuration has no line ${line}`)
+      return text.replace(line, `{{- with .Values.${key} }}\n${line.replace(/: .*\n$/, ': {{ . }}\n')}{{- end }}\n`)
+    }
+    let text = String(document.getIn(['data', configurationFile])).replace(
+      sentinel.waiterImage,
+      '{{ include "sidecar-first.waiterImage" . }}',
+    )
+    text = set(text, `  delivery: ${found.delivery}\n`, 'delivery')
+    text = set(text, `defaults:\n  gate: ${gate}\n`, 'gate')
+    text = set(text, `kubernetesVersion: "${found.kubernetesVersion}"\n`, 'kubernetesVersion').replace(
+      'kubernetesVersion: {{ . }}',
+      'kubernetesVersion: {{ . | quote }}',
+    )
+    return `{{- if eq .Values.mode "${mode}" }}\n${text}{{- end }}\n`
+  })
+  return `{{- define "sidecar-first.standard" -}}\n${branches.join('')}{{- end }}\n`
+}
+
+/** Every file of the chart, by its path. */
+export function chart(): Map<string, string> {
+  const own = globSync('**/*', { cwd: source, withFileTypes: true }).filter((entry) => entry.isFile())
+  const files = own.map((entry): [string, string] => {
+    const path = join(entry.parentPath, entry.name)
+    return [relative(source, path), readFileSync(path, 'utf8').replaceAll('VERSION', manifest.version)]
+  })
+  const generated = [...templates()].map(([file, text]): [string, string] => [`templates/${file}`, text])
+  return new Map([...files, ...generated, ['templates/_standard.tpl', configurationHelper()]])
+}
+const source = join(import.meta.dirname, '../../chart')
+
+if (import.meta.main) {
+  const [folder] = process.argv.slice(2)
+  if (!folder) throw new Error('usage: node scripts/shipped/chart.ts FOLDER')
+  for (const [path, text] of chart()) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+}

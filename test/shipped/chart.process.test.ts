@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import manifest from '../../package.json' with { type: 'json' }
+import { readConfiguration } from '../../src/configuration/read.ts'
+import { manifests } from '../../src/install/manifests.ts'
+import { partNames, render, textOf, type Wanted } from '../../src/install/render.ts'
+import { writeYaml } from '../../src/kubernetes/dialect.ts'
+import { endpoint } from '../../src/kubernetes/names.ts'
+import { chartValues } from '../../src/webhooks/chart-values.ts'
+import { chartFolder, helm } from './helm.ts'
+
+interface Manifest {
+  kind: string
+  metadata: { name: string; annotations?: Record<string, string> }
+}
+
+const folder = chartFolder()
+after(() => rmSync(folder, { recursive: true }))
+const images = { image: 'registry.example/server:1', waiterImage: 'registry.example/waiter@sha256:12' }
+
+async function template(values: object, namespace = 'sidecar-first'): Promise<string> {
+  const file = join(folder, '..', `${process.pid}-values.yaml`)
+  writeFileSync(file, writeYaml(values))
+  try {
+    return await helm(['template', 'release', folder, '--namespace', namespace, '-f', file])
+  } finally {
+    rmSync(file)
+  }
+}
+
+/** By kind and name, without what only one of the two has for a reason. */
+function byName(text: string): Map<string, Manifest> {
+  const objects = parseAllDocuments(text).flatMap((document) => (document.toJS() as Manifest | null) ?? [])
+  for (const { metadata } of objects) {
+    delete metadata.annotations?.['helm.sh/resource-policy']
+    if (metadata.annotations && Object.keys(metadata.annotations).length === 0) delete metadata.annotations
+  }
+  const kept = objects.filter(
+    ({ kind, metadata }) => kind !== 'Namespace' && metadata.annotations?.['helm.sh/hook'] === undefined,
+  )
+  return new Map(kept.map((each) => [`${each.kind} ${each.metadata.name}`, each]))
+}
+
+async function assertSame(wanted: Wanted, values: object): Promise<void> {
+  const rendered = render(manifests, manifest.version, { ...wanted, rolls: true })
+  assert.ok(rendered.ok)
+  const ours = byName(textOf(rendered.documents))
+  const charts = byName(await template(values, wanted.namespace))
+  assert.deepEqual([...charts.keys()].sort(), [...ours.keys()].sort())
+  for (const [name, object] of ours) assert.deepEqual(charts.get(name), object, name)
+}
+
+describe('the chart makes what install makes', () => {
+  const own = [
+    'rules:',
+    '  - name: mesh',
+    '    match: {image: "*/proxyv2", namespaceSelector: {matchLabels: {mesh: "on"}}}',
+    '    tier: 1',
+  ]
+  const namespaces = ['sidecar-first', '1']
+  for (const mode of ['namespace-opt-in', 'cluster-wide'] as const) {
+    for (const certManager of [false, true]) {
+      for (const namespace of namespaces) {
+        test(`${mode}${certManager ? ', cert-manager' : ''}, in ${namespace}`, async () => {
+          await assertSame({ mode, namespace, certManager, ...images }, { mode, certManager, ...images })
+          const more = { replicas: 3, pullSecret: 'secret', gate: 'native' } as const
+          const found = { kubernetesVersion: '1.34', delivery: 'image-volume' } as const
+          const enabled = Object.fromEntries(partNames.map((part) => [part, { enabled: true }]))
+          await assertSame(
+            { mode, namespace, certManager, ...images, ...more, found, parts: partNames },
+            { mode, certManager, ...images, ...more, ...found, ...enabled },
+          )
+        })
+      }
+    }
+  }
+
+  test("with a configuration of the user's own", async () => {
+    const text = `  \n# Ours\napiVersion: sidecar-first.dev/v1\nkind: Configuration\nwaiter: {image: ${images.waiterImage}}\n${own.join('\n')}\n\n\n`
+    const read = readConfiguration(text, manifest.version)
+    assert.ok(read.ok, JSON.stringify(read))
+    const where = { mode: 'cluster-wide', namespace: 'other', endpoint } as const
+    const [values] = parseAllDocuments(chartValues(read.configuration, text, where)).map((document) => document.toJS())
+    const written = `${text.trimEnd()}\n`
+    await assertSame({ ...where, ...images, configuration: written }, { ...values, image: images.image })
+
+    const refused = async (change: object, why: RegExp, namespace = 'other') =>
+      assert.rejects(template({ ...values, image: images.image, ...change }, namespace), why)
+    const command = String.raw`sidecar-first config --helm --mode \S+ --namespace \S+ FILE`
+    await refused(
+      { configuration: `${written}# more\n` },
+      new RegExp(`webhooks were made for another configuration: make both with ${command}`),
+    )
+    await refused(
+      { webhooks: undefined },
+      new RegExp(`webhooks is missing beside configuration: make both with ${command}`),
+    )
+    await refused({ configuration: undefined }, /webhooks has no configuration beside it/)
+    await refused(
+      { mode: 'namespace-opt-in' },
+      /webhooks were made for mode cluster-wide and namespace other: make them with/,
+    )
+    await refused({}, /webhooks were made for mode cluster-wide and namespace other/, 'third')
+    await refused({ gate: 'native' }, /gate has no effect beside configuration: write it there/)
+  })
+})
+
+test('a value that is wrong or missing: a sentence, and nothing is rendered', async () => {
+  await assert.rejects(template({}), /waiterImage is required: the waiter's, where your pods can pull it/)
+  await assert.rejects(
+    template({ ...images, image: '' }),
+    /image is required: the server's, where your nodes can pull it/,
+  )
+  await assert.rejects(template({ ...images, replicas: 'two' }), /replicas.*got string, want integer/s)
+  await assert.rejects(template({ ...images, mode: 'all' }), /mode.*value must be one of/s)
+  await assert.rejects(
+    template({ ...images, rollout: { enabled: true } }),
+    /additional properties 'rollout' not allowed/,
+  )
+  await assert.rejects(
+    helm(['template', 'x', folder, '--kube-version', '1.29.0']),
+    /requires kubeVersion: >=1\.30\.0-0/,
+  )
+})

@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { chart } from '../../scripts/shipped/chart.ts'
+
+const execute = promisify(execFile)
+const root = join(import.meta.dirname, '../..')
+let program: Promise<string> | undefined
+
+/** Real Helm, built from its Go module. */
+export async function helm(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  program ??= execute('go', ['-C', join(root, 'scripts/helm'), 'tool', '-n', 'helm']).then(({ stdout }) =>
+    stdout.trim(),
+  )
+  const { stdout } = await execute(await program, [...args], { env: { ...process.env, ...env }, maxBuffer: 1 << 26 })
+  return stdout
+}
+
+/** The chart in a folder of its own, which the caller removes. */
+export function chartFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sidecar-first-chart-'))
+  for (const [path, text] of chart()) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+  return folder
+}
