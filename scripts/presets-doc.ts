@@ -37,11 +37,10 @@ function section(preset: Preset): string {
     ...(ownHook === undefined
       ? []
       : [`- **Existing hook**: one that runs ${code([ownHook.join(' ')])} already waits, so it is left as it is.`]),
-    ...deadlocks.map(
-      ({ path, waitsFor, instead }) =>
-        waitsFor === 'app'
-          ? `- **Deadlock**: ${code([path])} only answers when the app is up, and the app waits for it. Use ${code([formatCheck(instead)])} instead. If its own probe asks it, sidecar-first does that by itself.`
-          : `- **Not as a check**: ${code([path])} waits for more than the sidecar. If its own probe asks it, sidecar-first asks ${code([new URL(formatCheck(instead).replace('//:', '//localhost:')).pathname])} instead.`,
+    ...deadlocks.map(({ path, waitsFor, instead }) =>
+      waitsFor === 'app'
+        ? `- **Deadlock**: ${code([path])} only answers when the app is up, and the app waits for it. Use ${code([formatCheck(instead)])} instead. If its own probe asks it, sidecar-first does that by itself.`
+        : `- **Not as a check**: ${code([path])} waits for more than the sidecar. If its own probe asks it, sidecar-first asks ${code([new URL(formatCheck(instead).replace('//:', '//localhost:')).pathname])} instead.`,
     ),
     ...traps.map((trap) => `- **Note**: ${trap}`),
     `- **Source**: <${source}>`,
