@@ -33,14 +33,20 @@ const (
 	neverHandOver = time.Duration(-1)
 	lockPrefix    = "ready-"
 	whyPrefix     = "why-"
-	// The kubelet looks at a lock when the sidecar's readiness changes and then not for 10 s or more: its readinessProbe, often asked every
-	// second, mustn't be the first to see that it is ready.
-	lockedInterval = 100 * time.Millisecond
 	// How often the reason is written, and a command asked when the time is up.
 	lateInterval = time.Second
 	// Before a hook of the sidecar's own is run again that failed when no kubelet was there to hear it.
 	beforeAgain = 10 * time.Second
 )
+
+// handedOverInterval is short: without a hook to wait for, the kubelet looks at a lock when a probe has found the sidecar ready, and then not
+// for 10 s or more. A probe, often asked every second, should seldom be the first to find that; asking costs a few percent of a core.
+func handedOverInterval(waited time.Duration) time.Duration {
+	if waited < time.Minute {
+		return 25 * time.Millisecond
+	}
+	return 100 * time.Millisecond
+}
 
 var keyPattern = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
 
@@ -201,7 +207,7 @@ func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 	start := time.Now()
 	waits := board.watched(s.waits)
 	for i := range waits {
-		waits[i].start, waits[i].locked = start, true
+		waits[i].start, waits[i].handedOver = start, s.lock.handOver >= 0
 	}
 	for {
 		lines := waitForAll(ctx, waits)
@@ -229,7 +235,7 @@ func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 		default:
 			board.say()
 			for i := range waits {
-				waits[i].late = true
+				waits[i].late, waits[i].handedOver = true, true
 			}
 		}
 	}

@@ -27,7 +27,7 @@ type wait struct {
 	successes      int // in a row
 	goOn           bool
 	start          time.Time // from which its timeout counts; zero: when it begins
-	locked         bool      // a lock is opened by it
+	handedOver     bool      // its hook ends, or has ended, before it does
 	late           bool      // the time is up, and it asks on
 	elsewhere      bool      // in another container than the hook, which nothing restarts while the hook runs
 	note           func(reason string)
@@ -111,8 +111,8 @@ func (w wait) poll(ctx context.Context) string {
 			w.tell(w.name() + ": " + plain(last))
 		}
 		pause := pollInterval(time.Since(start))
-		if w.locked {
-			pause = min(pause, lockedInterval)
+		if w.handedOver {
+			pause = min(pause, handedOverInterval(time.Since(start)))
 		}
 		if w.check.kind == kindExec {
 			pause = max(pause, execInterval-time.Since(began))
