@@ -16,16 +16,17 @@ export type FakeInjector = { remove(): Promise<void> }
  * Starts a fake injector for the namespaces with these labels.
  * @param name of its configuration; the API server calls webhooks in the order of those
  * @param insists puts its container in front again whenever it is called, as no good injector does
+ * @param forgets drops the fields that its libraries don't know, as one does that is older than they: `reinvoked`, also when it is called again
  */
 export async function startFakeInjector(
   name: string,
   labels: Record<string, string>,
-  { insists = false }: { insists?: boolean } = {},
+  { insists = false, forgets }: { insists?: boolean; forgets?: 'once' | 'reinvoked' } = {},
 ): Promise<FakeInjector> {
   const { certificate, key, caBundle } = await issueLoopbackPair()
   const server = createServer({ cert: certificate, key }, async (request, response) => {
     const { request: review } = (await json(request)) as AdmissionReview
-    const patch = JSON.stringify(inject(review.object, insists))
+    const patch = JSON.stringify(forgets ? forget(review.object) : inject(review.object, insists))
     const answer = {
       apiVersion: 'admission.k8s.io/v1',
       kind: 'AdmissionReview',
@@ -52,7 +53,7 @@ export async function startFakeInjector(
         clientConfig: { url: `https://127.0.0.1:${port}/`, caBundle: Buffer.from(caBundle).toString('base64') },
         rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }],
         namespaceSelector: { matchLabels: labels },
-        reinvocationPolicy: 'IfNeeded',
+        reinvocationPolicy: forgets === 'once' ? 'Never' : 'IfNeeded',
         sideEffects: 'None',
         admissionReviewVersions: ['v1'],
       },
@@ -78,3 +79,10 @@ function inject({ metadata, spec }: Pod, insists: boolean): object[] {
   if (place < 0) return [{ op: 'add', path: '/spec/containers/0', value: container }]
   return insists ? [{ op: 'move', from: `/spec/containers/${place}`, path: '/spec/containers/0' }] : []
 }
+
+const forget = ({ spec: { containers } }: Pod): object[] =>
+  containers.flatMap(({ env }, index) =>
+    ((env ?? []) as { valueFrom?: { fileKeyRef?: object } }[]).flatMap(({ valueFrom }, at) =>
+      valueFrom?.fileKeyRef ? [{ op: 'remove', path: `/spec/containers/${index}/env/${at}/valueFrom/fileKeyRef` }] : [],
+    ),
+  )

@@ -7,7 +7,8 @@ import { startWebhook, type Webhook } from './webhook.ts'
 
 describe('an injector beside sidecar-first', () => {
   const [before_, after_, insisting] = ['injector-before', 'injector-after', 'injector-insisting']
-  const namespaces = [before_, after_, insisting]
+  const [forgetful, forgetting] = ['injector-forgetful', 'injector-forgetting']
+  const namespaces = [before_, after_, insisting, forgetful, forgetting]
   let webhook: Webhook | undefined
   const injectors: FakeInjector[] = []
   before(async () => {
@@ -17,6 +18,8 @@ describe('an injector beside sidecar-first', () => {
       await startFakeInjector('aa-fake-injector', { injector: before_ }),
       await startFakeInjector('zzz-fake-injector', { injector: after_ }),
       await startFakeInjector('zzz-fake-injector-insisting', { injector: insisting }, { insists: true }),
+      await startFakeInjector('zzz-fake-injector-forgetful', { injector: forgetful }, { forgets: 'once' }),
+      await startFakeInjector('zzz-fake-injector-forgetting', { injector: forgetting }, { forgets: 'reinvoked' }),
     )
     await create(
       pod(after_, 'annotated', [app(), late('sidecar')], { annotations: { ...asked, ...injects(other) } }),
@@ -51,6 +54,18 @@ describe('an injector beside sidecar-first', () => {
   })
 
   // Reinvoked after our reinvocation, it has the last word.
+  test("after us, with libraries that don't know what locks an app: made right by reinvocation", async () => {
+    const { code, stderr, stdout } = await tryCreate([locked(forgetful)], '--dry-run=server', '-o', 'json')
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /"fileKeyRef": \{\s*"key": "SIDECAR_FIRST_READY_1"/)
+  })
+
+  test('after us and called again, with such libraries: the API server refuses the pod and names the variable', async () => {
+    const { code, stderr } = await tryCreate([locked(forgetting)], '--dry-run=server')
+    assert.equal(code, 1)
+    assert.match(stderr, /env\[0\]\.valueFrom|hasn't exactly the variables/)
+  })
+
   test('after us, insisting on the first place: the pod is refused, with who stands where', async () => {
     const { code, stderr } = await tryCreate([
       pod(insisting, 'annotated', [app(), late('sidecar')], { annotations: { ...asked, ...injects(other) } }),
@@ -69,6 +84,8 @@ const rules = `
   tier: 1
   enforce: true
 `
+const locked = (namespace: string) =>
+  pod(namespace, 'locked', [app(), late('sidecar')], { annotations: { ...asked, 'sidecar-first.dev/lock': 'on' } })
 const asked = { 'sidecar-first.dev/sidecars': 'sidecar' }
 const injects = (container: Container) => ({ [injectKey]: JSON.stringify(container) })
 const late = (name: string): Container =>

@@ -2,14 +2,25 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { run } from '../../cli/process.ts'
 import { create, createNamespace, deleteNamespaces, kubectl, until } from '../cluster.ts'
-import { app, firstLineOf, getPod, logOf, markOf, pod, sidecar, statusOf } from '../pod.ts'
+import { app, firstLineOf, firstRequest, getPod, logOf, markOf, pod, sidecar, statusOf } from '../pod.ts'
 import { startWebhook, type Webhook } from '../webhook.ts'
 
 const script = join(import.meta.dirname, '../../../scripts/cluster')
 const pods = ['hook', 'hook-startup', 'native', 'native-startup']
+/** With the lock; the first of them with sidecars that are older than the 10 s after which a kubelet takes a startupProbe for passed. */
+const old = ['locked-hook-old', 'locked-native-old', 'locked-native-startup-old']
+const locked = [
+  ...old,
+  'locked-hook',
+  'locked-hook-startup',
+  'locked-hook-shell',
+  'locked-native',
+  'locked-native-startup',
+]
 
 // The kubelet keeps no record of hooks: to the next one, a sidecar that runs has started.
 describe('a kubelet restarted in mid-hook', () => {
@@ -18,25 +29,20 @@ describe('a kubelet restarted in mid-hook', () => {
   before(async () => {
     webhook = await startWebhook('kubelet-restart')
     await createNamespace(namespace, { test: 'kubelet-restart' })
-    await create(
-      ...pods.map((name) =>
-        pod(namespace, name, [app(), name.endsWith('-startup') ? withStartupProbe : withReadinessProbe], {
-          annotations: {
-            'sidecar-first.dev/sidecars': 'sidecar',
-            'sidecar-first.dev/gate': name.replace('-startup', ''),
-            'sidecar-first.dev/timeout': '10m',
-          },
-          spec: { initContainers: [theSwitch], volumes: [{ name: 'shared', emptyDir: {} }] },
-        }),
-      ),
+    await create(...old.map(waiting))
+    await sleep(15_000)
+    await create(...[...pods, ...locked.slice(old.length)].map(waiting))
+    const all = pods.length + locked.length
+    await until('all sidecars to be in their hooks', async () =>
+      (await started('sidecar')).length === all ? true : undefined,
     )
-    await until('all sidecars to be in their hooks', async () => ((await hooked()).length === 4 ? true : undefined))
+    await sleep(5000)
     assert.deepEqual(await runningApps(), [])
     await promisify(execFile)(script, ['restart', 'kubelet'])
   })
   after(async () => {
     // A hook that still runs would hold its pod for minutes.
-    for (const name of pods) await makeReady(name).catch(() => {})
+    for (const name of [...pods, ...locked]) await makeReady(name).catch(() => {})
     await deleteNamespaces(namespace)
     await webhook?.remove()
   })
@@ -74,13 +80,56 @@ describe('a kubelet restarted in mid-hook', () => {
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
   })
 
+  test('locked: no app starts before its sidecar is ready', async () => {
+    await sleep(10_000) // the kubelet's next attempts
+    const apps = await started('app')
+    assert.deepEqual(
+      locked.filter((name) => apps.includes(name)),
+      [],
+    )
+    await Promise.all(locked.map(makeReady))
+    for (const name of locked) {
+      const log = await logOf(namespace, name, 'app', 2)
+      assert.ok(
+        log.some(({ text }) => text === 'first request succeeded'),
+        name,
+      )
+      assert.equal(statusOf(await getPod(namespace, name), 'sidecar')?.restartCount, 0, name)
+    }
+  })
+
+  const waiting = (name: string) => {
+    const container = name.includes('-startup') ? withStartupProbe : withReadinessProbe
+    const shell = name.endsWith('-shell')
+    return pod(
+      namespace,
+      name,
+      [
+        locked.includes(name) ? app(firstRequest('http://127.0.0.1:15021/ready')) : app(),
+        shell ? { ...container, image: 'docker.io/sidecar-first/test-shell:1' } : container,
+      ],
+      {
+        annotations: {
+          'sidecar-first.dev/sidecars': 'sidecar',
+          'sidecar-first.dev/gate': name.includes('native') ? 'native' : 'hook',
+          'sidecar-first.dev/lock': locked.includes(name) ? 'on' : 'off',
+          'sidecar-first.dev/timeout': '10m',
+          ...(shell ? { 'sidecar-first.dev/waiter': 'shell' } : {}),
+        },
+        spec: { initContainers: [theSwitch], volumes: [{ name: 'shared', emptyDir: {} }] },
+      },
+    )
+  }
   // While the first hook runs, the kubelet reports no status; its event of the start comes right before the hook.
-  const hooked = async () => {
+  /** The pods in which a container of that name has been started. */
+  const started = async (container: string) => {
     const selector = '--field-selector=reason=Started'
     const { items } = JSON.parse(await kubectl('get', 'events', '-n', namespace, '-o', 'json', selector)) as {
-      items: { involvedObject: { fieldPath: string } }[]
+      items: { involvedObject: { name: string; fieldPath: string } }[]
     }
-    return items.filter(({ involvedObject }) => /\{sidecar\}$/.test(involvedObject.fieldPath))
+    return items
+      .filter(({ involvedObject }) => involvedObject.fieldPath.endsWith(`{${container}}`))
+      .map(({ involvedObject }) => involvedObject.name)
   }
   const runningApps = async () => {
     const live = await Promise.all(pods.map((name) => getPod(namespace, name)))

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  create,
+  createNamespace,
+  deleteNamespaces,
+  type KubernetesObject,
+  kubectl,
+  tryKubectl,
+  until,
+} from './cluster.ts'
+import {
+  app,
+  type Container,
+  firstLineOf,
+  firstRequest,
+  getPod,
+  getPods,
+  logOf,
+  markOf,
+  type PodOptions,
+  pod,
+  sidecar,
+  statusOf,
+} from './pod.ts'
+import { startWebhook, type Webhook } from './webhook.ts'
+
+// Without the lock each of these apps starts without its sidecar: its first request fails.
+describe('the lock', () => {
+  const namespace = 'lock'
+  let webhook: Webhook | undefined
+  before(async () => {
+    webhook = await startWebhook('lock')
+    await createNamespace(namespace, { test: 'lock' })
+    await create(
+      locked('crashes-once', crashing(1)),
+      locked('crashes-once-init', crashing(1), { 'sidecar-first.dev/waiter': 'init-container' }),
+      locked('crashes-once-shell', crashing(1), { 'sidecar-first.dev/waiter': 'shell' }),
+      locked('crashes-once-native', crashing(1), { 'sidecar-first.dev/gate': 'native' }),
+      locked('crashes-thrice', crashing(3)),
+      locked('exits-0', crashing(1, 0)),
+      locked('times-out', script('sleep 60', 1), { 'sidecar-first.dev/timeout': '2s' }),
+      locked('crashes-for-ever', crashing(100)),
+      locked('no-command', { ...script('true', 0), command: ['/nope'] }),
+      locked('no-image', { ...script('true', 0), image: 'docker.io/sidecar-first/nope:1' }),
+      tiers('tiers', 1),
+      locked('deleted', never, { 'sidecar-first.dev/timeout': '9m59s' }),
+      sharing(locked('shares-processes', crashing(100), { 'sidecar-first.dev/timeout': '9m58s' })),
+      locked('upgraded', ready),
+    )
+  })
+  after(async () => {
+    await deleteNamespaces(namespace)
+    await webhook?.remove()
+  })
+
+  // First, while its hook runs: it is handed over after 30 s.
+  test('deleted in a wait of ten minutes: the pod is gone within 40 seconds', async () => {
+    await until('the sidecar to start', async () => ((await started('deleted', 'sidecar')) ? true : undefined))
+    await sleep(4000)
+    const asked = Date.now()
+    await kubectl('delete', 'pod', 'deleted', '-n', namespace, '--wait=false')
+    await until('the pod to be gone', async () => ((await getPods(namespace)).has('deleted') ? undefined : true))
+    const took = Date.now() - asked
+    assert.ok(took < 40_000, `${took} ms`)
+    assert.equal(await started('deleted', 'app'), false)
+    assert.deepEqual(await waiters('9m59s'), [])
+  })
+
+  for (const name of [
+    'crashes-once',
+    'crashes-once-init',
+    'crashes-once-shell',
+    'crashes-once-native',
+    'crashes-thrice',
+    'exits-0',
+    'times-out',
+    'tiers',
+  ]) {
+    test(`${name}: the app's first request succeeds, soon after the sidecar is ready`, async () => {
+      const log = await logOf(namespace, name, 'app', 2)
+      assert.ok(
+        log.some(({ text }) => text === 'first request succeeded'),
+        log.map(({ text }) => text).join('\n'),
+      )
+      const waited = firstLineOf(log) - markOf(log, 'sidecar', 'ready')
+      assert.ok(waited > 0 && waited < 15_000 + 5000, `${waited} ms`) // the kubelet's own pause, and room for a busy machine
+      const live = await getPod(namespace, name)
+      assert.equal(statusOf(live, 'app')?.restartCount, 0)
+    })
+  }
+
+  for (const [name, reason] of [
+    ['crashes-for-ever', /./],
+    ['no-command', /./],
+    ['no-image', /ErrImageNeverPull|ImagePullBackOff|ErrImagePull/],
+  ] as const) {
+    test(`${name}: the app never starts`, async () => {
+      const live = await until('the app to be refused', async () => {
+        const found = await getPod(namespace, name)
+        return waitingOf(found, 'app') === 'CreateContainerConfigError' &&
+          (name === 'no-image' || (statusOf(found, 'sidecar')?.restartCount ?? 0) > 1)
+          ? found
+          : undefined
+      })
+      if (name === 'no-image') assert.match(waitingOf(live, 'sidecar') ?? '', reason)
+      assert.equal(await started(name, 'app'), false)
+    })
+  }
+
+  test('a sidecar upgraded in place to one that never gets ready: the app that runs goes on', async () => {
+    await logOf(namespace, 'upgraded', 'app', 2)
+    const image = JSON.stringify({
+      spec: { containers: [{ name: 'sidecar', image: 'docker.io/sidecar-first/test-app:1' }] },
+    })
+    await kubectl('patch', 'pod', 'upgraded', '-n', namespace, '--patch', image)
+    const live = await until('the new sidecar to fail', async () => {
+      const found = await getPod(namespace, 'upgraded')
+      return (statusOf(found, 'sidecar')?.restartCount ?? 0) > 1 ? found : undefined
+    })
+    assert.ok(statusOf(live, 'app')?.state.running)
+    assert.equal(statusOf(live, 'app')?.restartCount, 0)
+  })
+
+  test("wait --why says what the app waits for, and when it doesn't any more", async () => {
+    const why = (name: string) =>
+      tryKubectl(['exec', '-n', namespace, name, '-c', 'sidecar', '--', '/.sidecar-first/wait', '--why'])
+    await logOf(namespace, 'crashes-once', 'app', 2)
+    const { stdout, code } = await why('crashes-once')
+    assert.match(stdout, /^tier 1: open since /)
+    assert.equal(code, 0)
+  })
+
+  // There the sidecar is not the first process, with which all others would end.
+  test('a sidecar that crashes and shares its processes leaves no waiter behind', async () => {
+    await until('the sidecar to have crashed', async () => {
+      const found = await getPod(namespace, 'shares-processes')
+      return (statusOf(found, 'sidecar')?.restartCount ?? 0) > 1 ? true : undefined
+    })
+    const left = await waiters('9m58s')
+    assert.ok(left.length <= 2, `${left}`) // the hook and what waits for it, if it runs just now
+  })
+
+  test('what runs in the sidecar: nothing of ours, once it is ready', async () => {
+    await logOf(namespace, 'crashes-once', 'app', 2)
+    const processes = await kubectl(
+      ...['exec', '-n', namespace, 'crashes-once', '-c', 'sidecar', '--', 'sh', '-c', 'cat /proc/[0-9]*/stat'],
+    )
+    assert.doesNotMatch(processes, /\(wait\)|\) Z /)
+  })
+
+  const started = async (name: string, container: string) => {
+    const selector = `--field-selector=reason=Started,involvedObject.name=${name}`
+    const events = await kubectl('get', 'events', '-n', namespace, '-o', 'json', selector)
+    return events.includes(`{${container}}`)
+  }
+  const locked = (name: string, container: Container, annotations: Record<string, string> = {}, more = {}) =>
+    pod(namespace, name, [request(more), container], options(annotations))
+  /** The first of three crashes while the second's hook runs. */
+  const tiers = (name: string, times: number) =>
+    pod(
+      namespace,
+      name,
+      [
+        request(),
+        sidecar('third', { HTTP: ':15023' }, { readinessProbe: probe(15_023) }),
+        sidecar('second', { HTTP: ':15022', READY_AFTER: '8s' }, { readinessProbe: probe(15_022) }),
+        script('/entrypoint & sleep 3; kill $!; exit 1', times),
+      ],
+      options({ 'sidecar-first.dev/sidecars': 'sidecar, second, third' }),
+    )
+})
+
+/** The processes of the node that wait with this timeout. */
+const waiters = async (timeout: string): Promise<string[]> => {
+  const found = (await readdir('/proc')).map(async (pid) => {
+    const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+    return line.includes('--spec') && line.includes(`"${timeout}"`) ? [pid] : []
+  })
+  return (await Promise.all(found)).flat()
+}
+const sharing = (object: KubernetesObject): KubernetesObject => ({
+  ...object,
+  spec: { ...(object.spec as object), shareProcessNamespace: true },
+})
+
+const waitingOf = (live: Parameters<typeof statusOf>[0], container: string) =>
+  statusOf(live, container)?.state.waiting?.reason
+
+const shared = { volumeMounts: [{ name: 'shared', mountPath: '/shared' }] }
+const options = (annotations: Record<string, string>): PodOptions => ({
+  annotations: {
+    'sidecar-first.dev/sidecars': 'sidecar',
+    'sidecar-first.dev/lock': 'on',
+    'sidecar-first.dev/waiter': 'image-volume',
+    ...annotations,
+  },
+  spec: { volumes: [{ name: 'shared', emptyDir: {} }] },
+})
+const request = (more = {}): Container => app(firstRequest('http://127.0.0.1:15021/ready'), more)
+const probe = (port: number) => ({ httpGet: { path: '/ready', port }, periodSeconds: 1 })
+
+/** A sidecar that does something else at its first starts. */
+const script = (first: string, times: number): Container => ({
+  ...sidecar('sidecar', { HTTP: ':15021', READY_AFTER: '1s' }, { readinessProbe: probe(15_021), ...shared }),
+  image: 'docker.io/sidecar-first/test-shell:1',
+  command: [
+    'sh',
+    '-c',
+    `i=1; while [ -e /shared/$i ]; do i=$((i + 1)); done; true >/shared/$i; if [ $i -le ${times} ]; then ${first}; fi; exec /entrypoint`,
+  ],
+})
+const crashing = (times: number, code = 1): Container => script(`sleep 1; exit ${code}`, times)
+const ready = script('true', 0)
+const never = sidecar('sidecar', { HTTP: ':15021', NEVER_READY: '1' }, { readinessProbe: probe(15_021) })
