@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"sync"
@@ -48,8 +47,8 @@ func startDetached(args []string, word *os.File) (pid int, err error) {
 	files := []uintptr{null.Fd(), null.Fd(), null.Fd(), word.Fd()}
 	for {
 		pid, err = syscall.ForkExec("/proc/self/exe", args, &syscall.ProcAttr{Env: os.Environ(), Files: files, Sys: attributes})
-		// Not every sandbox knows it, and it isn't for a namespace's first process.
-		if !errors.Is(err, syscall.EINVAL) || attributes.Cloneflags == 0 {
+		// Not every sandbox knows or allows it, and it isn't for a namespace's first process.
+		if err == nil || attributes.Cloneflags == 0 {
 			return pid, err
 		}
 		attributes.Cloneflags = 0
