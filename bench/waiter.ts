@@ -36,6 +36,7 @@ async function main(): Promise<void> {
   const memory = {
     'polls a closed port': await polling(waiter, await closedPort()),
     'polls a server that answers 503': await unready(waiter),
+    'both processes of a lock, closed port': await guarding(waiter, await closedPort()),
     install: await installing(waiter),
   }
   const delay = { '300 ms': await ready(waiter, 300, 20), '3 s': await ready(waiter, 3000, 5) }
@@ -109,6 +110,23 @@ async function polling(waiter: string, port: number): Promise<number> {
   await after(5000)
   const kib = peak(child)
   child.removeAllListeners().kill('SIGKILL')
+  await once(child, 'exit')
+  return kib
+}
+
+/** The hook's process and the one that waits behind it; their code is the same file's and counts once. */
+async function guarding(waiter: string, port: number): Promise<number> {
+  const check = { container: 'sidecar', check: `http://:${port}/ready`, timeout: '1m', onTimeout: 'fail' }
+  const lock = { file: join(dir, 'ready-1'), key: 'SIDECAR_FIRST_READY_1' }
+  const child = spawn(waiter, ['--spec', JSON.stringify({ v: 1, checks: [check], message: '', lock })], {
+    stdio: 'inherit',
+  })
+  await after(5000)
+  const field = (pid: number | undefined, name: string) =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+  const detached = Number(execFileSync('pgrep', ['-f', `--detached.*${dir}`], { encoding: 'utf8' }))
+  const kib = field(detached, 'VmHWM') + field(child.pid, 'VmHWM') - field(child.pid, 'RssFile')
+  child.removeAllListeners().kill()
   await once(child, 'exit')
   return kib
 }
