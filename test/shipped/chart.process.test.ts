@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { parseAllDocuments } from 'yaml'
 import manifest from '../../package.json' with { type: 'json' }
 import { readConfiguration } from '../../src/configuration/read.ts'
@@ -10,6 +12,8 @@ import { partNames, render, textOf, type Wanted } from '../../src/install/render
 import { writeYaml } from '../../src/kubernetes/dialect.ts'
 import { endpoint } from '../../src/kubernetes/names.ts'
 import { chartValues } from '../../src/webhooks/chart-values.ts'
+import { folder as folderOf, issue, writePair } from '../server/pairs.ts'
+import { startServe } from '../server/process.ts'
 import { chartFolder, helm } from './helm.ts'
 
 interface Manifest {
@@ -124,4 +128,24 @@ test('a value that is wrong or missing: a sentence, and nothing is rendered', as
     helm(['template', 'x', folder, '--kube-version', '1.29.0']),
     /requires kubeVersion: >=1\.30\.0-0/,
   )
+})
+
+// The node of our cluster tests has no DNS for pods, so the script of `helm test` is run here: a real server, a real handshake.
+test("the test's script says so when the server patches, and fails when it isn't trusted", async () => {
+  await using dir = await folderOf()
+  const { authority, leaf } = await issue()
+  await using server = await startServe(await writePair(dir.path, leaf))
+  const ca = join(dir.path, 'ca.crt')
+  writeFileSync(ca, authority.certificate)
+  const pod = parseAllDocuments(await template(images)).find(
+    (each) => each.getIn(['metadata', 'name']) === 'sidecar-first-test',
+  )
+  const { command, args } = pod?.toJS().spec.containers[0]
+  assert.equal(command[0], '/usr/bin/node')
+  const script = (env: Record<string, string>) =>
+    promisify(execFile)(process.execPath, [...command.slice(1), ...args], {
+      env: { URL: `${server.url}/mutate`, ...env },
+    })
+  assert.equal((await script({ NODE_EXTRA_CA_CERTS: ca })).stdout, 'the webhook patches a pod\n')
+  await assert.rejects(script({}), { code: 1, stderr: /self-signed certificate|unable to verify/ })
 })

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import { uninstall } from '../../src/cli/uninstall.ts'
+import { run } from '../cli/inside.ts'
+import { createNamespace, kubectl } from '../cluster/cluster.ts'
+import { chartFolder, helm } from '../shipped/helm.ts'
+import { serveApi } from './api-service.ts'
+import { configurations, installed, namespace, ordered } from './installation.ts'
+import { startLoad } from './load.ts'
+
+const labelled = 'install-chart'
+const inOrder = ['sidecar', 'app']
+const ours = 'app.kubernetes.io/name=sidecar-first'
+const release = ['sidecar-first', '--namespace', namespace]
+const waits = ['--wait', '--timeout', '3m']
+
+describe('the Helm chart', () => {
+  const folder = chartFolder()
+  const images = [
+    '--set',
+    'image=docker.io/sidecar-first/sidecar-first:0.1.0,waiterImage=docker.io/sidecar-first/waiter:0.1.0,kubernetesVersion=1.36',
+  ]
+  const upgrade = (...flags: string[]) => helm(['upgrade', ...release, ...waits, folder, ...images, ...flags].flat())
+  before(async () => {
+    await run(uninstall, '--crds')
+    await createNamespace(labelled, { 'sidecar-first.dev/injection': 'enabled' })
+  })
+  after(() => rmSync(folder, { recursive: true }))
+
+  test('installs, and says what is next', async () => {
+    await serveApi()
+    const notes = await helm(['install', ...release, '--create-namespace', ...waits, folder, ...images])
+    assert.match(notes, /kubectl label namespace NAME sidecar-first\.dev\/injection=enabled/)
+    await ordered(labelled, inOrder)
+  })
+
+  test('no pod is refused or left as it is while it is upgraded and rolled back, and caBundle stays', async () => {
+    await using load = await startLoad(labelled)
+    await upgrade('--set', 'replicas=3')
+    await helm(['rollback', ...release, ...waits])
+    const { patched, unpatched, failures } = await load.stop()
+    assert.deepEqual({ unpatched, failures }, { unpatched: 0, failures: [] })
+    assert.ok(patched > 20, `${patched} pods`)
+  })
+
+  test('a second release in another namespace is refused before anything changes', async () => {
+    const second = ['install', 'second', '--namespace', 'other', '--create-namespace', folder, ...images]
+    await assert.rejects(helm(second), /cannot be imported into the current release|exists/)
+    await ordered(labelled, inOrder)
+  })
+
+  test('install takes it over, and the chart takes it back', async () => {
+    await installed('--force')
+    await ordered(labelled, inOrder)
+    await upgrade('--take-ownership', '--force-conflicts')
+    await ordered(labelled, inOrder)
+  })
+
+  test('uninstalls everything but the namespace', async () => {
+    await helm(['uninstall', ...release, ...waits])
+    const kinds = 'mutatingwebhookconfigurations,validatingwebhookconfigurations,clusterroles,clusterrolebindings'
+    assert.equal(await kubectl('get', kinds, '-l', ours, '-o', 'name'), '', configurations.join())
+    assert.equal(
+      await kubectl('get', 'deploy,svc,configmap,sa,role,networkpolicy', '-n', namespace, '-l', ours, '-o', 'name'),
+      '',
+    )
+    await ordered(labelled, ['app', 'sidecar'])
+    await kubectl('delete', 'namespace', namespace)
+  })
+})
