@@ -140,7 +140,8 @@ test("the test's script says so when the server patches, and fails when it isn't
   const pod = parseAllDocuments(await template(images)).find(
     (each) => each.getIn(['metadata', 'name']) === 'sidecar-first-test',
   )
-  const { command, args } = pod?.toJS().spec.containers[0]
+  assert.ok(pod)
+  const { command, args } = pod.toJS().spec.containers[0]
   assert.equal(command[0], '/usr/bin/node')
   const script = (env: Record<string, string>) =>
     promisify(execFile)(process.execPath, [...command.slice(1), ...args], {
