@@ -358,7 +358,7 @@ export const warnings: Entries<Warning> = {
   'never-ready': {
     means:
       'The check can only pass when a container runs that the pod starts later, behind this gate. A mesh that rewrites probes answers them itself, from its proxy.',
-    example: { name: 'cache', needs: 'istio-proxy', native: false, listable: true, mesh: 'Istio' },
+    example: { name: 'cache', needs: 'istio-proxy', closed: false, listable: true, mesh: 'Istio' },
     next: 'Name the container that answers in an earlier tier, or set a check that the sidecar answers itself.',
   },
   'webhooks-behind': {

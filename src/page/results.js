@@ -63,7 +63,7 @@ function heading(result) {
  * @param {(line: number, column: number) => Node} goTo
  */
 function contents(result, goTo) {
-  const { verdict, reasons, messages, tiers, start, patch } = result
+  const { verdict, reasons, messages, tiers, gates, start, patch } = result
   const warnings = graveOf(result)
   const notes = messages.filter(({ severity }) => severity === 'note')
   const list =
@@ -79,6 +79,7 @@ function contents(result, goTo) {
       element('ul', { class: 'costs' }, ...notes.map(({ code, text }) => element('li', {}, `${code} costs: ${text}`))),
     tiers.length > 0 && element('h4', {}, 'Order'),
     tiers.length > 0 && element('ol', { class: 'tiers' }, ...tiers.map(tierOf), restOf(start)),
+    gates.length > 0 && element('ul', { class: 'gates', 'aria-label': 'What opens the gate' }, ...gates.map(gateOf)),
     start &&
       element('h4', {}, 'Predicted start', element('small', {}, 'in steps: the order of events, not measured time')),
     start && startCharts(start),
@@ -112,6 +113,14 @@ function item({ code, text, line, column }, goTo) {
 function restOf(start) {
   const apps = (start?.with ?? []).filter(({ role }) => role === 'app').map(({ name }) => name)
   return apps.length > 0 && element('li', {}, element('strong', {}, apps.join(', ')))
+}
+
+/** @param {PreviewResult['gates'][number]} gate */
+function gateOf({ form, sidecars, opensOn }) {
+  const name = element('strong', {}, `gate ${form}`)
+  if (opensOn.length === 0) return element('li', {}, name, `: the app never starts without ${listed(sidecars)}.`)
+  const events = element('ul', {}, ...opensOn.map((event) => element('li', {}, event)))
+  return element('li', {}, name, `: the app starts without ${listed(sidecars)} if`, events)
 }
 
 /** @param {PreviewResult['tiers'][number]} tier */

@@ -1,3 +1,4 @@
+import { gateForms } from '../admission/words/openings.ts'
 import { version } from '../version.ts'
 
 const text = { type: 'string' } as const
@@ -52,6 +53,7 @@ const schemas = {
         ...list(list(ref('Sidecar'))),
         description: 'Sidecars of one tier start side by side; the next tier starts when all of them are ready.',
       },
+      gates: { ...list(ref('Gate')), description: 'What holds the app back; gates that are alike are one entry.' },
       patch: { ...list(ref('Operation')), description: 'JSON Patch (RFC 6902).' },
       patched: { type: 'object', description: 'The object as it would be; missing where it is refused.' },
       start: ref('Start'),
@@ -87,6 +89,11 @@ const schemas = {
     },
     ['timeout', 'onTimeout', 'rule', 'every'],
   ),
+  Gate: object({
+    form: { enum: gateForms, description: 'startupProbe: the kubelet asks it, and no hook of ours waits.' },
+    sidecars: list(text),
+    opensOn: { ...list(text), description: 'If one of these happens to a sidecar, the app starts without it.' },
+  }),
   Operation: {
     oneOf: [
       object({ op: { const: 'move' }, from: pointer, path: pointer }),

@@ -7,6 +7,7 @@ import type { Tiers } from '../admission/plan/tiers.ts'
 import { podTemplate } from '../admission/pod/template.ts'
 import type { Operation } from '../admission/words/json.ts'
 import { isCost, textOf } from '../admission/words/messages.ts'
+import type { GateForm } from '../admission/words/openings.ts'
 import { shownWarnings } from '../admission/words/shown.ts'
 import type { JsonObject } from './json.ts'
 import { type Manifests, mostProblems, readManifests } from './manifests.ts'
@@ -102,10 +103,30 @@ export interface PreviewResult {
     onTimeout?: string
     every?: string
   }[])[]
+  /** What holds the app back, and what would let it start before its sidecars are ready. */
+  readonly gates: readonly GateResult[]
   readonly patch: readonly Operation[]
   readonly patched?: JsonObject
   /** If there is a plan. */
   readonly start?: Start
+}
+
+export interface GateResult {
+  readonly form: GateForm
+  /** The sidecars that it waits for. */
+  readonly sidecars: readonly string[]
+  /** If one of these happens to a sidecar, the app starts without it. */
+  readonly opensOn: readonly string[]
+}
+
+/** The gates of a decision, one entry for all that are alike. */
+export function gatesOf(decision: Decision): readonly GateResult[] {
+  const waited = tiersOf(decision)
+    .flat()
+    .flatMap(({ name, gate }) => (gate === undefined ? [] : [{ name, ...gate }]))
+  return [...Map.groupBy(waited, ({ form, opensOn }) => [form, ...opensOn].join()).values()].flatMap((alike) =>
+    alike.slice(0, 1).map(({ form, opensOn }) => ({ form, sidecars: alike.map(({ name }) => name), opensOn })),
+  )
 }
 
 export function previewResult(preview: Preview): PreviewResult {
@@ -116,12 +137,13 @@ export function previewResult(preview: Preview): PreviewResult {
   const warnings = decision.warnings.map(textOf)
   const costs = decision.warnings.filter(isCost).map(textOf)
   const tiers = tiersOf(decision).map((tier) =>
-    tier.map(({ name, check, timeout, onTimeout, every }) => ({
+    tier.map(({ name, check, timeout, onTimeout, every, rule }) => ({
       name,
       check,
       ...(timeout !== undefined && { timeout: formatDuration(timeout) }),
       ...(onTimeout !== undefined && { onTimeout }),
       ...(every !== undefined && { every: formatDuration(every * 1000) }),
+      ...(rule !== undefined && { rule }),
     })),
   )
   const start = startOf(preview)
@@ -136,6 +158,7 @@ export function previewResult(preview: Preview): PreviewResult {
     warnings,
     costs,
     tiers,
+    gates: gatesOf(decision),
     patch,
   }
   return { ...result, ...(patched && { patched }), ...(start && { start }) }

@@ -108,7 +108,6 @@ function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly s
     all.push(started)
     const hook = gloom.outlook === 'never' ? undefined : hookOf(container, listed)
     const probed = container.list === 'initContainers' && container.startupProbe !== undefined
-    const native = container.list === 'initContainers'
     const waitsFor = [...(hook?.waitsFor ?? []), ...(probed ? [container.name] : [])]
     const hampered = all.filter(({ container: { name }, listed }) => listed?.obstacle && waitsFor.includes(name))
     const stuck = hampered.find(({ listed }) => listed?.obstacle?.certain)
@@ -137,7 +136,8 @@ function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly s
     }
     const cause = stuck ?? hampered[0]
     if (cause !== undefined && gloom.outlook !== 'never') {
-      const outlook = stuck === undefined ? 'doubtful' : native ? 'never' : undefined
+      const closed = stuck?.listed?.gate?.form !== 'hook'
+      const outlook = stuck === undefined ? 'doubtful' : closed ? 'never' : undefined
       if (outlook !== undefined) gloom = { outlook, needs: cause.listed?.obstacle?.needs }
     }
     now += takes.creation

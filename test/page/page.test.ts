@@ -65,7 +65,9 @@ test('each example shows what its name promises, and the same as the endpoint', 
     assert.match((await withUs?.locator('figcaption').textContent()) ?? '', /starts once .* ready\./)
     assert.notEqual(await without?.locator('svg rect.early').count(), 0)
     assert.equal(await withUs?.locator('svg rect.early').count(), 0)
-    assert.notEqual(await withUs?.locator('svg rect.waits').count(), 0)
+    assert.match((await page.locator('.gates').textContent()) ?? '', /the app starts without .* if/)
+    // A startupProbe that holds the app needs no hook.
+    if (!text.includes('startupProbe:')) assert.notEqual(await withUs?.locator('svg rect.waits').count(), 0)
   }
 })
 

@@ -35,7 +35,11 @@ function problems(...objects: unknown[]): string[] {
 test('a pod: what, why, the tiers with durations as text, the patch and what comes of it', () => {
   const [result] = results(pod)
   assert(result)
-  const { patch, patched, reasons, messages, warnings, costs, start, ...rest } = result
+  const { patch, patched, reasons, messages, warnings, costs, start, gates, ...rest } = result
+  assert.deepEqual(
+    gates.map(({ form, sidecars }) => [form, ...sidecars]),
+    [['hook', 'proxy']],
+  )
   assert.deepEqual(rest, {
     ...{ apiVersion: 'v1', kind: 'Pod', namespace: 'n', name: 'p', verdict: 'patched' },
     tiers: [[{ name: 'proxy', check: 'http://:15021/ready', timeout: '1m', onTimeout: 'fail' }]],

@@ -19,7 +19,7 @@ export interface Obstacles {
 }
 
 /** Finds the sidecars that hold back what they themselves need. */
-export function findObstacles(lined: LineUp, order: Order): Obstacles {
+export function findObstacles(lined: LineUp, order: Order, locked: boolean): Obstacles {
   const sequence = [...order.initContainers, ...order.containers]
   const places = new Map(sequence.map((container, place) => [container, place]))
   const placeOf = (container: Container) => places.get(container) ?? -1
@@ -37,7 +37,7 @@ export function findObstacles(lined: LineUp, order: Order): Obstacles {
     const { container, sidecar, resolved } = member
     const { name } = sidecar
     const check = 'check' in resolved ? resolved.check : undefined
-    const native = startsNative(member, lined.intent)
+    const closed = locked || startsNative(member, lined.intent)
     const known = deadlockOf(container, check)
     if (known?.waitsFor === 'app' && check !== undefined && 'path' in check) {
       bySidecar.set(container, { needs: app, certain: true })
@@ -52,7 +52,7 @@ export function findObstacles(lined: LineUp, order: Order): Obstacles {
       bySidecar.set(container, { needs: owner.name, certain: true })
       const listable = rewriter !== undefined || sidecars.has(owner)
       const mesh = rewriter?.mesh.title
-      warnings.push({ kind: 'never-ready', name, needs: owner.name, native, listable, ...(mesh && { mesh }) })
+      warnings.push({ kind: 'never-ready', name, needs: owner.name, closed, listable, ...(mesh && { mesh }) })
       continue
     }
     const proxy = proxies.find((each) => behind(each.container))?.container

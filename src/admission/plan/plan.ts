@@ -18,7 +18,7 @@ import type { LockParts } from './lock.ts'
 import { findObstacles } from './obstacles.ts'
 import type { Order } from './order.ts'
 import { type ProbeChange, probeChange } from './startup-probe.ts'
-import { shownTiers, type Tiers } from './tiers.ts'
+import { lockedMembers, shownTiers, type Tiers } from './tiers.ts'
 
 /** What is to be true of the pod afterwards, as far as it isn't yet. */
 export interface Plan {
@@ -45,7 +45,7 @@ export function plan(pod: Pod, intent: Intent, context: Context): Planned {
   const locked = lock.openings.size > 0
   const carriers = [...gates].filter(([, hook]) => runsWaiter(hook)).map(([container]) => container)
   const { delivery, ...delivered } = planDelivery(lined, carriers, context.configuration, locked)
-  const obstacles = findObstacles(lined, order)
+  const obstacles = findObstacles(lined, order, locked)
 
   const problems = [
     ...held.problems,
@@ -60,7 +60,7 @@ export function plan(pod: Pod, intent: Intent, context: Context): Planned {
   ]
   if (problems.length > 0) return { ok: false, problems, warnings }
 
-  const tiers = shownTiers(lined, obstacles)
+  const tiers = shownTiers(lined, obstacles, lockedMembers(lock))
   const hooks = changedHooks(lined, gates)
   const startupProbes = probeChanges(lined)
   const leftAlone = lined.tiers.flat().every(isLeftAlone) && hooks.size === 0 && isAsGiven(order, pod)

@@ -1,7 +1,9 @@
 import { formatCheck } from '../check/grammar.ts'
 import type { OnTimeout } from '../words/choices.ts'
+import { type GateForm, opensOn } from '../words/openings.ts'
 import { timeoutOf } from './gate.ts'
-import type { LineUp, Member } from './line-up.ts'
+import { type LineUp, type Member, startsNative } from './line-up.ts'
+import type { Lock } from './lock.ts'
 import type { Obstacle, Obstacles } from './obstacles.ts'
 
 /** One sidecar of a tier, as people are shown it. */
@@ -18,6 +20,8 @@ export interface PlannedSidecar {
   readonly every?: number
   /** Its startupProbe holds the app without us. */
   readonly already?: boolean
+  /** What holds the app back until it is ready, and what would let it start before; only if it is waited for. */
+  readonly gate?: { readonly form: GateForm; readonly opensOn: readonly string[] }
   /** Why it doesn't become ready, or may not. */
   readonly obstacle?: Obstacle
   /** The rule that it is under. */
@@ -25,13 +29,31 @@ export interface PlannedSidecar {
 }
 export type Tiers = readonly (readonly PlannedSidecar[])[]
 
-export function shownTiers({ tiers }: LineUp, { bySidecar }: Obstacles): Tiers {
+export function shownTiers({ tiers, intent }: LineUp, { bySidecar }: Obstacles, locked: ReadonlySet<Member>): Tiers {
   return tiers.map((tier) =>
     tier.map((member) => {
+      const sidecar = shown(member)
       const obstacle = bySidecar.get(member.container)
-      return obstacle === undefined ? shown(member) : { ...shown(member), obstacle }
+      const { onTimeout = 'fail' } = sidecar
+      const form = locked.has(member) ? 'lock' : formOf(member, intent)
+      const opens = opensOn(form, onTimeout, intent.delivery === 'init-container')
+      return {
+        ...sidecar,
+        ...(sidecar.kind !== 'none' && { gate: { form, opensOn: opens } }),
+        ...(obstacle && { obstacle }),
+      }
     }),
   )
+}
+
+/** The sidecars whose gates open a lock. */
+export function lockedMembers({ openings }: Lock): ReadonlySet<Member> {
+  return new Set([...openings.keys()].flatMap(({ members }) => members))
+}
+
+function formOf(member: Member, intent: LineUp['intent']): GateForm {
+  if (member.resolved.kind === 'startupProbe') return 'startupProbe'
+  return startsNative(member, intent) ? 'native' : 'hook'
 }
 
 function shown(member: Member): PlannedSidecar {

@@ -348,7 +348,8 @@ const insteadOfEarly = (proxy: string) => ({
 
 interface NeverReady extends Named {
   readonly needs: string
-  readonly native: boolean
+  /** A gate that no timeout opens. */
+  readonly closed: boolean
   /** Whether it helps to list it before. */
   readonly listable: boolean
   /** Whose injector has rewritten the probe. */
@@ -419,8 +420,8 @@ const warnings = {
   'never-ready': {
     code: 'SF242',
     ...tooEarly,
-    text: ({ name, needs, native, listable, mesh }: NeverReady) =>
-      `deadlock: ${needs} answers the check of ${name}${mesh ? ` (${mesh} rewrote its probe)` : ''} and starts behind it, so ${native ? 'the app never starts' : 'the app starts at the timeout, without it'}; ${listable ? `name ${needs} before ${name} in ${keys.sidecars}` : `set ${perContainer.check}${name}`}`,
+    text: ({ name, needs, closed, listable, mesh }: NeverReady) =>
+      `deadlock: ${needs} answers the check of ${name}${mesh ? ` (${mesh} rewrote its probe)` : ''} and starts behind it, so ${closed ? 'the app never starts' : 'the app starts at the timeout, without it'}; ${listable ? `name ${needs} before ${name} in ${keys.sidecars}` : `set ${perContainer.check}${name}`}`,
   },
   'webhooks-behind': {
     code: 'SF210',

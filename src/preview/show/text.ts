@@ -4,7 +4,7 @@ import { coded, isCost } from '../../admission/words/messages.ts'
 import { printable } from '../../admission/words/printable.ts'
 import { exact, type Look, type Style, styled } from '../../terminal/look.ts'
 import { line, messagesOf } from '../message.ts'
-import { type Preview, startOf, tiersOf } from '../preview.ts'
+import { type GateResult, gatesOf, type Preview, startOf, tiersOf } from '../preview.ts'
 import type { Start } from '../start.ts'
 import { type Rewritten, rewrite } from '../write.ts'
 import { changesOf, hunksOf } from './diff.ts'
@@ -72,6 +72,7 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
       ...reasonsOf(each).map((reason) => `  ${oneLine(reason)}\n`),
       ...warningsOf(decision, look).map((line) => `  ${line}\n`),
       ...orderOf(decision, start).map((line) => `  ${oneLine(line)}\n`),
+      ...gatesOf(decision).map((gate) => `  ${styled(look, 'dim', oneLine(gateLine(gate)))}\n`),
       start === undefined ? '' : chartOf(start, each === explained, look),
       changed === undefined ? '' : diffOf(file, changed, { ...look, terminal: true }),
     ].join('')
@@ -93,6 +94,13 @@ function warningsOf({ warnings }: Decision, look: Look): string[] {
     ...warnings.filter((each) => !isCost(each)).map((each) => `${warning} ${coded(each)}`),
     ...warnings.filter(isCost).map((each) => `${cost} ${coded(each)}`),
   ]
+}
+
+/** `gate hook: the app starts without envoy if it crashes, …` */
+function gateLine({ form, sidecars, opensOn }: GateResult): string {
+  const names = sidecars.join(' + ')
+  if (opensOn.length === 0) return `gate ${form}: the app never starts without ${names}`
+  return `gate ${form}: the app starts without ${names} if ${opensOn.slice(0, -1).join(', ')}${opensOn.length > 1 ? ' or ' : ''}${opensOn.at(-1)}`
 }
 
 /** Names in a manifest may be of any length, and hold line breaks. */

@@ -1,0 +1,89 @@
+/** What holds the app back: our hook on a regular or on a native sidecar, a native sidecar's startupProbe alone, or the lock. */
+export const gateForms = ['hook', 'native', 'startupProbe', 'lock'] as const
+export type GateForm = (typeof gateForms)[number]
+
+/** As the tables of the docs call it. */
+export const gateTitles: Readonly<Record<GateForm, string>> = {
+  hook: '`gate: hook`',
+  native: '`gate: native`',
+  startupProbe: '`gate: native`, its startupProbe alone',
+  lock: 'either with `lock: "on"`',
+}
+
+type Then = 'opens' | 'may open' | 'closed' | 'closed with the delivery `init-container`, opens with the others'
+
+/** What opens a gate although the sidecar isn't ready. The docs, the page and previews have it from here. */
+interface Opening extends Readonly<Record<GateForm, Then>> {
+  /** For tables. */
+  readonly when: string
+  /** For one line with several. */
+  readonly short: string
+}
+
+export const openings = {
+  crash: {
+    when: 'the sidecar crashes or exits before it is ready',
+    short: 'it crashes',
+    ...{ hook: 'opens', native: 'closed', startupProbe: 'closed', lock: 'closed' },
+  },
+  'not-started': {
+    when: "its start fails, or its image can't be pulled",
+    short: "it can't start or be pulled",
+    ...{ hook: 'opens', native: 'closed', startupProbe: 'closed', lock: 'closed' },
+  },
+  fail: {
+    when: 'the timeout passes, `on-timeout: fail`',
+    short: 'its time is up',
+    ...{ hook: 'opens', native: 'closed', startupProbe: 'closed', lock: 'closed' },
+  },
+  'kubelet-restart': {
+    when: 'the kubelet restarts meanwhile',
+    short: 'the kubelet restarts meanwhile',
+    ...{ hook: 'opens', native: 'opens', startupProbe: 'may open', lock: 'closed' },
+  },
+  sandbox: {
+    when: "the pod's sandbox is made anew, and the sidecar dies before its hook",
+    short: "the pod's sandbox is made anew and it dies before its hook",
+    hook: 'opens',
+    native: 'closed',
+    startupProbe: 'closed',
+    lock: 'closed with the delivery `init-container`, opens with the others',
+  },
+  continue: {
+    when: 'the timeout passes, `on-timeout: continue`',
+    short: 'its time is up (continue)',
+    ...{ hook: 'opens', native: 'opens', startupProbe: 'closed', lock: 'opens' },
+  },
+} as const satisfies Readonly<Record<string, Opening>>
+export type OpeningKind = keyof typeof openings
+
+/** As a table in Markdown. */
+export function openingsTable(): string {
+  const rows = Object.values<Opening>(openings).map((opening) => [
+    opening.when,
+    ...gateForms.map((form) => opening[form]),
+  ])
+  const head = ['', ...gateForms.map((form) => gateTitles[form])]
+  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+  return lines.map((line) => `${line.replace('|  |', '| |').replaceAll(' --- ', '---')}\n`).join('')
+}
+
+/** What opens a gate of this form, in few words. `onTimeout`, `installed`: where the pod decides which of two rows it is. */
+export function opensOn(form: GateForm, onTimeout: 'fail' | 'continue', installed: boolean): readonly string[] {
+  return Object.entries<Opening>(openings).flatMap(([kind, opening]) => {
+    if ((kind === 'fail' || kind === 'continue') && kind !== onTimeout) return []
+    const then = opening[form]
+    switch (then) {
+      case 'opens':
+        return [opening.short]
+      case 'may open':
+        return [`${opening.short} (not always)`]
+      case 'closed':
+        return []
+      case 'closed with the delivery `init-container`, opens with the others':
+        return installed ? [] : [opening.short]
+      default:
+        return then satisfies never
+    }
+  })
+}

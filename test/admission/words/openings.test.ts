@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { openingsTable, opensOn } from '../../../src/admission/words/openings.ts'
+import { gatesOf } from '../../../src/preview/preview.ts'
+import { app, decided, pod, ready } from '../pods.ts'
+
+const marked = /(<!-- gates -->\n)[\s\S]*?(<!-- \/gates -->)/
+
+for (const file of ['README.md', 'docs/annotations.md']) {
+  test(`${file} has the table of what opens each gate as it is today`, () => {
+    const url = new URL(`../../../${file}`, import.meta.url)
+    const text = readFileSync(url, 'utf8')
+    assert.match(text, marked)
+    const wanted = text.replace(marked, `$1\n${openingsTable()}\n$2`)
+    if (process.env.UPDATE_GOLDEN === '1') writeFileSync(url, wanted)
+    assert.equal(readFileSync(url, 'utf8'), wanted, 'stale: UPDATE_GOLDEN=1 refreshes it')
+  })
+}
+
+test('a preview says which gates a pod has, and what opens them', () => {
+  const envoy = { name: 'envoy', readinessProbe: ready }
+  const otel = { name: 'otel', startupProbe: ready }
+  const gates = (annotations: Record<string, string>) =>
+    gatesOf(decided(pod({ sidecars: 'envoy, otel', ...annotations }, [app, envoy, otel])))
+  assert.deepEqual(
+    gates({}).map(({ form, sidecars }) => [form, ...sidecars]),
+    [['hook', 'envoy', 'otel']],
+  )
+  assert.ok(gates({})[0]?.opensOn.includes('it crashes'))
+  assert.deepEqual(
+    gates({ gate: 'native' }).map(({ form, sidecars, opensOn }) => [form, sidecars, opensOn]),
+    [
+      ['native', ['envoy'], ['the kubelet restarts meanwhile']],
+      ['startupProbe', ['otel'], ['the kubelet restarts meanwhile (not always)']],
+    ],
+  )
+  assert.deepEqual(gates({ 'check/envoy': 'none', 'check/otel': 'none' }), [])
+})
+
+test('a lock that is emptied by an init container opens for nothing but continue', () => {
+  assert.deepEqual(opensOn('lock', 'fail', true), [])
+  assert.equal(opensOn('lock', 'fail', false).length, 1)
+  assert.equal(opensOn('lock', 'continue', true).length, 1)
+})
