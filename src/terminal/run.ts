@@ -1,5 +1,6 @@
 import { nearest } from '../admission/words/nearest.ts'
 import { type Command, type ExitCode, ExpectedError, type Terminal, UsageError } from './command.ts'
+import { harmless } from './look.ts'
 
 /** Runs a command. The one place that turns an expected error into a message and an exit code; any other error is a bug and is thrown on. */
 export async function runCommand(
@@ -13,7 +14,8 @@ export async function runCommand(
   } catch (error) {
     const expected = error instanceof ExpectedError ? error : wrongFlag(error, command)
     if (expected === undefined) throw error
-    terminal.stderr.write(expected.told(name))
+    // It may quote what anyone has written: an object's name, an answer of the API server.
+    terminal.stderr.write(harmless(expected.told(name)))
     return expected.exitCode
   }
 }
