@@ -4,8 +4,8 @@ import { unwrap } from './hook/unwrap.ts'
 import type { Configuration } from './intent/configuration.ts'
 import type { Plan } from './plan/plan.ts'
 import type { Container, Hook } from './pod/pod.ts'
+import { isOfAnother } from './pod/status.ts'
 import type { Surroundings } from './pod/surroundings.ts'
-import { isOfAnother } from './status.ts'
 import type { Problem, Warning } from './words/messages.ts'
 
 /**
@@ -46,7 +46,7 @@ function shortfalls(
   const hooks = [...plan.hooks].filter(([{ postStart }, hook]) => !(lenient && holdsToo(postStart, hook)))
   const startupProbes = lenient ? [] : [...plan.startupProbes]
   // Nothing of a lock is there.
-  const unlocked = lenient && lock.volume !== undefined
+  const unlocked = lenient && lock.volume === 'absent'
   const found: readonly Problem[] = [
     ...misplaced(order.initContainers, spec.initContainers, 'initContainers'),
     ...misplaced(order.containers, spec.containers, 'containers'),

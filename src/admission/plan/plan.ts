@@ -16,6 +16,7 @@ import type { LineUp, Member } from './line-up.ts'
 import { lint } from './lint.ts'
 import type { LockParts } from './lock.ts'
 import { findObstacles } from './obstacles.ts'
+import { hooksOfOlder, olderWaiter } from './older.ts'
 import type { Order } from './order.ts'
 import { type ProbeChange, probeChange } from './startup-probe.ts'
 import { lockedMembers, shownTiers, type Tiers } from './tiers.ts'
@@ -41,7 +42,9 @@ const mostShown = 256
 
 /** Plans a pod that asks for something, or finds everything that is wrong with what it asks. */
 export function plan(pod: Pod, intent: Intent, context: Context): Planned {
-  const { lined, order, lock, hooks: gates, ...held } = planHold(pod, intent, context)
+  const { lined, order, lock, ...held } = planHold(pod, intent, context)
+  const older = olderWaiter(pod, intent, context.configuration)
+  const gates = older === undefined ? held.hooks : hooksOfOlder(held.hooks)
   const locked = lock.openings.size > 0
   const carriers = [...gates].filter(([, hook]) => runsWaiter(hook)).map(([container]) => container)
   const { delivery, ...delivered } = planDelivery(lined, carriers, context.configuration, locked)
@@ -64,7 +67,9 @@ export function plan(pod: Pod, intent: Intent, context: Context): Planned {
   const hooks = changedHooks(lined, gates)
   const startupProbes = probeChanges(lined)
   const leftAlone = lined.tiers.flat().every(isLeftAlone) && hooks.size === 0 && isAsGiven(order, pod)
-  const annotations = leftAlone ? [] : annotate(lined, { tiers, order, locked }, context)
+  const annotations = leftAlone
+    ? []
+    : annotate(lined, { tiers, order, locked, version: older ?? context.configuration.version })
   return {
     ok: true,
     warnings,
@@ -105,12 +110,12 @@ function probeChanges({ tiers }: LineUp): Plan['startupProbes'] {
 
 function annotate(
   { pod, intent, tiers: members }: LineUp,
-  { tiers, order, locked }: { tiers: Tiers; order: Order; locked: boolean },
-  context: Context,
+  { tiers, order, locked, version }: { tiers: Tiers; order: Order; locked: boolean; version: string },
 ) {
   const { metadata, spec } = pod
   const status = JSON.stringify({
-    version: context.configuration.version,
+    // Whose hooks these are.
+    version,
     gate: intent.gate,
     ...(locked ? { lock: 'on' } : {}),
     tiers: tiers.map((tier) => tier.map(({ name }) => name)),

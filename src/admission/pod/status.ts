@@ -1,4 +1,4 @@
-import { keys } from './words/keys.ts'
+import { keys } from '../words/keys.ts'
 
 /** What the annotation `sidecar-first.dev/status` says of how a pod was patched, by whichever version; anyone may have written it. */
 export interface Status {

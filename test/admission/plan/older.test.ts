@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decide } from '../../../src/admission/decide.ts'
+import { defaultConfiguration } from '../../../src/admission/intent/configuration.ts'
+import { readConfiguration } from '../../../src/configuration/read.ts'
+import { after, app, type Fields, type Pod, pod, specOf } from '../pods.ts'
+
+const envoy = { name: 'envoy', readinessProbe: { httpGet: { port: 8080, path: '//ready' } } }
+const before = defaultConfiguration('0.1.0')
+
+/** As `inject` of 0.1 wrote it into a template: what its waiter doesn't know isn't in the hook. */
+function template(annotations: Fields = {}, waiter: Fields = {}): Pod {
+  const made = after(
+    pod({ sidecars: 'envoy', ...annotations, ...waiter }, [app, envoy]),
+    decide(pod({ sidecars: 'envoy', ...annotations, ...waiter }, [app, envoy]), before),
+  )
+  return JSON.parse(JSON.stringify(made).replace(/,\\"path\\":\\"\/\/ready\\"/, ''))
+}
+
+for (const waiter of [{}, { waiter: 'image-volume' }]) {
+  test(`a waiter of before 0.2 that stays in a template isn't asked for what it doesn't know: ${JSON.stringify(waiter)}`, () => {
+    const given = template({}, waiter)
+    assert.equal(specOf(given, 'envoy').checks[0]?.path, undefined)
+    const made = after(given)
+    assert.deepEqual(specOf(made, 'envoy'), specOf(given, 'envoy'))
+    assert.deepEqual(after(made), made)
+
+    const slower: Pod = {
+      ...given,
+      metadata: {
+        ...given.metadata,
+        annotations: { ...(given.metadata.annotations as Fields), 'sidecar-first.dev/timeout': '3m' },
+      },
+    }
+    const [check] = specOf(after(slower), 'envoy').checks
+    assert.deepEqual([check?.timeout, check?.path], ['3m', undefined], 'other changes are made')
+  })
+}
+
+test('with its own waiter, or under an enforced rule, the path is asked as the kubelet does', () => {
+  assert.equal(specOf(after(pod({ sidecars: 'envoy' }, [app, envoy])), 'envoy').checks[0]?.path, '//ready')
+  const read = readConfiguration(
+    'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules: [{name: a, match: {container: envoy}, tier: 1, enforce: true}]\n',
+    '0.0.0-test',
+  )
+  assert.ok(read.ok)
+  const given = template()
+  assert.equal(specOf(after(given, decide(given, read.configuration)), 'envoy').checks[0]?.path, '//ready')
+})
