@@ -1,4 +1,5 @@
 import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
+import { lockVolume } from '../admission/hook/lock.ts'
 import { type Polls, pollsOf } from '../admission/hook/polls.ts'
 import { readSpec } from '../admission/pod/read.ts'
 import { coarse, type Happening, type Moment } from './moment.ts'
@@ -139,14 +140,15 @@ function troubleOf(
   return restartCount > 0 ? { why, message: words } : undefined
 }
 
-/** Whoever writes more of a lock: these names are admission's and the waiter's. */
-const lockVolume = 'sidecar-first-lock'
-
 /** The API's type of this client may not know the field yet. */
-type FileKey = { readonly fileKeyRef?: { readonly volumeName?: string; readonly key?: string } }
+type FileKey = {
+  readonly fileKeyRef?: { readonly volumeName?: string; readonly key?: string; readonly optional?: boolean }
+}
 
 function locksOf({ env = [] }: V1Container): readonly string[] {
-  return fileKeys(env).flatMap(({ volumeName, key }) => (volumeName === lockVolume && key ? [key] : []))
+  return fileKeys(env).flatMap(({ volumeName, key, optional }) =>
+    volumeName === lockVolume && key && optional !== true ? [key] : [],
+  )
 }
 const fileKeys = (env: NonNullable<V1Container['env']>) =>
   env.flatMap(({ valueFrom }) => (valueFrom as FileKey | undefined)?.fileKeyRef ?? [])

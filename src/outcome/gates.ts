@@ -65,10 +65,6 @@ interface About {
 
 function ofOurs(about: About, polls: Polls, behind: readonly Container[]): Opening {
   const { container, from, next } = about
-  const patience = Math.min(...polls.checks.flatMap((each) => (each.onTimeout === 'fail' ? [each.timeout] : [])))
-  // A failure opens the gate of a regular container alone.
-  const failed = container.kind === 'native' ? undefined : failureOf(container, next)
-  if (failed) return { how: failed.at - from.at >= patience ? 'timed-out' : 'crashed', moment: failed }
   const { lock } = polls
   if (lock !== undefined) {
     const held = behind.filter(({ locks }) => locks.includes(lock))
@@ -79,6 +75,10 @@ function ofOurs(about: About, polls: Polls, behind: readonly Container[]): Openi
     )
     return late ? { how: 'open', moment: opened, why: 'continued' } : { how: 'ready', moment: opened }
   }
+  const patience = Math.min(...polls.checks.flatMap((each) => (each.onTimeout === 'fail' ? [each.timeout] : [])))
+  // A failure opens the gate of a regular container alone.
+  const failed = container.kind === 'native' ? undefined : failureOf(container, next)
+  if (failed) return { how: failed.at - from.at >= patience ? 'timed-out' : 'crashed', moment: failed }
   if (!next) return closedOrLast(container)
   const cut = cutOff(about, next)
   if (cut) return cut

@@ -191,6 +191,7 @@ function howItWaits(pod: V1Pod, apps: readonly Container[], { containers, gates 
   const phase = pod.status?.phase
   if (phase === 'Succeeded' || phase === 'Failed') return unknown({ why: 'ended', sidecars: [] })
   const [app] = apps
+  const locked = containers.find(({ trouble }) => trouble?.why === 'locked')
   for (const container of containers) {
     const { name, trouble, kind } = container
     const gate = gates.find((each) => each.at === name && each.opening.how === 'closed')
@@ -203,10 +204,8 @@ function howItWaits(pod: V1Pod, apps: readonly Container[], { containers, gates 
     }
     const waits = gate && now - gate.from.at >= patience
     if (waits && gate.by === 'startup-probe') return stuckOn('startup-probe', name, gate)
-    const locked = containers.some((each) => each.trouble?.why === 'locked')
-    if (waits) return stuckOn(locked ? 'locked' : 'hook', name, gate)
+    if (waits) return stuckOn(locked ? 'locked' : 'hook', locked?.name ?? name, gate)
   }
-  const locked = containers.find(({ trouble }) => trouble?.why === 'locked')
   const since = locked && (gates[0]?.from ?? coarseStart(pod))
   if (locked && since && now - since.at >= patience) {
     const behind = containers.slice(0, containers.indexOf(locked)).filter(({ kind }) => kind !== 'init')

@@ -1,5 +1,7 @@
 import { parseDuration } from '../check/duration.ts'
 import type { Hook } from '../pod/pod.ts'
+import { lockKey } from './lock.ts'
+import { gateOfScript } from './shell.ts'
 import { unwrap } from './unwrap.ts'
 import { runsWaiter } from './waiter.ts'
 
@@ -60,7 +62,8 @@ function fromShell(command: readonly string[]): Found {
     const seconds = Number(groups[at + 2])
     checks.push(poll(groups[at] ?? '', seconds > 0 ? seconds * 1000 - 999 : 0, groups[at + 1]))
   }
-  return { checks, lock: undefined }
+  const gate = gateOfScript(command[2] ?? '')
+  return { checks, lock: gate === undefined ? undefined : lockKey(gate) }
 }
 
 /** What can't be read must not count as proof: a check that went on at once proves nothing. */

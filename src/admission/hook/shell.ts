@@ -143,6 +143,12 @@ read -r text <"$message" && printf '%s\\n' "$text"
 exit 1
 `
 
+/** The gate whose lock a script opens. */
+export function gateOfScript(script: string): number | undefined {
+  const gate = Number(new RegExp(`^dir=${lockDirectory} gate=([0-9]{1,3}) `).exec(script)?.[1])
+  return Number.isNaN(gate) ? undefined : gate
+}
+
 /** What a script does for a lock. */
 export interface ShellOpening {
   /** Of the gate. */
