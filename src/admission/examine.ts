@@ -1,5 +1,6 @@
 import { optsOut, readWishes, type Wishes } from './intent/annotations.ts'
 import type { Context } from './intent/context.ts'
+import { audible } from './intent/ignored.ts'
 import { type Intent, mergeIntent, type Ruled } from './intent/intent.ts'
 import { ruledContainers, rulesFor } from './intent/rules.ts'
 import { patch } from './patch/patch.ts'
@@ -16,13 +17,18 @@ import { nearest } from './words/nearest.ts'
 export function examine(manifest: unknown, context: Context): Examined {
   const metadata = readMetadata(manifest)
   if (!metadata.ok) return invalid(metadata.problems, [], true)
-  const claim = claimOf(manifest, metadata.value, context)
+  const examined = examinePod(manifest, metadata.value, context)
+  return { ...examined, warnings: audible(examined.warnings, metadata.value) }
+}
+
+function examinePod(manifest: unknown, metadata: Metadata, context: Context): Examined {
+  const claim = claimOf(manifest, metadata, context)
   if (claim.kind === 'left') return claim
   const { spec, ruled, binding } = claim
-  const wishes = readWishes(metadata.value, context.configuration)
+  const wishes = readWishes(metadata, context.configuration)
   if (!spec.ok) return invalid([...wishes.problems, ...spec.problems], wishes.warnings, binding)
 
-  const pod: Pod = { metadata: metadata.value, spec: spec.value }
+  const pod: Pod = { metadata, spec: spec.value }
   const intent = mergeIntent(wishes, ruled, context.configuration)
   const planned = plan(pod, intent, context)
   const { absent, idle } = withoutEffect(wishes, intent, pod.spec)

@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { quote } from '../admission/words/quote.ts'
 import type { Checked } from '../check/checks.ts'
 import { parseSubject } from '../check/pod/subject.ts'
@@ -20,6 +20,8 @@ Usage: sidecar-first check [flags]
   --context NAME        kubeconfig context (default: the current one)
   --no-pods             don't create the short-lived pod that tries to pull the
                         waiter's image
+  --ignore CODE,...     warnings that aren't told; never problems. Can be
+                        repeated
   -o, --output FORMAT   text or json (text)
 
 It exits with 1 if there is a problem; warnings alone don't count.
@@ -32,7 +34,8 @@ const options = {
   context: { type: 'string' },
   'no-pods': { type: 'boolean', default: false },
   output: { type: 'string', short: 'o', default: 'text' },
-} as const
+  ignore: { type: 'string', multiple: true, default: [] },
+} as const satisfies ParseArgsOptionsConfig
 
 type Flags = ReturnType<typeof parse>['values']
 const parse = (args: readonly string[]) => parseArgs({ args: [...args], options, allowPositionals: true })
@@ -44,13 +47,22 @@ export const check: Command = {
     const output = oneOf('--output', values.output, ['text', 'json'])
     const [subject] = positionals
     if (positionals.length > 1) throw new UsageError('check takes one pod/NAME, or none')
+    const { ignoredCodes } = await import('../messages/ignore.ts')
+    const ignored = ignoredCodes(values.ignore)
     const stop = interrupted()
-    const checked = subject === undefined ? await everything(values, terminal, stop) : await one(subject, values)
+    const all = subject === undefined ? await everything(values, terminal, stop) : await one(subject, values)
+    const checked = withoutIgnored(all, ignored)
     const { hasProblem, jsonReport, textReport } = await import('../check/report.ts')
     terminal.stdout.write(output === 'json' ? jsonReport(checked) : textReport(checked, lookOf(terminal, process.env)))
     const code: ExitCode = hasProblem(checked) || stop.aborted ? 1 : 0
     return code
   },
+}
+
+/** Without the warnings of these codes. */
+function withoutIgnored(checked: readonly Checked[], ignored: ReadonlySet<string>): readonly Checked[] {
+  const isHeard = ({ level, code }: Checked['findings'][number]) => level !== 'warning' || !ignored.has(code)
+  return checked.map(({ name, findings }) => ({ name, findings: findings.filter(isHeard) }))
 }
 
 /** @throws ClusterError if the API server can't be reached: no check could say anything else */

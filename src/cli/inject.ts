@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
+import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
 import { line, messagesOf } from '../preview/message.ts'
-import { fileHelp, fileOptions, placeOf, previewFiles, refuse } from '../preview/show/files.ts'
+import { fileHelp, fileOptions, placeOf, previewFiles, refuse, withoutIgnored } from '../preview/show/files.ts'
 import { sampleManifest } from '../preview/show/sample.ts'
 import { writeManifests } from '../preview/write.ts'
 import type { Command } from '../terminal/command.ts'
@@ -12,6 +13,7 @@ and formatting stay where nothing changes.
 Usage: sidecar-first inject [flags] [PATH...]
 
 ${fileHelp}
+${ignoreHelp}
 
 It prints nothing and exits with 1 if an object is refused or a file can't be
 read. Reasons and warnings go to standard error.
@@ -21,11 +23,15 @@ sidecar-first inject -f - <<'EOF'
 ${sampleManifest}EOF
 `
 
+const options = { ...fileOptions, ...ignoreOption } as const
+
 export const inject: Command = {
   help,
   async run(args, terminal) {
-    const { values, positionals } = parseArgs({ args: [...args], options: fileOptions, allowPositionals: true })
-    const found = await previewFiles([...values.filename, ...positionals], values.config, terminal)
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+    const ignored = ignoredCodes(values.ignore)
+    const read = await previewFiles([...values.filename, ...positionals], values.config, terminal)
+    const found = withoutIgnored(read, ignored)
     refuse(found)
     for (const { name, previewed } of found.files) {
       for (const preview of previewed.previews) {

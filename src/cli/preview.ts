@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { isCost } from '../admission/words/messages.ts'
+import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
 import { formatJson } from '../preview/json.ts'
 import { type Preview, previewResult } from '../preview/preview.ts'
 import {
@@ -10,6 +11,7 @@ import {
   previewFiles,
   problemText,
   refuse,
+  withoutIgnored,
 } from '../preview/show/files.ts'
 import { annotations } from '../preview/show/github.ts'
 import { sampleManifest } from '../preview/show/sample.ts'
@@ -28,6 +30,7 @@ ${fileHelp}
   -o, --output FORMAT   text; diff; json, as from POST /preview; yaml, the
                         patched manifests; patch, the JSON patch of one object;
                         github, annotations for GitHub Actions (text)
+${ignoreHelp}
   --fail-on WHAT        exit with 1 if an object is refused, or also if there is
                         a warning other than a cost: refused, warning (refused)
 
@@ -41,6 +44,7 @@ ${sampleManifest}EOF
 
 const options = {
   ...fileOptions,
+  ...ignoreOption,
   output: { type: 'string', short: 'o', default: 'text' },
   'fail-on': { type: 'string', default: 'refused' },
 } as const
@@ -53,7 +57,9 @@ export const preview: Command = {
     if (format === undefined) throw new UsageError(`--output takes ${Object.keys(formats).join(', ')}`)
     const failOn = (['refused', 'warning'] as const).find((what) => what === values['fail-on'])
     if (failOn === undefined) throw new UsageError('--fail-on takes refused, warning')
-    const found = await previewFiles([...values.filename, ...positionals], values.config, terminal)
+    const ignored = ignoredCodes(values.ignore)
+    const read = await previewFiles([...values.filename, ...positionals], values.config, terminal)
+    const found = withoutIgnored(read, ignored)
     terminal.stdout.write(format(found, lookOf(terminal, process.env)))
     // There is no place for reasons in a diff.
     const said = values.output === 'diff' ? complaints(found) : found.problems.map(problemText)

@@ -500,6 +500,16 @@ export const warnings: Entries<Warning> = {
     example: { app: 'app', port: 15021, name: 'istio-proxy' },
     next: 'You can remove the loop.',
   },
+  'no-such-code': {
+    means: 'The list of codes to ignore has one that no warning about pods has: misspelt, or of another version.',
+    example: { code: 'SF999' },
+    next: 'Correct it; docs/messages.md lists them all.',
+  },
+  'not-ignorable': {
+    means: 'Refusals, and warnings that say what becomes of the pod, are always told.',
+    example: { code: 'SF105' },
+    next: 'Take it out of the list, and correct what it says.',
+  },
   'more-warnings': {
     means: 'An answer has at most 15 warnings: the API server drops longer lists.',
     example: { count: 3 },

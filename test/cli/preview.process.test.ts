@@ -207,6 +207,22 @@ test('manifests and configurations that can not be read are told by file, line a
   }
 })
 
+test('--ignore leaves out warnings and notes, never refusals, and a code that does not exist is a wrong call', async () => {
+  const bare = pod.replace(/ {6}readinessProbe:[\s\S]*$/, '')
+  assert.equal((await here('preview --fail-on warning -', bare)).code, 1)
+  const silent = await here('preview --fail-on warning --ignore SF204 --ignore sf219,SF216 -', bare)
+  assert.equal(silent.code, 0)
+  assert.doesNotMatch(silent.stdout, /SF\d/)
+  for (const [codes, why] of [
+    ['SF999', /no message has the code "SF999"/],
+    ['SF204,SF105', /SF105 is a refusal, which can't be ignored/],
+  ] as const) {
+    const { code, stderr } = await here(`inject --ignore ${codes} -`, bare)
+    assert.equal(code, 2)
+    assert.match(stderr, why)
+  }
+})
+
 test('the configuration holds', async () => {
   const { stdout } = await here('inject --config shell.yaml pod.yaml')
   assert.match(stdout, /sh\n/)

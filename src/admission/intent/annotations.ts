@@ -54,8 +54,8 @@ export interface ContainerWishes {
   readonly onTimeout: OnTimeout | undefined
 }
 
-/** Keys that set nothing: one is for people to read, the other is read before. */
-const idle: ReadonlySet<string> = new Set([keys.status, keys.inject])
+/** Keys that set nothing: one is for people to read, the others are read elsewhere. */
+const idle: ReadonlySet<string> = new Set([keys.status, keys.inject, keys.ignore])
 const settings: ReadonlySet<string> = new Set(Object.values(keys))
 const prefixes = Object.values(perContainer)
 

@@ -1,7 +1,8 @@
 import type { Metadata } from '../pod/pod.ts'
 import { readMetadata } from '../pod/read.ts'
 import { isOurs, keys } from '../words/keys.ts'
-import type { Warning } from '../words/messages.ts'
+import { heard, type Warning } from '../words/messages.ts'
+import { ignoredBy } from './ignored.ts'
 
 /**
  * Our keys in places where no admission sees them: on a workload and not on its `pod`, or as a label. `way` leads to the pod template; it
@@ -20,7 +21,10 @@ export function misplacedKeys(
     ...outside.map((key) => ({ kind: 'key-on-workload', key, workload, place }) as const),
     ...(labels.has(keys.sidecars) ? [{ kind: 'key-as-label', key: keys.sidecars, place } as const] : []),
   ]
-  return misplaced.filter(({ key }) => !annotations.has(key))
+  return heard(
+    misplaced.filter(({ key }) => !annotations.has(key)),
+    ignoredBy({ annotations }),
+  )
 }
 
 function metadataOf(object: unknown): Pick<Metadata, 'annotations' | 'labels'> {

@@ -13,6 +13,7 @@ export const keys = {
   waiter: `${domain}/waiter`,
   lock: `${domain}/lock`,
   inject: `${domain}/inject`,
+  ignore: `${domain}/ignore`,
   status: `${domain}/status`,
   sets: `${domain}/sets`,
 } as const

@@ -585,6 +585,17 @@ const warnings = {
     text: ({ app, port, name }: Named & { readonly app: string; readonly port: number }) =>
       `${app} waits for port ${port} of ${name} in its own command; that is no longer needed`,
   },
+  'no-such-code': {
+    code: 'SF253',
+    ...noEffect,
+    text: ({ code }: { readonly code: string }) =>
+      `${keys.ignore}: ${quote(code)} is not the code of a warning about pods; they are like SF204`,
+  },
+  'not-ignorable': {
+    code: 'SF254',
+    ...noEffect,
+    text: ({ code }: { readonly code: string }) => `${keys.ignore}: ${code} can't be ignored`,
+  },
   'more-warnings': {
     code: 'SF230',
     ...noEffect,
@@ -678,6 +689,27 @@ export const isHint = ({ kind }: Said): boolean => kind === 'changed-later'
 
 const isWarning = (said: Said): said is Warning => Object.hasOwn(warnings, said.kind)
 
+/** Those that say what becomes of the pod. */
+const alwaysHeard: ReadonlySet<string> = new Set<Warning['kind']>([
+  'left-untouched',
+  'only-observed',
+  'webhooks-behind',
+  'no-such-code',
+  'not-ignorable',
+  'more-warnings',
+])
+
+/** Whether a code can be ignored; undefined if it is none of a message about pods. */
+export function isIgnorable(code: string): boolean | undefined {
+  const kind = kindOf.get(code)
+  return kind === undefined ? undefined : Object.hasOwn(warnings, kind) && !alwaysHeard.has(kind)
+}
+
+/** The warnings and notes but those that somebody doesn't want to hear of. */
+export function heard(all: readonly Warning[], ignored: ReadonlySet<string>): readonly Warning[] {
+  return ignored.size === 0 ? all : all.filter((each) => !ignored.has(codeOf(each)) || alwaysHeard.has(each.kind))
+}
+
 /** Whether it only names a price, as the default way of the waiter into a pod always does: nothing that somebody should act on. */
 export const isCost = (warning: Warning): boolean => severityOf(warning) === 'costs'
 
@@ -697,6 +729,7 @@ export function coded(said: Said): string {
 }
 
 const codes = { ...problems, ...warnings }
+const kindOf: ReadonlyMap<string, string> = new Map(Object.entries(codes).map(([kind, { code }]) => [code, kind]))
 const messages: Words = { ...problems, ...reasons, ...warnings }
 
 /** The kind decides which data there is, so it fits. */

@@ -1,4 +1,5 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
+import { heard } from '../../admission/words/messages.ts'
 import { printable } from '../../admission/words/printable.ts'
 import { readConfigurationFile } from '../../files/configuration-file.ts'
 import { FileError, readInputs } from '../../files/files.ts'
@@ -85,6 +86,21 @@ const isTooLong = (text: string): boolean => text.length > mostYaml && readJson(
 const tooLong: Previewed = {
   ok: false,
   problems: [{ document: 1, line: 1, column: 1, fault: { kind: 'too-long', most: mostYaml } }],
+}
+
+/** Without the warnings of these codes. */
+export function withoutIgnored({ files, problems }: PreviewedFiles, ignored: ReadonlySet<string>): PreviewedFiles {
+  const silenced = (preview: Preview): Preview => {
+    const { decision } = preview
+    return { ...preview, decision: { ...decision, warnings: heard(decision.warnings, ignored) } }
+  }
+  return {
+    files: files.map(({ name, previewed }) => ({
+      name,
+      previewed: { ...previewed, previews: previewed.previews.map(silenced) },
+    })),
+    problems,
+  }
 }
 
 /** A problem as one line. */

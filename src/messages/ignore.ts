@@ -1,0 +1,23 @@
+import type { ParseArgsOptionsConfig } from 'node:util'
+import { quote } from '../admission/words/quote.ts'
+import { UsageError } from '../terminal/command.ts'
+import { catalogue } from './catalogue.ts'
+
+/** Of several commands. */
+export const ignoreOption = {
+  ignore: { type: 'string', multiple: true, default: [] },
+} as const satisfies ParseArgsOptionsConfig
+export const ignoreHelp = `  --ignore CODE,...     warnings and notes that aren't told; never refusals or
+                        problems. Can be repeated`
+
+/** The codes of `--ignore`. @throws UsageError that names one that nobody can ignore */
+export function ignoredCodes(flags: readonly string[]): ReadonlySet<string> {
+  const codes = flags.flatMap((flag) => flag.split(',')).map((code) => code.trim().toUpperCase())
+  for (const code of codes) {
+    const found = catalogue.find((each) => each.code === code)
+    if (found === undefined) throw new UsageError(`--ignore: no message has the code ${quote(code)}`)
+    if (found.grade !== 'warning' && found.grade !== 'note')
+      throw new UsageError(`--ignore: ${code} is a ${found.grade}, which can't be ignored`)
+  }
+  return new Set(codes)
+}
