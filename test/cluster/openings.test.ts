@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { gateForms, type OpeningKind, openings } from '../../src/admission/words/openings.ts'
+import { create, createNamespace, deleteNamespaces, kubectl, tryCreate, tryKubectl, until } from './cluster.ts'
+import { app, type Container, firstLineOf, getPod, type LivePod, logOf, markOf, pod, sidecar, statusOf } from './pod.ts'
+import { startWebhook, type Webhook } from './webhook.ts'
+
+const namespace = 'openings'
+const probe = (port: number) => ({ httpGet: { path: '/ready', port } })
+const limit = { 'sidecar-first.dev/timeout': '3s' }
+
+/** Each case of the table that a pod can bring about by itself; the kubelet's restart is in alone/. */
+const cases: Partial<Record<OpeningKind, { sidecar: Container; annotations?: Record<string, string> }>> = {
+  crash: { sidecar: sidecar('sidecar', { HTTP: ':15021', NEVER_READY: '1', EXIT_AFTER: '1s' }) },
+  'not-started': { sidecar: sidecar('sidecar', {}, { command: ['/absent'] }) },
+  fail: { sidecar: sidecar('sidecar', { HTTP: ':15021', NEVER_READY: '1' }) },
+  continue: {
+    sidecar: sidecar('sidecar', { HTTP: ':15021', NEVER_READY: '1' }),
+    annotations: { 'sidecar-first.dev/on-timeout': 'continue' },
+  },
+}
+const forms = gateForms.filter((form) => form !== 'lock')
+
+describe('what opens each gate, case by case', () => {
+  let webhook: Webhook | undefined
+  before(async () => {
+    webhook = await startWebhook('openings')
+    await createNamespace(namespace, { test: 'openings' })
+    await create(
+      ...Object.entries(cases).flatMap(([kind, { sidecar: container, annotations }]) =>
+        forms.map((form) => {
+          const probes =
+            form === 'startupProbe'
+              ? { startupProbe: { ...probe(15_021), periodSeconds: 1, failureThreshold: 3 } }
+              : { readinessProbe: probe(15_021) }
+          const gate = form === 'hook' ? 'hook' : 'native'
+          const asked = {
+            'sidecar-first.dev/sidecars': 'sidecar',
+            'sidecar-first.dev/gate': gate,
+            ...limit,
+            ...annotations,
+          }
+          return pod(namespace, `${kind}-${form}`.toLowerCase(), [app(), { ...container, ...probes }], {
+            annotations: asked,
+          })
+        }),
+      ),
+      pod(namespace, 'tier', [app(), quitter, fine], {
+        annotations: {
+          'sidecar-first.dev/sidecars': 'quitter + fine',
+          'check.sidecar-first.dev/quitter': 'tcp://:15031',
+          ...limit,
+        },
+      }),
+      pod(
+        namespace,
+        'deleted',
+        [app(), sidecar('sidecar', { HTTP: ':15021', NEVER_READY: '1' }, { readinessProbe: probe(15_021) })],
+        {
+          annotations: { 'sidecar-first.dev/sidecars': 'sidecar', 'sidecar-first.dev/timeout': `${hookRuns}ms` },
+        },
+      ),
+    )
+  })
+  after(async () => {
+    await deleteNamespaces(namespace)
+    await webhook?.remove()
+  })
+
+  test('a pod that is deleted while a hook runs ends only after the hook', async () => {
+    const started = await until('the hook to run', async () => {
+      const { stdout } = await tryKubectl([
+        'get',
+        'events',
+        '-n',
+        namespace,
+        '-o',
+        'json',
+        '--field-selector=reason=Started,involvedObject.name=deleted',
+      ])
+      const { items } = JSON.parse(stdout || '{"items":[]}') as {
+        items: { involvedObject: { fieldPath: string }; lastTimestamp: string }[]
+      }
+      return items.some(({ involvedObject }) => involvedObject.fieldPath.includes('{sidecar}')) ? Date.now() : undefined
+    })
+    await kubectl('delete', 'pod', 'deleted', '-n', namespace, '--wait=true')
+    // Without the hook it would be gone after its grace period of a second. Its start was seen up to 2 s late.
+    assert.ok(Date.now() - started > hookRuns - 4000)
+  })
+
+  for (const [kind, { when, ...then }] of Object.entries(openings)) {
+    if (!(kind in cases)) continue
+    for (const form of forms) {
+      test(`${when}, ${form}: ${then[form]}`, async () => {
+        const name = `${kind}-${form}`.toLowerCase()
+        if (then[form] === 'opens') {
+          const log = await logOf(namespace, name)
+          assert.throws(() => markOf(log, 'sidecar', 'ready'))
+          return
+        }
+        const live = await until(`trouble in ${name}`, async () => {
+          const found = await getPod(namespace, name)
+          return troubled(found) ? found : undefined
+        })
+        assert.equal(live.status.phase, 'Pending')
+        assert.deepEqual(statusOf(live, 'app')?.state, { waiting: { reason: 'PodInitializing' } })
+      })
+    }
+  }
+
+  test('a tier of two: one that crashes is not restarted while the hook waits, and the message says so', async () => {
+    const live = await until('the hook to fail', async () => {
+      const found = await getPod(namespace, 'tier')
+      return messageOf(found, 'fine') === undefined ? undefined : found
+    })
+    assert.match(
+      messageOf(live, 'fine') ?? '',
+      /^quitter .* it never answered and may have crashed, and nothing restarts it/,
+    )
+  })
+})
+
+/** Longer than a pod without a hook takes to end. */
+const hookRuns = 15_000
+const quitter = sidecar('quitter', { EXIT_AFTER: '500ms' })
+const fine = sidecar('fine', { HTTP: ':15021' }, { readinessProbe: probe(15_021) })
+
+const messageOf = (live: LivePod, name: string) => {
+  const status = statusOf(live, name)
+  return status?.state.terminated?.message ?? status?.lastState.terminated?.message
+}
+
+function troubled(live: LivePod): boolean {
+  const status = statusOf(live, 'sidecar')
+  return (status?.restartCount ?? 0) >= 1 || /Error|BackOff/.test(status?.state.waiting?.reason ?? '')
+}
+
+// The test sidecar stands for istio-proxy: by its name and its port.
+describe('a sidecar that holds back what answers its check', () => {
+  const apart = 'deadlocks'
+  const proxy = sidecar('istio-proxy', { HTTP: ':15020' }, { ports: [{ containerPort: 15_020 }] })
+  const cache = sidecar('cache', {}, { readinessProbe: probe(15_020) })
+  const annotations = (sidecars: string, gate: string) => ({
+    'sidecar-first.dev/sidecars': sidecars,
+    'sidecar-first.dev/gate': gate,
+    'check.sidecar-first.dev/istio-proxy': 'http://:15020/ready',
+    ...limit,
+  })
+  let webhook: Webhook | undefined
+  before(async () => {
+    webhook = await startWebhook('deadlocks')
+    await createNamespace(apart, { test: 'deadlocks' })
+  })
+  after(async () => {
+    await deleteNamespaces(apart)
+    await webhook?.remove()
+  })
+  const warned = async (name: string, sidecars: string, gate: string): Promise<string> => {
+    const { code, stderr } = await tryCreate([
+      pod(apart, name, [app(), cache, proxy], { annotations: annotations(sidecars, gate) }),
+    ])
+    assert.equal(code, 0, stderr)
+    return stderr
+  }
+
+  test('gate hook: a warning, and the app starts at the timeout, before the proxy', async () => {
+    assert.match(await warned('hook', 'cache', 'hook'), /SF242.*deadlock: istio-proxy answers the check of cache/)
+    const log = await logOf(apart, 'hook')
+    const all = await logOf(apart, 'hook', 'istio-proxy')
+    assert.ok(firstLineOf(log) <= markOf(all, 'istio-proxy', 'started'))
+  })
+
+  test('gate native: a warning, and the app never starts', async () => {
+    assert.match(await warned('native', 'cache', 'native'), /SF242.*the app never starts/)
+    const live = await until('the sidecar to be given up', async () => {
+      const found = await getPod(apart, 'native')
+      return (statusOf(found, 'cache')?.restartCount ?? 0) >= 1 ? found : undefined
+    })
+    assert.equal(statusOf(live, 'istio-proxy')?.state.running, undefined)
+    assert.equal(statusOf(live, 'app')?.state.running, undefined)
+  })
+
+  test('with the proxy named first, as the warning says: none, and the app finds both ready', async () => {
+    assert.doesNotMatch(await warned('listed', 'istio-proxy, cache', 'hook'), /SF242/)
+    const log = await logOf(apart, 'listed')
+    assert.ok(firstLineOf(log) >= markOf(log, 'istio-proxy', 'ready'))
+  })
+})
