@@ -161,6 +161,18 @@ test('under an enforced position `first`, nothing that the author lists runs bef
 })
 
 type Spec = { [key: string]: Fields[] }
+test('a native sidecar that is listed late stays there where no enforced rule has the gate `native` and the position `first`', () => {
+  const given = pod({}, [app], { initContainers: [migrate, { ...proxy, restartPolicy: 'Always' }] })
+  for (const configuration of [
+    configured(', gate: hook, nativePosition: first'),
+    configured(', gate: native, nativePosition: last'),
+  ]) {
+    assert.deepEqual(initNames(after(given, decide(given, configuration))).slice(-2), ['migrate', 'proxy'])
+  }
+  const asking = pod({ sidecars: 'proxy', gate: 'native', 'native-position': 'first' }, [app], given.spec)
+  assert.deepEqual(initNames(after({ ...asking, spec: given.spec })).slice(-2), ['migrate', 'proxy'])
+})
+
 /** The one that carries the hook which waits for the enforced sidecar. */
 const sidecar = ({ containers = [], initContainers = [] }: Spec) =>
   [...containers, ...initContainers].find((each) => {

@@ -43,7 +43,7 @@ function regularOrder(
 
 /** The native sidecars that come before all other init containers, wherever the author has put them: the enforced ones with `native-position: first`. */
 function leaders(natives: readonly Member[], { intent }: LineUp): readonly Container[] {
-  if (!intent.enforced || intent.gate !== 'native' || intent.nativePosition !== 'first') return []
+  if (intent.gate !== 'native' || intent.nativePosition !== 'first') return []
   const last = natives.findLastIndex(({ sidecar }) => sidecar.rule?.enforce)
   return natives.slice(0, last + 1).map(({ container }) => container)
 }

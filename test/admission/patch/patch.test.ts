@@ -63,3 +63,34 @@ test('a startupProbe that is to be asked more often is a detail', () => {
     void Object.assign(initContainers.find(({ name }) => name === 'envoy') ?? {}, { startupProbe: native.startupProbe })
   assert.equal(changeAfter(slower, { gate: 'native', 'startup-probe': 'eager' }, native), 'details')
 })
+
+test('so is a part of the lock that is missing, each by itself', () => {
+  const lock = { lock: 'on' }
+  const isLock = ({ name }: Fields) => name === 'sidecar-first-lock'
+  assert.equal(
+    changeAfter(() => undefined, lock),
+    'unchanged',
+  )
+  const without = (each: Fields | undefined) =>
+    void withMounts(
+      each,
+      ((each?.volumeMounts ?? []) as Fields[]).filter((mount) => !isLock(mount)),
+    )
+  assert.equal(
+    changeAfter(({ containers: [first] }) => without(first), lock),
+    'details',
+  )
+  assert.equal(
+    changeAfter((spec) => void Object.assign(spec, { volumes: spec.volumes.filter((each) => !isLock(each)) }), lock),
+    'details',
+  )
+  assert.equal(
+    changeAfter(({ containers: [, second] }) => void Object.assign(second ?? {}, { env: [] }), lock),
+    'details',
+  )
+  const command = ['/wait', 'install', '/.sidecar-first']
+  assert.equal(
+    changeAfter(({ initContainers: [installer] }) => void Object.assign(installer ?? {}, { command }), lock),
+    'details',
+  )
+})
