@@ -86,6 +86,16 @@ test('an unlisted annotation of ours that changed is no reason to refuse', () =>
   assert.deepEqual(reasons(status), [])
 })
 
+test('a pod that another version has not locked passes without a lock, one of this version does not', () => {
+  const by = (version: string): Pod => {
+    const made = right()
+    const annotations = keyed({ sidecars: 'envoy', lock: 'on', status: `{"version":"${version}"}` })
+    return { ...made, metadata: { ...made.metadata, annotations } }
+  }
+  assert.deepEqual(reasons(by('0.0.1')), [])
+  assert.match(reasons(by(configuration.version)).join(), /lock/)
+})
+
 test('what another version wrote passes if it waits for the same, and no enforced rule is about it', () => {
   const made = right()
   const command = hookOf(made, 'envoy') as [string, string, string]
