@@ -56,7 +56,10 @@ test('preview shows the verdict, the order and a diff', async () => {
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, /^Pod sample \(pod\.yaml:1\): patched\n/)
   assert.match(stdout, /\n {2}· SF219 the waiter adds an emptyDir/)
-  assert.match(stdout, /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n\n/)
+  assert.match(
+    stdout,
+    /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n {2}gate hook: the app starts without proxy if it crashes, .*\n\n/,
+  )
   assert.match(stdout, /\n\n--- pod\.yaml\n\+\+\+ pod\.yaml\n@@ -\d/)
   assert.match(stdout, /\n- {4}- name: app {3}# the app\n/)
   assert.match(stdout, /\n\+ {10}exec:\n/)
