@@ -29,11 +29,16 @@ export function decide(
       if (operations.length === 0)
         return unchanged([{ kind: 'starts-already', ...order }, ...held(tiers)], tiers, warnings)
       const change = changeOf(plan, operations)
-      return patched([{ kind: 'starts', ...order }, ...held(tiers)], { tiers, change, patch: operations, warnings })
+      const reasons = [{ kind: 'starts', ...order } as const, ...held(tiers)]
+      return patched(reasons, { tiers, change, unlocked: unlocked(plan), patch: operations, warnings })
     }
     default:
       return examined satisfies never
   }
+}
+
+function unlocked({ lock }: Plan): readonly string[] {
+  return [...lock.variables].flatMap(([{ name }, { add }]) => (add.length > 0 ? [name] : []))
 }
 
 /** An invalid pod is refused, or left untouched with a warning if nobody relies on the order. */

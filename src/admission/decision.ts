@@ -22,6 +22,8 @@ export interface Patched extends Explained {
   readonly verdict: 'patched'
   readonly tiers: Tiers
   readonly change: Change
+  /** The containers that lack a variable of the lock. */
+  readonly unlocked: readonly string[]
   /** Never empty. */
   readonly patch: readonly Operation[]
 }
@@ -50,7 +52,7 @@ export function unchanged(reasons: readonly Said[], tiers: Tiers, warnings: read
 
 export function patched(
   reasons: readonly Said[],
-  parts: Pick<Patched, 'tiers' | 'change' | 'patch' | 'warnings'>,
+  parts: Pick<Patched, 'tiers' | 'change' | 'unlocked' | 'patch' | 'warnings'>,
 ): Patched {
   return { verdict: 'patched', reasons, ...parts, warnings: shownWarnings(parts.warnings) }
 }

@@ -66,7 +66,7 @@ function decideMarked(pod: unknown, configuration: Configuration, set: string | 
   const decision = decide(at, configuration, surroundingsOf(pod, configuration, set))
   if (decision.verdict === 'patched') return { ...decision, patch: [...marks, ...decision.patch] }
   if (decision.verdict !== 'unchanged' || marks.length === 0) return decision
-  return { ...decision, verdict: 'patched', change: 'notes', patch: marks }
+  return { ...decision, verdict: 'patched', change: 'notes', unlocked: [], patch: marks }
 }
 
 /**

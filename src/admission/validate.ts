@@ -1,9 +1,10 @@
 import { allowed, refused, type Validity } from './decision.ts'
 import { type Examined, examine } from './examine.ts'
-import { unwrap } from './hook/unwrap.ts'
+import { lockOf, readsLock } from './hook/lock.ts'
+import { openedBy, unwrap } from './hook/unwrap.ts'
 import type { Configuration } from './intent/configuration.ts'
 import type { Plan } from './plan/plan.ts'
-import type { Container, Hook } from './pod/pod.ts'
+import type { Container, Hook, Spec } from './pod/pod.ts'
 import { isOfAnother } from './pod/status.ts'
 import type { Surroundings } from './pod/surroundings.ts'
 import type { Problem, Warning } from './words/messages.ts'
@@ -45,8 +46,6 @@ function shortfalls(
   const lenient = !enforced && isOfAnother(version, metadata.annotations)
   const hooks = [...plan.hooks].filter(([{ postStart }, hook]) => !(lenient && holdsToo(postStart, hook)))
   const startupProbes = lenient ? [] : [...plan.startupProbes]
-  // Nothing of a lock is there.
-  const unlocked = lenient && lock.volume === 'absent'
   const found: readonly Problem[] = [
     ...misplaced(order.initContainers, spec.initContainers, 'initContainers'),
     ...misplaced(order.containers, spec.containers, 'containers'),
@@ -55,7 +54,7 @@ function shortfalls(
     ...delivery.mounts.map(({ name }) => ({ kind: 'mount-missing', name }) as const),
     ...(delivery.volume ? [{ kind: 'volume-missing' } as const] : []),
     ...(delivery.initContainer === undefined ? [] : [{ kind: 'installer-missing' } as const]),
-    ...(unlocked ? [] : lockShortfalls(lock)),
+    ...(lenient ? neverOpened(spec, lock) : lockShortfalls(lock)),
   ]
   return found.length === 0 ? [] : [...found, { kind: 'changed-later' }]
 }
@@ -67,6 +66,18 @@ function lockShortfalls({ volume, mounts, installer, variables }: Plan['lock']):
     ...(installer === undefined ? [] : [{ kind: 'reset-missing' } as const]),
     ...[...variables].map(([{ name }]) => ({ kind: 'variable-wrong', name }) as const),
   ]
+}
+
+/** Another version may lock what this one doesn't, or the other way round. What counts is that each lock has a hook that opens it. */
+function neverOpened({ initContainers, containers }: Spec, { volume, variables }: Plan['lock']): readonly Problem[] {
+  if (volume !== undefined && volume !== 'absent') return [{ kind: 'lock-missing' }]
+  const opened = new Set([...initContainers, ...containers].map(({ postStart }) => openedBy(postStart)))
+  const isStuck = ({ variables }: Container) =>
+    variables().some((each) => {
+      const gate = lockOf(each)
+      return readsLock(each) && (gate === undefined || !opened.has(gate))
+    })
+  return [...variables.keys()].filter(isStuck).map(({ name }) => ({ kind: 'variable-wrong', name }))
 }
 
 /** Whether a hook of ours waits for the same containers as the one that is wanted, in whatever way; where none is wanted, it only holds longer. */

@@ -101,6 +101,7 @@ interface Data {
   readonly live: 'invalid' | 'missing or may not be read'
   readonly message: string
   readonly mode: InstallMode
+  readonly names: readonly string[]
   readonly name: string
   readonly namespace: string
   readonly node: string
@@ -524,6 +525,19 @@ const findings = {
     'SF558',
     (data: Pods) => `${podsText(data)} patched by another configuration or version than today's`,
     ({ renew }: Pods) => renew,
+  ),
+  'pods-unlocked': warning(
+    'SF580',
+    (data: Pods & Of<'names'>) =>
+      `${podsText(data)} without the lock of ${data.names.join(', ')}: another webhook or client wrote them and dropped the field fileKeyRef, which its libraries don't know`,
+    ({ renew }: Pods) => `update it to libraries of Kubernetes 1.34 or later; then ${renew}`,
+  ),
+  unlocked: warning(
+    'SF583',
+    ({ names }: Of<'names'>) =>
+      `${names.join(', ')} lost the lock: another webhook or client wrote the pod and dropped the field fileKeyRef, which its libraries don't know`,
+    ({ renew }: MaybeRenewed) =>
+      `update it to libraries of Kubernetes 1.34 or later${renew === undefined ? '' : `; then ${renew}`}`,
   ),
   'pods-lacking': problem(
     'SF560',

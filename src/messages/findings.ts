@@ -223,6 +223,15 @@ export const findings: FindingEntries<Exclude<Finding, { kind: PassedOn }>> = {
     means: 'Their order is held, and another version or configuration would write them differently.',
     example: pods,
   },
+  'pods-unlocked': {
+    means:
+      'They were locked when they were created, and run or wait without it: their order is held by the hook alone.',
+    example: { ...pods, names: ['app'] },
+  },
+  unlocked: {
+    means: 'It was locked when it was created, and runs or waits without it: its order is held by the hook alone.',
+    example: { names: ['app'], renew: 'kubectl rollout restart -n shop deployment/web' },
+  },
   'pods-lacking': {
     means: 'Apps run while a sidecar of theirs does not, whoever created the pods.',
     example: { ...pods, ...where, lacking },

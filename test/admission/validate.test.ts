@@ -128,3 +128,25 @@ test('what another version wrote passes if it waits for the same, and no enforce
 })
 
 const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
+
+test('a lock that only one of two versions writes passes, as long as a hook opens it', () => {
+  const given = pod({ sidecars: 'envoy', lock: 'on' }, [app, envoy])
+  const made = after(given)
+  const of = (version: string, object: Pod, lock: string): Pod => {
+    const annotations = keyed({ sidecars: 'envoy', lock, status: `{"version":"${version}"}` })
+    return { ...object, metadata: { ...object.metadata, annotations } }
+  }
+  const open = after(pod({ sidecars: 'envoy' }, [app, envoy]))
+  // Locked by the other, open by the other; the same of this version is what somebody changed.
+  for (const [object, lock] of [
+    [made, 'off'],
+    [open, 'on'],
+  ] as const) {
+    assert.deepEqual(reasons(of('0.0.1', object, lock)), [])
+    assert.notDeepEqual(reasons(of(configuration.version, object, lock)), [])
+  }
+  const stuck = edited(made, ({ containers: [first] }) => {
+    Object.assign(first ?? {}, { lifecycle: open.spec.containers[0]?.lifecycle })
+  })
+  assert.match(reasons(of('0.0.1', stuck, 'off'))[0] ?? '', /^app hasn't exactly the variables/)
+})

@@ -20,7 +20,15 @@ function write(text: string, patch: readonly Operation[]): string {
   assert(found.ok)
   const [object] = found.objects
   assert(object)
-  const decision = { verdict: 'patched', reasons: [], warnings: [], tiers: [], change: 'order', patch } as const
+  const decision = {
+    verdict: 'patched',
+    reasons: [],
+    warnings: [],
+    tiers: [],
+    change: 'order',
+    unlocked: [],
+    patch,
+  } as const
   const patched = applyPatch(object.value, patch)
   return writeManifests({ ok: true, manifests, previews: [{ object, decision, patch, patched }] })
 }

@@ -14,6 +14,16 @@ export interface Unwrapped {
   readonly waitsFor: readonly string[]
 }
 
+/** The gate whose lock a hook of ours opens. */
+export function openedBy(hook: Hook | undefined): number | undefined {
+  if (hook?.kind !== 'exec') return undefined
+  const [program, flag, argument = '', name] = hook.command
+  const isOurs = program === waiterPath ? flag === '--spec' : flag === '-c' && name === shellName
+  const pattern = program === waiterPath ? /"key":"SIDECAR_FIRST_READY_(\d{1,3})"/ : /^dir=\S+ gate=(\d{1,3}) /
+  const found = isOurs && argument.length <= mostArgument ? pattern.exec(argument)?.[1] : undefined
+  return found === undefined ? undefined : Number(found)
+}
+
 /**
  * Recognises our hooks by their command, whatever version wrote them, and reads back the hook that they wrap. Undefined: the hook is ours
  * and can't be read.

@@ -4,6 +4,7 @@ import { keys } from '../words/keys.ts'
 export interface Status {
   readonly version?: unknown
   readonly tiers?: unknown
+  readonly lock?: unknown
 }
 
 export function readStatus(annotation: unknown): Status {

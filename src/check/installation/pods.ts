@@ -171,6 +171,10 @@ export function judgePods(all: readonly JudgedPod[], since: Date | undefined): r
         ...about,
         why: standing.decision.reasons.map(coded).join('; '),
       })),
+      ...of('unlocked', ({ some, ...about }) => {
+        const lost = some.flatMap(({ standing }) => (standing.kind === 'unlocked' ? standing.containers : []))
+        return { kind: 'pods-unlocked', ...about, names: [...new Set(lost)] }
+      }),
       ...of('outdated', ({ some, ...about }) => ({ kind: 'pods-outdated', ...about })),
     ]
   })

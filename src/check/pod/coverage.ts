@@ -37,6 +37,8 @@ export type Standing =
   | { readonly kind: 'missed'; readonly altered: boolean; readonly decision: Decision }
   /** Its order is held, but not in the way the configuration now has it: another timeout, say. */
   | { readonly kind: 'outdated'; readonly decision: Decision }
+  /** It was locked, and these containers aren't any more: somebody dropped what he didn't know. */
+  | { readonly kind: 'unlocked'; readonly containers: readonly string[]; readonly decision: Decision }
   /** Its order is held, in the tiers of today, but another version patched it, which writes details such as the waiter's arguments in another way. */
   | { readonly kind: 'older'; readonly version: string; readonly decision: Decision }
 
@@ -65,7 +67,9 @@ export function standingOf(
       const altered = pod.metadata?.annotations?.[keys.status] !== undefined
       const held = altered && decision.change !== 'order'
       if (!held) return { kind: 'missed', altered, decision }
-      const { version, tiers } = readStatus(pod.metadata?.annotations?.[keys.status])
+      const { version, tiers, lock } = readStatus(pod.metadata?.annotations?.[keys.status])
+      const { unlocked: containers } = decision
+      if (lock === 'on' && containers.length > 0) return { kind: 'unlocked', containers, decision }
       const now = decision.tiers.map((tier) => tier.map(({ name }) => name))
       const older = typeof version === 'string' && version !== configuration.version && isDeepStrictEqual(tiers, now)
       return older ? { kind: 'older', version, decision } : { kind: 'outdated', decision }

@@ -68,6 +68,7 @@ function verdict(asked: Case, standing: Standing, covers: readonly V1MutatingWeb
   if (configuration.mode === 'observe') return { kind: 'observed', ...would }
   if (!made) return { kind: 'template-right', ...would }
   if (standing.kind === 'older') return { kind: 'older', version: standing.version }
+  if (standing.kind === 'unlocked') return { kind: 'unlocked', names: standing.containers, renew: made.renew }
   if (kind === 'outdated') return { kind: 'outdated', renew: made.renew }
   const altered = standing.kind === 'missed' && standing.altered
   const because: MissedBecause = altered ? { why: 'altered' } : cause(made.created, mutating)

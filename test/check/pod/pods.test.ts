@@ -55,6 +55,21 @@ describe('running pods', () => {
     assert.match(finding?.text ?? '', /patched once, and changed afterwards/)
   })
 
+  test('are named where a client dropped the lock, with the containers that lost it', () => {
+    const given = asking('x')
+    Object.assign(given.metadata?.annotations ?? {}, { 'sidecar-first.dev/lock': 'on' })
+    const made = patched(given, configuration)
+    made.metadata = { ...made.metadata, name: 'x', namespace: 'shop' }
+    assert.deepEqual(levels(judge([made])), [])
+    for (const container of made.spec?.containers ?? []) delete container.env
+    const [finding] = judge([made])
+    assert.equal(finding?.level, 'warning')
+    assert.match(
+      finding?.text ?? '',
+      /without the lock of app: another webhook or client .* dropped the field fileKeyRef/,
+    )
+  })
+
   test('are older where another version patched them, and only its details differ', () => {
     // As 0.1.0 did it: this path of a probe means something else to the kubelet, and the waiter of that time could not be told.
     const old = asking('old')
