@@ -27,7 +27,7 @@ import {
 } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
-// Without the lock each of these apps starts without its sidecar: its first request fails.
+// Without the lock each of these apps, but for the native gate's, starts without its sidecar: its first request fails.
 describe('the lock', () => {
   const namespace = 'lock'
   let webhook: Webhook | undefined
