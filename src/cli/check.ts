@@ -15,8 +15,9 @@ Usage: sidecar-first check [flags]
        sidecar-first check pod/NAME | deploy/NAME [flags]
                            also sts, ds, rs, job, cronjob
 
-  -n, --namespace NAME  look at the pods and rollouts of this namespace only; with
-                        pod/NAME, the pod's namespace (default: the kubeconfig's)
+  -n, --namespace NAME  only the pods and rollouts of this namespace; with
+                        pod/NAME, the pod's namespace (default: the current
+                        one of the kubeconfig)
   --context NAME        kubeconfig context (default: the current one)
   --no-pods             don't create the short-lived pod that tries to pull the
                         waiter's image
