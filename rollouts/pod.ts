@@ -1,7 +1,7 @@
 import type { V1Container, V1ContainerStatus, V1Pod, V1PodSpec } from '@kubernetes/client-node'
 import { mirrorKey } from '../src/admission/words/keys.ts'
 import type { Wire } from '../src/kubernetes/wire.ts'
-import { type Note, readNotes } from './record.ts'
+import { type Note, readNotes, writeNote } from './record.ts'
 
 /**
  * What a rollout looks at of a pod; the rest isn't kept. Times are in ms since 1970. Those called "seen" are by this process's own sight
@@ -106,7 +106,7 @@ export function seenPod(pod: WirePod, former: SeenPod | undefined, now: number):
   const sandbox = started?.status === 'True' ? (started.lastTransitionTime ?? '') : (before?.sandbox ?? '')
   const sandboxSeen = before === undefined || before.sandbox === sandbox ? (before?.sandboxSeen ?? 0) : now
   const generation = metadata.generation ?? 0
-  const notes = readNotes(metadata.annotations ?? {}, generation)
+  const notes = keptNotes(readNotes(metadata.annotations ?? {}, generation), before, generation)
   const observed = status.observedGeneration
   const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
   const look = { before, now, observed, notes, statuses, fresh: sandboxSeen === now }
@@ -139,6 +139,26 @@ export function seenPod(pod: WirePod, former: SeenPod | undefined, now: number):
     sandbox,
     sandboxSeen,
   }
+}
+
+/**
+ * The notes of a pod. Each touch makes a generation, so as long as that one lasts nobody but a forger takes its note away or changes more of it
+ * than what admission has made of the image.
+ */
+function keptNotes(
+  notes: ReadonlyMap<string, Note>,
+  before: SeenPod | undefined,
+  generation: number,
+): ReadonlyMap<string, Note> {
+  if (before?.generation !== generation) return notes
+  const known = [...before.notes].filter(([, { gen }]) => gen === generation)
+  if (known.length === 0) return notes
+  const kept = known.map(([container, note]): [string, Note] => {
+    const found = notes.get(container)
+    const joined = found && { ...note, effective: found.effective }
+    return [container, joined && writeNote(joined) === writeNote(found) ? found : note]
+  })
+  return new Map([...notes, ...kept])
 }
 
 function ownerOf(references: WirePod['metadata']['ownerReferences'] = []): SeenPod['owner'] {

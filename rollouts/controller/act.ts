@@ -1,4 +1,5 @@
 import { ClusterError, failureKind } from '../../src/kubernetes/failure.ts'
+import type { WirePod } from '../pod.ts'
 import { isRewritten } from '../sidecar.ts'
 import type { SidecarRollout } from '../types.ts'
 import type { Cluster } from './cluster.ts'
@@ -15,6 +16,8 @@ const REFUSED = 600_000
 export interface Actor {
   /** Takes a step; the space learns the result. */
   take(step: Step, rollout: SidecarRollout, space: Space): Promise<void>
+  /** Reads a pod; the space learns what it is. */
+  read(pod: { readonly namespace: string; readonly name: string }, space: Space): Promise<WirePod | undefined>
   /** Removes the pods whose image is no longer needed. @param now by the API server's clock, in ms */
   clear(rollout: SidecarRollout, space: Space, wanted: Decision['wanted'], now: number): Promise<void>
   /** Set when the pod that would fetch has been refused too often. */
@@ -53,6 +56,13 @@ export function createActor({
     }
   }
 
+  async function read({ namespace, name }: { namespace: string; name: string }, space: Space) {
+    const found = await cluster.readPod(namespace, name)
+    if (found) space.learn(found)
+    else space.forget(name)
+    return found
+  }
+
   async function touch(step: Extract<Step, { do: 'touch' | 'note' }>, space: Space): Promise<void> {
     const { pod, container, note } = step
     const patch = step.do === 'touch' ? cluster.touchPod : cluster.notePod
@@ -65,10 +75,10 @@ export function createActor({
       }
     } catch (error) {
       const kind = failureKind(error)
+      // No answer, or a strange one, may mean that it was done all the same.
+      if (kind !== 'forbidden' && kind !== 'throttled') space.doubt(pod.name)
       if (kind !== 'invalid' && kind !== 'conflict' && kind !== 'missing') throw error
-      const found = await cluster.readPod(pod.namespace, pod.name)
-      if (found) space.learn(found)
-      else space.forget(pod.name)
+      const found = await read(pod, space)
       if (found?.metadata.resourceVersion === pod.version) throw error
       // The pod has changed since it was seen, so the decision is made again.
       throw new ClusterError('conflict', `pod ${pod.name} has changed in the meantime`)
@@ -76,6 +86,7 @@ export function createActor({
   }
 
   return {
+    read,
     take: (step, rollout, space) => (step.do === 'fetch' ? fetch(step, rollout, space) : touch(step, space)),
     async clear({ metadata }, space, wanted, now) {
       const needed = new Set(wanted.map(({ node, image }) => `${node} ${image}`))

@@ -7,6 +7,8 @@ import type { SidecarRollout } from '../types.ts'
 import { type Actor, createActor } from './act.ts'
 import { claimedBy } from './claim.ts'
 import type { Cluster, Mirrors } from './cluster.ts'
+import { fetchName } from './fetch.ts'
+import { Images } from './images.ts'
 import type { Mirrored } from './mirror.ts'
 import { type Decision, next } from './next.ts'
 import { createQueue, type Queue } from './queue.ts'
@@ -41,8 +43,13 @@ export interface Controlling {
   readonly signal: AbortSignal
 }
 
-/** The shortest time between two writes of a status in which only the counts differ, in ms. */
+/** The shortest time between two writes of a status in which only the counts differ, in ms; and for each rollout under way. */
 const COUNTS = 1000
+const COUNTS_EACH = 50
+/** For so long after its last word a watch isn't taken for silent, in ms. */
+const HEARD = 2000
+/** So many of the pods that fail a rollout are read before it has failed. */
+const CONFIRMED = 10
 /** How often a rollout is looked at while it fetches an image, in ms. */
 const FETCHING = 2000
 
@@ -67,6 +74,11 @@ class Controller {
   readonly #trouble = new Map<string, string>()
   readonly #settled = new Map<string, ReadonlySet<string>>()
   readonly #told = new Map<string, ReadonlySet<string>>()
+  /** Those on their way. */
+  readonly #moving = new Set<string>()
+  /** When the watch of rollouts last said something, and how new that was. */
+  #heard = { at: Number.NEGATIVE_INFINITY, version: 0 }
+  readonly #images: Images
   readonly #actor: Actor
   readonly #queue: Queue
   readonly #templates: Templates
@@ -77,6 +89,7 @@ class Controller {
     const { cluster, mirrors, steady, now, waiter, signal, observer } = controlling
     this.#controlling = controlling
     this.#actor = createActor({ cluster, steady, waiter })
+    this.#images = new Images(steady)
     this.#templates = new Templates(cluster, steady)
     this.#queue = createQueue({
       steady,
@@ -97,8 +110,14 @@ class Controller {
       failed: (kind, error) => observer.failed(kind, error),
     })
     this.#intoRollouts = {
-      put: (rollout) => this.#put(rollout),
-      gone: (name, namespace) => this.#gone(name, namespace),
+      put: (rollout) => {
+        this.#hear(Number(rollout.metadata.resourceVersion))
+        this.#put(rollout)
+      },
+      gone: (name, namespace, version) => {
+        this.#hear(version)
+        this.#gone(name, namespace)
+      },
       listed: (objects) => {
         const keys = new Set(objects.map(keyOf))
         for (const [key, { metadata }] of this.#rollouts) {
@@ -114,6 +133,16 @@ class Controller {
     observer.watch?.({ age: () => this.#queue.age(), watched: () => this.#store.size() })
     await Promise.all([mirrors.rollouts(this.#intoRollouts, signal), this.#queue.ended])
     this.#store.stop()
+  }
+
+  #hear(version: number) {
+    this.#heard = { at: this.#controlling.steady(), version: Math.max(version, this.#heard.version) }
+  }
+
+  /** Whether the watch has caught up with what is known of a rollout, and a moment ago: then it would have told of a pause. */
+  #isHeard({ metadata }: SidecarRollout): boolean {
+    const { at, version } = this.#heard
+    return this.#controlling.steady() - at < HEARD && Number(metadata.resourceVersion) <= version
   }
 
   #put(rollout: SidecarRollout) {
@@ -133,7 +162,7 @@ class Controller {
     const key = keyOf({ name, namespace })
     const was = this.#rollouts.get(key)
     this.#rollouts.delete(key)
-    for (const map of [this.#written, this.#trouble, this.#settled, this.#told]) map.delete(key)
+    for (const known of [this.#written, this.#trouble, this.#settled, this.#told, this.#moving]) known.delete(key)
     this.#queue.forget(key)
     this.#templates.forget(key)
     if (was) this.#controlling.observer.forgot(was)
@@ -166,14 +195,20 @@ class Controller {
     const rollout = this.#rollouts.get(key)
     const space = rollout && this.#store.space(rollout.metadata.namespace)
     if (!rollout || !space || !leads()) return false
-    const shown = this.#look(key, rollout, space)
-    const decision = next(shown)
+    const { namespace } = rollout.metadata
+    for (const name of space.doubtful()) await this.#actor.read({ namespace, name }, space)
+    let shown = this.#look(key, rollout, space)
+    let decision = next(shown)
+    if (await this.#readFailing(rollout, space, decision)) {
+      shown = this.#look(key, rollout, space)
+      decision = next(shown)
+    }
     this.#remember(key, shown, decision)
     observer.looked(rollout, shown, decision)
     const said = await this.#say(key, rollout, decision)
     await this.#tell(key, said, decision)
     if (leads()) await this.#actor.clear(said, space, decision.wanted, shown.now)
-    await this.#act(key, said, space, decision)
+    await this.#act(key, said, { space, decision, written: said !== rollout })
     this.#trouble.delete(key)
     if (decision.again !== undefined) this.#queue.add(key, decision.again - now())
     // How a fetch is judged also depends on its age.
@@ -184,10 +219,15 @@ class Controller {
   }
 
   /** A slice of the steps. Before each, the spec must still be the one by which it was decided: it may have been paused. */
-  async #act(key: string, rollout: SidecarRollout, space: Space, { steps }: Decision) {
+  async #act(
+    key: string,
+    rollout: SidecarRollout,
+    { space, decision: { steps }, written }: { space: Space; decision: Decision; written: boolean },
+  ) {
     const { leads, steady, observer } = this.#controlling
     const end = steady() + SLICE
-    if (steps.some((step) => step.do !== 'fetch') && !(await this.#stillWanted(key, rollout))) return
+    const isFresh = written || this.#isHeard(rollout)
+    if (!isFresh && steps.some((step) => step.do !== 'fetch') && !(await this.#stillWanted(key, rollout))) return
     for (const [index, step] of steps.entries()) {
       if (index >= CALLS || steady() > end) return this.#queue.add(key)
       const { metadata } = this.#rollouts.get(key) ?? {}
@@ -197,8 +237,19 @@ class Controller {
       if (!leads()) return
       const began = steady()
       await this.#actor.take(step, rollout, space)
+      if (step.do === 'fetch') this.#images.began(step)
       observer.took(rollout, step, steady() - began)
     }
+  }
+
+  /** A failure is kept for its revision, so what it rests on is read first: a watch may have gone silent. @returns whether it was */
+  async #readFailing({ metadata, spec, status }: SidecarRollout, space: Space, { failure, failing }: Decision) {
+    if (!failure || status?.failure?.generation === metadata.generation) return false
+    const { node } = failure
+    const pods = failing.slice(0, CONFIRMED).flatMap(({ pod }) => pod ?? [])
+    const names = failure.pod === undefined && node !== undefined ? [fetchName({ metadata }, node, spec.image)] : pods
+    for (const name of names) await this.#actor.read({ namespace: metadata.namespace, name }, space)
+    return true
   }
 
   #look(key: string, rollout: SidecarRollout, space: Space): Shown {
@@ -206,9 +257,13 @@ class Controller {
     const at = this.#controlling.now()
     const neighbours = space.pods()
     const pods = neighbours.filter(({ labels }) => selects(rollout.spec.selector, labels))
+    const found = space.fetches(at)
+    for (const one of found) this.#images.seen(one)
     const fetches = new Map(
-      space.fetches(at).flatMap((one) => (one.rollout === uid ? [[`${one.node} ${one.image}`, one.fetch]] : [])),
+      found.flatMap((one) => (one.rollout === uid ? [[`${one.node} ${one.image}`, one.fetch]] : [])),
     )
+    const shared = (node: string, image: string, isPublic: boolean) =>
+      isPublic ? this.#images.of(node, image) : undefined
     const settled = this.#settled.get(key)
     return {
       now: at,
@@ -217,13 +272,18 @@ class Controller {
       pods,
       neighbours,
       budgets: space.budgets(),
-      fetchOf: (node, image) => this.#actor.refusedFetch(rollout, node, image) ?? fetches.get(`${node} ${image}`),
+      fetchOf: (node, image, isPublic) =>
+        this.#actor.refusedFetch(rollout, node, image) ??
+        fetches.get(`${node} ${image}`) ??
+        shared(node, image, isPublic),
       isSettled: (one) => settled?.has(one) ?? false,
       behind: this.#templates.behind(key, rollout),
     }
   }
 
-  #remember(key: string, { pods }: Shown, { settled }: Decision) {
+  #remember(key: string, { pods }: Shown, { settled, phase }: Decision) {
+    if (phase === 'Progressing' || phase === 'RollingBack') this.#moving.add(key)
+    else this.#moving.delete(key)
     const there = new Set(pods.map(({ uid }) => uid))
     const before = [...(this.#settled.get(key) ?? [])].filter((one) => there.has(one.slice(0, one.indexOf(' '))))
     this.#settled.set(key, new Set([...before, ...settled]))
@@ -238,7 +298,8 @@ class Controller {
     const status = statusOf(rollout, decision, { now: now(), trouble: this.#trouble.get(key) })
     if (!differs(former, status)) {
       if (isDeepStrictEqual(former, status)) return rollout
-      const rest = (this.#written.get(key) ?? 0) + COUNTS - steady()
+      const pause = Math.max(COUNTS, COUNTS_EACH * this.#moving.size)
+      const rest = (this.#written.get(key) ?? Number.NEGATIVE_INFINITY) + pause - steady()
       if (rest > 0) {
         this.#queue.add(key, rest)
         return rollout

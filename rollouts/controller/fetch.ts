@@ -23,6 +23,8 @@ export interface FetchPod {
   readonly rollout: string
   readonly node: string
   readonly image: string
+  /** Without secrets of the namespace: on the node, the image is there for everybody. */
+  readonly isPublic: boolean
   readonly fetch: Fetch
 }
 
@@ -34,7 +36,7 @@ const NAME = 'sidecar-first-fetch'
 const SANDBOX = 60_000
 
 /** Deterministic: creating it twice yields one pod. */
-export function fetchName({ metadata }: SidecarRollout, node: string, image: string): string {
+export function fetchName({ metadata }: Pick<SidecarRollout, 'metadata'>, node: string, image: string): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([metadata.uid, node, image]))
     .digest('hex')
@@ -112,7 +114,8 @@ export function seenFetch({ metadata, spec, status = {} }: WirePod, now: number)
   if (rollout === undefined || image === undefined || !nodeName || metadata.deletionTimestamp) return undefined
   const age = now - Date.parse(metadata.creationTimestamp ?? '')
   const deadline = ((spec.activeDeadlineSeconds ?? 0) * 1000) / 2
-  return { name: metadata.name, rollout, node: nodeName, image, fetch: judge(status, image, age, deadline) }
+  const isPublic = (spec.imagePullSecrets ?? []).length === 0
+  return { name: metadata.name, rollout, node: nodeName, image, isPublic, fetch: judge(status, image, age, deadline) }
 }
 
 const starting: ReadonlySet<string> = new Set(['', 'ContainerCreating', 'PodInitializing'])

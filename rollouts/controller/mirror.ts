@@ -11,9 +11,9 @@ export interface WireObject {
 export interface Mirrored<T> {
   /** It's there, or has changed. May get what it has already, or what is older than that. */
   put(object: T): void
-  gone(name: string, namespace: string): void
-  /** A list is complete: what it doesn't name isn't there any more. */
-  listed(objects: readonly { name: string; namespace: string }[]): void
+  gone(name: string, namespace: string, version: number): void
+  /** A list is complete: what it doesn't name wasn't there at this version. */
+  listed(objects: readonly { name: string; namespace: string }[], version: number): void
 }
 
 /** How long a watch lasts before it is restarted, in s: proxies on the way lose patience later. */
@@ -52,7 +52,7 @@ export async function mirror<T extends WireObject>({
       }
       version = metadata.resourceVersion ?? ''
     }
-    into.listed(names)
+    into.listed(names, Number(version))
     return version
   }
 
@@ -70,7 +70,10 @@ export async function mirror<T extends WireObject>({
       }
       if (version !== undefined) version = object.metadata.resourceVersion
       if (type === 'ADDED' || type === 'MODIFIED') into.put(object)
-      if (type === 'DELETED') into.gone(object.metadata.name, object.metadata.namespace ?? '')
+      if (type === 'DELETED') {
+        const { name, namespace = '', resourceVersion } = object.metadata
+        into.gone(name, namespace, Number(resourceVersion))
+      }
     }
     const started = watch.watch(path, query, heard, over.resolve)
     started.catch(over.resolve)

@@ -235,7 +235,7 @@ function failureOf(
   )
   const late: RolloutFailure[] = []
   for (const node of nodes) {
-    const fetch = fetchOf(node, rollout.spec.image)
+    const fetch = fetchOf(node, rollout.spec.image, false)
     const found = fetch?.is === 'failed' || (fetch?.is === 'waiting' && fetch.late) ? fetch.why : undefined
     if (found === undefined) continue
     const why = failed({ reason: 'ImageUnavailable', message: found, node }, rollout, now)

@@ -15,8 +15,8 @@ export interface Shown {
   /** All of the namespace, for the budgets. */
   readonly neighbours: readonly SeenPod[]
   readonly budgets: readonly Budget[]
-  /** How an image is doing on a node; undefined: nobody has asked for it there yet. */
-  readonly fetchOf: (node: string, image: string) => Fetch | undefined
+  /** How an image is doing on a node of a pod; undefined: nobody has asked for it there yet. @param isPublic the pod has no pull secrets */
+  readonly fetchOf: (node: string, image: string, isPublic: boolean) => Fetch | undefined
   /** Whether a touched pod has been done for long enough, once: see `settledKey`. */
   readonly isSettled: (key: string) => boolean
   /** Workloads whose template has an image that is replaced here. */

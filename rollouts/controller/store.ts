@@ -15,6 +15,9 @@ export interface Space {
   /** An answer of the API server, which comes sooner than the watch's. @returns the pod as it is known now */
   learn(pod: WirePod): SeenPod | undefined
   forget(name: string): void
+  /** Nobody knows what has become of a patch of this pod, since its answer was lost: it must be read before anything else is decided. */
+  doubt(name: string): void
+  doubtful(): readonly string[]
 }
 
 /** Pods and budgets of the namespaces that have rollouts, by one watch each for the whole cluster. */
@@ -36,6 +39,7 @@ interface Kept {
   readonly budgets: Map<string, Budget>
   /** What the lists still owe. */
   readonly missing: Set<'pods' | 'budgets'>
+  readonly doubtful: Set<string>
   /** Names that have gone while the namespace was listed by itself. */
   readonly gone: Set<string>
   readonly space: Space
@@ -76,18 +80,20 @@ export function createStore({
     changed(namespace, was, is)
     return is
   }
-  function gonePod(name: string, namespace: string) {
+  /** @param version of what says so: a pod of the same name that is newer stays */
+  function gonePod(name: string, namespace: string, version = Number.POSITIVE_INFINITY) {
     const its = kept.get(namespace)
-    if (!its) return
+    const was = its?.pods.get(name)
+    if (!its || Number(was?.version) > version) return
     its.gone.add(name)
-    const was = its.pods.get(name)
+    its.doubtful.delete(name)
     its.pods.delete(name)
     if (was) changed(namespace, was)
     if (its.fetches.delete(name)) changed(namespace)
   }
   function listed(
     kind: 'pods' | 'budgets',
-    objects: readonly { name: string; namespace: string }[],
+    { objects, version }: { objects: readonly { name: string; namespace: string }[]; version: number },
     covers: Set<Kept>,
   ) {
     const names = Map.groupBy(objects, ({ namespace }) => namespace)
@@ -95,7 +101,8 @@ export function createStore({
       if (!covers.has(its)) continue
       const there = new Set(names.get(namespace)?.map(({ name }) => name))
       if (kind === 'pods') {
-        for (const name of [...its.pods.keys(), ...its.fetches.keys()]) if (!there.has(name)) gonePod(name, namespace)
+        for (const name of [...its.pods.keys(), ...its.fetches.keys()])
+          if (!there.has(name)) gonePod(name, namespace, version)
       } else for (const name of its.budgets.keys()) if (!there.has(name)) its.budgets.delete(name)
       its.missing.delete(kind)
       changed(namespace)
@@ -106,7 +113,7 @@ export function createStore({
   const intoPods = (covered: () => Set<Kept>): Mirrored<WirePod> => ({
     put: putPod,
     gone: gonePod,
-    listed: (objects) => listed('pods', objects, covered()),
+    listed: (objects, version) => listed('pods', { objects, version }, covered()),
   })
   function putBudget({ metadata, spec, status }: WireBudget) {
     const { name, namespace = '' } = metadata
@@ -124,7 +131,7 @@ export function createStore({
       kept.get(namespace)?.budgets.delete(name)
       changed(namespace)
     },
-    listed: (objects) => listed('budgets', objects, covered()),
+    listed: (objects, version) => listed('budgets', { objects, version }, covered()),
   })
 
   function watch() {
@@ -175,16 +182,20 @@ export function createStore({
         fetches: new Map(),
         budgets: new Map(),
         missing: new Set(['pods', 'budgets']),
+        doubtful: new Set(),
         gone: new Set(),
         space: {
           pods: () => [...its.pods.values()],
           budgets: () => [...its.budgets.values()],
           fetches: (at) => [...its.fetches.values()].flatMap((pod) => seenFetch(pod, at) ?? []),
           // A pod that has gone by now must not come back.
-          learn: (pod) =>
-            pod.metadata.labels?.[FETCH_LABEL] !== undefined || its.pods.has(pod.metadata.name)
-              ? putPod(pod)
-              : undefined,
+          learn(pod) {
+            const { name, labels } = pod.metadata
+            its.doubtful.delete(name)
+            return labels?.[FETCH_LABEL] !== undefined || its.pods.has(name) ? putPod(pod) : undefined
+          },
+          doubt: (name) => void its.doubtful.add(name),
+          doubtful: () => [...its.doubtful],
           forget: (name) => gonePod(name, namespace),
         },
       }

@@ -100,7 +100,7 @@ function createImages({ fetchOf }: Shown, back: boolean) {
   let fetching = 0
   return {
     on(node: string, { member: { pod, container }, to: image }: Move, soon: boolean): 'there' | 'no' | 'unknown' {
-      const fetch = fetchOf(node, image)
+      const fetch = fetchOf(node, image, pod.pullSecrets.length === 0)
       const key = `${node} ${image}`
       if (fetch || soon) wanted.set(key, { node, image })
       // An image that ran there a moment ago is probably still there: a failed pull doesn't stop a pod from going back.

@@ -169,7 +169,11 @@ test('a cluster of many namespaces, each with a rollout: what the controller nee
   const create = async () => {
     for (const namespace of next) {
       await calls.create('/api/v1/namespaces', { metadata: { name: namespace } })
-      for (const pod of shopPods(each, { namespace, nodes: 20 })) {
+      for (const pod of shopPods(each, {
+        namespace,
+        nodes: Math.ceil(cluster.pods / PODS_PER_NODE),
+        first: names.indexOf(namespace) * each,
+      })) {
         await calls.create(`/api/v1/namespaces/${namespace}/pods`, pod)
       }
     }

@@ -36,14 +36,24 @@ const environment = [
   'old',
   'evict',
   'skew',
+  'crash',
+  'silent',
+  'late',
+  'reordered',
+  'live',
+  'lost',
+  'undone',
 ] as const
 const wishes = ['pause', 'share', 'foreign'] as const
-type Event = 'time' | (typeof environment)[number] | (typeof wishes)[number]
+type Event = 'time' | 'forge' | (typeof environment)[number] | (typeof wishes)[number]
 const scripts = (...events: readonly Event[]) =>
   fc.array(
     fc.tuple(
       turn,
-      fc.oneof({ weight: 6, arbitrary: fc.constant<Event>('time') }, fc.constantFrom<Event>(...events)),
+      fc.oneof(
+        { weight: 2 + Math.floor(events.length / 5), arbitrary: fc.constant<Event>('time') },
+        fc.constantFrom<Event>(...events),
+      ),
       fc.nat(100),
     ),
     { maxLength: 60 },
@@ -92,6 +102,22 @@ function happen(world: World, what: Event, number: number) {
     case 'skew':
       node.skew = (number - 50) * 12_000
       return
+    case 'crash':
+      return world.crash(pod)
+    case 'silent':
+      world.watching = what
+      return world.pass(number * 500)
+    case 'late':
+    case 'reordered':
+    case 'live':
+      world.watching = what
+      return
+    case 'lost':
+    case 'undone':
+      world.answers.push(what)
+      return
+    case 'forge':
+      return world.forge(pod, number)
     case 'pause':
       return world.change({ strategy: { paused: number % 2 === 0 } })
     case 'share':
@@ -106,6 +132,7 @@ function happen(world: World, what: Event, number: number) {
 /** A world in which nothing hinders any more. */
 function heal(world: World) {
   for (const node of world.nodes) Object.assign(node, { frozen: false, throttled: false })
+  world.watching = 'live'
   for (const pod of world.pods) pod.appReady = true
   if (world.spec.strategy.paused) world.change({ strategy: { paused: false } })
 }
@@ -116,9 +143,11 @@ test('never more pods away by our doing than may be, no revision failed by its e
       fc.integer({ min: 1, max: 8 }),
       strategies,
       admissions,
+      fc.boolean(),
       scripts(...environment, ...wishes),
-      (count, strategy, admission, events) => {
+      (count, strategy, admission, lock, events) => {
         const world = new World(count, strategy, { admission })
+        world.lock = lock
         world.turn()
         // A crash every few moments is no accident any more.
         const crashes = new Map<string, number>()
@@ -141,6 +170,39 @@ test('never more pods away by our doing than may be, no revision failed by its e
       },
     ),
     runs(200),
+  )
+})
+
+test('a watch that lies, answers that are lost, notes that are forged: the same holds', () => {
+  const events = scripts(
+    'silent',
+    'late',
+    'late',
+    'reordered',
+    'live',
+    'lost',
+    'undone',
+    'forge',
+    'flap',
+    'up',
+    'evict',
+    'crash',
+    'kill',
+  )
+  fc.assert(
+    fc.property(fc.integer({ min: 2, max: 6 }), strategies, events, (count, strategy, script) => {
+      const world = new World(count, { ...strategy, partition: 0, progressDeadlineSeconds: 30 })
+      let kills = 0
+      for (const [, what, number] of script) {
+        if (what !== 'kill' || kills++ < 2) happen(world, what, number)
+        assert.equal(world.turn().failure, undefined)
+      }
+      heal(world)
+      assert.equal(world.settle().phase, 'Complete')
+      world.run(20)
+      assert.ok(world.pods.every(world.works))
+    }),
+    runs(1000),
   )
 })
 

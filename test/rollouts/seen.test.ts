@@ -271,3 +271,81 @@ test('two leaders at once: the tests of the patches keep the pods that are away 
   }
   assert.equal(world.settle().phase, 'Complete')
 })
+
+test('a touch whose answer is lost, and a watch that is late: no second pod is touched before the first has been read', () => {
+  const world = new World(2, { minReadySeconds: 0 })
+  world.watching = 'late'
+  world.turn()
+  world.pass(3000)
+  const [, later] = world.pods
+  assert.ok(later)
+  later.appReady = false
+  world.pass(2500)
+  world.answers.push('lost')
+  for (let i = 0; i < 12; i++) {
+    world.turn()
+    world.pass(500)
+  }
+  assert.equal(world.most, 1)
+})
+
+test('a note that is taken away or forged in mid-upgrade lets no second pod go', () => {
+  for (let how = 0; how < 7; how++) {
+    const world = new World(3, { minReadySeconds: 0 })
+    world.run(1)
+    world.turn()
+    const touched = world.pods.find(({ image }) => image === 'envoy:v2')
+    assert.ok(touched)
+    world.forge(touched, how)
+    assert.equal(world.settle().phase, 'Complete')
+    assert.equal(world.most, 1, `${how}`)
+  }
+})
+
+test('a watch that stays silent for longer than the deadline fails nothing', () => {
+  const world = new World(2, { onFailure: 'rollback', progressDeadlineSeconds: 30 })
+  world.run(1)
+  world.turn()
+  world.pass(1000)
+  world.turn()
+  world.watching = 'silent'
+  world.pass(60_000)
+  assert.equal(world.turn().failure, undefined)
+  world.watching = 'live'
+  assert.equal(world.settle().phase, 'Complete')
+})
+
+test('an app with a lock that crashes while its upgraded sidecar is not ready stays down until the sidecar is; without a lock it is back at once', () => {
+  for (const lock of [true, false]) {
+    const world = new World(3, { maxUnavailable: 2 })
+    world.lock = lock
+    for (let i = 0; i < 6; i++) {
+      world.turn()
+      world.pass(500)
+    }
+    const away = world.pods.filter(({ runs }) => runs.is === 'hook')
+    assert.equal(away.length, 2)
+    for (const pod of world.pods) world.crash(pod)
+    assert.deepEqual(
+      world.pods.map(({ locked }) => locked),
+      world.pods.map((pod) => lock && away.includes(pod)),
+    )
+    assert.equal(world.settle().phase, 'Complete')
+    assert.equal(world.keptDown.most, lock ? 2 : 0)
+    assert.equal(world.keptDown.time > 0, lock)
+    assert.ok(world.pods.every(world.works))
+  }
+})
+
+test('an app with a lock that crashes beside a sidecar that never gets ready stays down until the image is taken back', () => {
+  const world = new World(3, { progressDeadlineSeconds: 30 }, { image: 'envoy:unready' })
+  world.lock = true
+  world.run(5)
+  const touched = world.pods.find(({ image }) => image === 'envoy:unready')
+  assert.ok(touched)
+  world.crash(touched)
+  assert.deepEqual([world.settle().phase, world.keptDown.most, touched.locked], ['Stopped', 1, true])
+  world.change({ strategy: { partition: '100%' } })
+  assert.equal(world.settle().phase, 'Complete')
+  assert.ok(world.pods.every(world.works))
+})

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { type Fetch, fetchPod, seenFetch } from '../../rollouts/controller/fetch.ts'
+import type { Mirrored } from '../../rollouts/controller/mirror.ts'
 import { type Decision, next } from '../../rollouts/controller/next.ts'
 import { statusOf } from '../../rollouts/controller/status.ts'
 import type { Step } from '../../rollouts/controller/step.ts'
-import { type SeenPod, seenPod, type WirePod } from '../../rollouts/pod.ts'
-import { noteKey, writeNote } from '../../rollouts/record.ts'
+import { createStore, type Store } from '../../rollouts/controller/store.ts'
+import type { WirePod } from '../../rollouts/pod.ts'
+import { noteKey, readNotes, writeNote } from '../../rollouts/record.ts'
 import { allowedUnavailable } from '../../rollouts/share.ts'
 import type { RolloutSpec, RolloutStatus, RolloutStrategy } from '../../rollouts/types.ts'
-import { iso, NOW, rollout } from './pods.ts'
+import { iso, NOW, rollout, UID } from './pods.ts'
 
 /** How long a hook takes; an image whose name has "bad" in it crashes then, one with "unready" in it never gets ready. */
 export const HOOK = 4000
@@ -34,6 +36,15 @@ interface Node {
   readonly images: Set<string>
 }
 
+/** How the API server answers the next patch: it does it and the answer is lost; or it doesn't do it, and says nothing either. */
+export type Answer = 'lost' | 'undone'
+
+/** How the watch tells of pods: at once, 2 s late, not at all, or what is new first and then, once more, what was before. */
+export type Watching = 'live' | 'late' | 'silent' | 'reordered'
+const LATE = 2000
+/** So many former sights of a pod are kept for that. */
+const FORMER = 12
+
 interface Ended {
   readonly id: number
   readonly reason: string
@@ -59,6 +70,8 @@ interface Pod {
   annotations: Record<string, string>
   appReady: boolean
   app: Ended | undefined
+  /** The app has ended, and its lock keeps it down until the sidecar is ready. */
+  locked: boolean
   sandbox: number
   /** What really runs. */
   runs: Container
@@ -70,8 +83,16 @@ interface Pod {
   /** It has been ready: one that is still on its way up has nothing to lose. */
   wasUp: boolean
   born: string
-  /** The image that it had when this rollout first touched it. */
+  /** As the API server shows it, and as it showed it before, the latest first. */
   said: WirePod
+  before: readonly { readonly until: number; readonly said: WirePod }[]
+}
+
+/** What a process of the controller keeps. */
+interface Process {
+  readonly store: Store
+  readonly into: Mirrored<WirePod>
+  readonly settled: Set<string>
 }
 
 /** A model of a cluster with one rollout, a fake: what really runs, and what the API server shows of it. */
@@ -89,9 +110,16 @@ export class World {
   readonly nodes: readonly Node[]
   /** The most that were away by our doing at once. */
   most = 0
+  /** Whether the apps carry a lock (docs/annotations.md): one that has ended isn't created again while the sidecar isn't ready. */
+  lock = false
+  /** The apps that their lock keeps down while the sidecar is away by our doing: the most at once, and for how long in all, in ms. */
+  keptDown = { most: 0, time: 0 }
+  watching: Watching = 'live'
+  /** To the next patches. */
+  answers: Answer[] = []
   #born = 0
-  #seen = new Map<string, SeenPod>()
-  readonly #settled = new Set<string>()
+  #version = 1
+  #process: Process
   readonly #fetching = new Map<string, { node: Node; image: string; since: number }>()
 
   constructor(
@@ -116,6 +144,62 @@ export class World {
     }))
     for (let i = 0; i < count; i++) this.create()
     this.pass(HOOK + 4000)
+    this.#process = this.#start()
+  }
+
+  /** A new process of the controller: it lists everything, and remembers nothing. */
+  #start(): Process {
+    let into: Mirrored<WirePod> | undefined
+    const never = new Promise<void>(() => {})
+    const store = createStore({
+      mirrors: {
+        rollouts: () => never,
+        pods(its) {
+          into = its
+          return never
+        },
+        budgets(its) {
+          its.listed([], 1)
+          return never
+        },
+        listPods: () => never,
+        listBudgets: () => never,
+      },
+      now: () => this.time,
+      changed() {},
+      failed(_, error) {
+        throw error
+      },
+    })
+    store.open('shop')
+    store.begin()
+    assert.ok(into)
+    const process = { store, into, settled: new Set<string>() }
+    this.#list(process)
+    return process
+  }
+
+  #list({ into }: Pick<Process, 'into'>) {
+    for (const { said } of this.pods) into.put(said)
+    into.listed(
+      this.pods.map(({ name }) => ({ name, namespace: 'shop' })),
+      this.#version,
+    )
+  }
+
+  /** What the watch tells meanwhile. */
+  #deliver() {
+    const { into, store } = this.#process
+    if (this.watching === 'silent') return
+    const there = new Set(this.pods.map(({ name }) => name))
+    for (const { name } of store.space('shop')?.pods() ?? []) {
+      if (!there.has(name)) into.gone(name, 'shop', this.#version)
+    }
+    for (const { said, before } of this.pods) {
+      const former = before.find(({ until }) => until <= this.time - LATE)?.said
+      if (this.watching !== 'late') into.put(said)
+      if (this.watching !== 'live' && former) into.put(former)
+    }
   }
 
   create(): Pod {
@@ -131,6 +215,7 @@ export class World {
       annotations: {},
       appReady: true,
       app: undefined,
+      locked: false,
       sandbox: this.time,
       runs: { id: 0, image: '', is: 'none', since: this.time, started: 0 },
       view: { image, generation: 1 },
@@ -139,6 +224,7 @@ export class World {
       wasUp: false,
       born: image,
       said: undefined as never,
+      before: [],
     }
     pod.said = this.#wire(pod, { phase: 'Pending' })
     this.pods.push(pod)
@@ -168,9 +254,33 @@ export class World {
   /** A change of the spec that has nothing to do with the sidecar, such as `kubectl debug`. */
   bump(pod: Pod) {
     // Right between a touch that admission rewrote and the note of that, nobody can tell the two changes apart.
-    const note = JSON.parse(pod.annotations[noteKey('envoy')] ?? '{"effective":true}')
-    if (!note.effective && note.wanted !== pod.image) return
+    const note = readNotes(pod.annotations, pod.generation).get('envoy')
+    if (note && !note.effective && note.wanted !== pod.image) return
     pod.generation++
+    this.#show(pod)
+  }
+
+  /** Somebody has taken the note away, broken it, or put another in its place. */
+  forge(pod: Pod, number: number) {
+    // A note that is gone before anybody could read it can't be known.
+    if (this.#space.doubtful().includes(pod.name)) return
+    const key = noteKey('envoy')
+    const { [key]: text, ...others } = pod.annotations
+    const forged = {
+      ...{ rollout: UID, revision: this.generation, from: 'envoy:v1', wanted: pod.image, base: pod.born },
+      ...{ gen: pod.generation, ids: [], at: iso(this.time) },
+    }
+    const notes = [
+      undefined,
+      'nonsense',
+      (text ?? '{}').slice(0, -9),
+      JSON.stringify(forged),
+      JSON.stringify({ ...forged, rollout: 'another' }),
+      JSON.stringify({ ...forged, gen: pod.generation + 1 }),
+      JSON.stringify({ ...forged, gen: 0, at: iso(this.time + 1e9) }),
+    ]
+    const note = notes[number % notes.length]
+    pod.annotations = { ...others, ...(note !== undefined && { [key]: note }) }
     this.#show(pod)
   }
 
@@ -180,7 +290,23 @@ export class World {
     if (runs.is !== 'running' && runs.is !== 'hook') return
     const ended = { id: runs.id, reason, exitCode, at: this.time + pod.node.skew }
     pod.runs = { ...runs, is: 'ended', since: this.time, last: ended }
-    if (withApp) pod.app = { ...ended, id: 1 }
+    if (!withApp) return
+    pod.app = { ...ended, id: 1 }
+    pod.locked = this.lock
+  }
+
+  /** The app ends by itself; it's back at once unless its lock keeps it down. */
+  crash(pod: Pod) {
+    pod.app = { id: 1, reason: 'Error', exitCode: 1, at: this.time + pod.node.skew }
+    pod.locked = this.lock && !this.#sidecarIsReady(pod)
+    this.#count(0)
+  }
+
+  #sidecarIsReady = ({ runs }: Pod) => runs.is === 'running' && !runs.image.includes('unready')
+
+  #count(ms: number) {
+    const down = this.pods.filter(({ locked, ours }) => locked && ours).length
+    this.keptDown = { most: Math.max(this.keptDown.most, down), time: this.keptDown.time + down * ms }
   }
 
   reboot(node: Node) {
@@ -199,12 +325,14 @@ export class World {
     for (let left = ms; left > 0; left -= TICK) {
       this.time += Math.min(TICK, left)
       for (const pod of this.pods) this.#kubelet(pod)
+      this.#count(TICK)
     }
   }
 
   #kubelet(pod: Pod) {
     const { runs, node } = pod
     if (node.frozen) return
+    if (this.#sidecarIsReady(pod)) pod.locked = false
     const age = this.time - runs.since
     if (runs.is === 'hook') {
       if (age < HOOK) return
@@ -213,7 +341,7 @@ export class World {
         pod.runs = { ...runs, is: 'running', since: this.time }
         pod.wasUp = true
       }
-      if (this.works({ ...pod, appReady: true })) pod.ours = false
+      if (this.works({ ...pod, appReady: true, locked: false })) pod.ours = false
       this.#report(pod)
       return
     }
@@ -223,7 +351,7 @@ export class World {
       pod.observed = pod.view.generation
       this.#report(pod)
       // Taken back before the kubelet had seen it: nothing is restarted.
-      if (this.works({ ...pod, appReady: true })) pod.ours = false
+      if (this.works({ ...pod, appReady: true, locked: false })) pod.ours = false
       return
     }
     const changed = runs.image !== pod.view.image
@@ -243,8 +371,8 @@ export class World {
 
   #report(pod: Pod) {
     const { runs, node } = pod
-    const up = runs.is === 'running' && !runs.image.includes('unready')
-    const ready = up && pod.appReady
+    const up = this.#sidecarIsReady(pod)
+    const ready = up && pod.appReady && !pod.locked
     const said = pod.said.status?.conditions?.[0]
     const same = said?.status === (ready ? 'True' : 'False')
     const id = (number: number) => (number > 0 ? `containerd://${pod.name}-${number}` : '')
@@ -270,13 +398,15 @@ export class World {
       name: 'app',
       image: 'app',
       imageID: 'app',
-      ready: pod.appReady,
+      ready: pod.appReady && !pod.locked,
       restartCount: pod.app ? 1 : 0,
       containerID: id(1000),
-      state: { running: { startedAt: iso(NOW) } },
+      state: pod.locked
+        ? { waiting: { reason: 'CreateContainerConfigError', message: "couldn't parse env file" } }
+        : { running: { startedAt: iso(NOW) } },
       ...(pod.app && { lastState: { terminated: terminated(pod.app) } }),
     }
-    pod.said = this.#wire(pod, {
+    this.#say(pod, {
       phase: runs.is === 'none' ? 'Pending' : 'Running',
       startTime: iso(NOW),
       observedGeneration: pod.observed,
@@ -310,7 +440,7 @@ export class World {
         name: pod.name,
         namespace: 'shop',
         uid: pod.name,
-        resourceVersion: '1',
+        resourceVersion: `${++this.#version}`,
         generation: pod.generation,
         labels: { app: 'shop' },
         annotations: pod.annotations,
@@ -327,16 +457,26 @@ export class World {
   }
 
   #show(pod: Pod) {
-    pod.said = this.#wire(pod, pod.said.status ?? {})
+    this.#say(pod, pod.said.status ?? {})
+  }
+
+  #say(pod: Pod, status: NonNullable<WirePod['status']>) {
+    pod.before = [{ until: this.time, said: pod.said }, ...pod.before.slice(0, FORMER)]
+    pod.said = this.#wire(pod, status)
   }
 
   /** Whether it really works, whatever the API server shows. */
-  works = ({ runs, appReady, image }: Pod) =>
-    runs.is === 'running' && runs.image === image && appReady && !runs.image.includes('unready')
+  works = ({ runs, appReady, locked, image }: Pod) =>
+    runs.is === 'running' && runs.image === image && appReady && !locked && !runs.image.includes('unready')
 
   look(): Decision {
-    const pods = this.pods.map(({ said }) => seenPod(said, this.#seen.get(said.metadata.name), this.time))
-    this.#seen = new Map(pods.map((pod) => [pod.name, pod]))
+    this.#deliver()
+    return this.#decide()
+  }
+
+  #decide(): Decision {
+    const { store, settled } = this.#process
+    const pods = store.space('shop')?.pods() ?? []
     const decision = next({
       now: this.time,
       rollout: this.rollout(),
@@ -344,11 +484,11 @@ export class World {
       pods,
       neighbours: pods,
       budgets: [],
-      isSettled: (key) => this.#settled.has(key),
+      isSettled: (key) => settled.has(key),
       behind: [],
       fetchOf: (node, image) => this.#fetchOf(node, image),
     })
-    for (const key of decision.settled) this.#settled.add(key)
+    for (const key of decision.settled) settled.add(key)
     return decision
   }
 
@@ -385,20 +525,36 @@ export class World {
 
   /** A controller's turn. @param dies after so many calls: the first is the status, each step is one; what it remembers is lost */
   turn(dies = Number.POSITIVE_INFINITY): Decision {
-    const decision = this.look()
+    this.#deliver()
+    // As the controller does: what nobody knows is read, and so is what a failure rests on.
+    for (const name of this.#space.doubtful()) this.#read(name)
+    let decision = this.#decide()
+    if (decision.failure && this.status?.failure?.generation !== this.generation) {
+      for (const { pod } of decision.failing) if (pod !== undefined) this.#read(pod)
+      decision = this.#decide()
+    }
     if (dies > 0) this.status = statusOf(this.rollout(), decision, { now: this.time, trouble: undefined })
     let calls = 1
     for (const step of decision.steps) {
       if (calls++ >= dies) break
-      this.#take(step)
+      if (!this.#take(step)) break
       // What admission has made of the image is noted in a call of its own.
       if (step.do === 'touch' && this.#isUnnoted(step) && calls++ < dies) this.#note(step.pod.name)
     }
-    if (dies < Number.POSITIVE_INFINITY) {
-      this.#seen.clear()
-      this.#settled.clear()
-    }
+    if (dies < Number.POSITIVE_INFINITY) this.#process = this.#start()
     return decision
+  }
+
+  get #space() {
+    const space = this.#process.store.space('shop')
+    assert.ok(space)
+    return space
+  }
+
+  #read(name: string) {
+    const pod = this.pods.find((one) => one.name === name)
+    if (pod) this.#space.learn(pod.said)
+    else this.#space.forget(name)
   }
 
   #isUnnoted({ pod: { name }, note }: Extract<Step, { do: 'touch' }>): boolean {
@@ -413,18 +569,26 @@ export class World {
     const note = { ...JSON.parse(pod.annotations[key] ?? ''), effective: pod.image }
     pod.annotations = { ...pod.annotations, [key]: JSON.stringify(note) }
     this.#show(pod)
+    this.#space.learn(pod.said)
   }
 
-  #take(step: Step) {
+  /** @returns false if the patch has failed, or its answer was lost: the decision is made again */
+  #take(step: Step): boolean {
     if (step.do === 'fetch') {
       const node = this.nodes.find(({ name }) => name === step.node)
       assert.ok(node)
       this.#fetching.set(`${step.node} ${step.image}`, { node, image: step.image, since: this.time })
-      return
+      return true
     }
-    const pod = this.pods.find(({ name }) => name === step.pod.name)
-    const { generation, image: seen } = { generation: step.pod.generation, image: step.container.image }
-    assert.ok(pod && pod.image === seen && pod.generation === generation, 'the test of the patch')
+    const { name } = step.pod
+    const answer = this.answers.shift()
+    if (answer) this.#space.doubt(name)
+    const pod = this.pods.find((one) => one.name === name)
+    // The tests of the patch.
+    if (answer === 'undone' || pod?.image !== step.container.image || pod.generation !== step.pod.generation) {
+      if (!answer) this.#read(name)
+      return false
+    }
     const image =
       step.do === 'note' ? pod.image : (this.admission.update?.(step.note.wanted, pod.image) ?? step.note.wanted)
     pod.annotations = { ...pod.annotations, [noteKey('envoy')]: writeNote(step.note) }
@@ -433,7 +597,8 @@ export class World {
       if (pod.wasUp && !pod.ours) {
         pod.ours = true
         const down = this.pods.filter((one) => one.ours).length
-        const allowed = allowedUnavailable(this.spec.strategy.maxUnavailable ?? 1, this.pods.length)
+        const pods = Math.max(this.pods.length, this.#space.pods().length)
+        const allowed = allowedUnavailable(this.spec.strategy.maxUnavailable ?? 1, pods)
         this.most = Math.max(this.most, down)
         assert.ok(down <= allowed, `${down} pods are away by our doing, ${allowed} may be, and ${pod.name} is touched`)
       }
@@ -441,6 +606,8 @@ export class World {
       pod.generation++
     }
     this.#show(pod)
+    if (!answer) this.#space.learn(pod.said)
+    return !answer
   }
 
   /** Another process's steps, decided by an earlier sight: those of pods that have changed since are refused by the patch's tests. */

@@ -70,6 +70,7 @@ export function pod(index: number, { touched, ready, back = false, failed = fals
   const [before, after] = back ? ['example/envoy:2.1', 'example/envoy:2.0'] : ['example/envoy:2.0', 'example/envoy:2.1']
   const image = touched === undefined ? 'example/envoy:2.0' : after
   const moved = ready !== undefined || failed
+  const generation = touched === undefined ? 1 : back ? 3 : 2
   const note = {
     rollout: 'u',
     revision: 3,
@@ -78,7 +79,7 @@ export function pod(index: number, { touched, ready, back = false, failed = fals
     effective: undefined,
     base: 'example/envoy:2.0',
     back,
-    gen: 2,
+    gen: generation,
     ids: ['c1'],
     keep: [],
     between: false,
@@ -94,14 +95,14 @@ export function pod(index: number, { touched, ready, back = false, failed = fals
       namespace: 'prod',
       uid: `${index}`,
       resourceVersion: '1',
-      generation: touched === undefined ? 1 : 2,
+      generation,
       labels: { app: 'shop' },
       annotations: touched === undefined ? {} : { [noteKey('envoy')]: writeNote(note) },
     },
     spec: { nodeName: `node-${index % 3}`, containers: [{ name: 'envoy', image }] },
     status: {
       phase: 'Running',
-      observedGeneration: touched === undefined ? 1 : 2,
+      observedGeneration: generation,
       conditions: [{ type: 'Ready', status: failed ? 'False' : 'True', lastTransitionTime: ago(ready ?? 500) }],
       containerStatuses: [
         {

@@ -18,7 +18,10 @@ export async function installKind(api: ApiServer): Promise<void> {
 }
 
 /** Pods of a shop with the sidecar envoy, on nodes that needn't exist. */
-export function shopPods(count: number, { image = 'example/envoy:2.0', nodes = 3, namespace = 'default' } = {}) {
+export function shopPods(
+  count: number,
+  { image = 'example/envoy:2.0', nodes = 3, namespace = 'default', first = 0 } = {},
+) {
   return Array.from({ length: count }, (_, index) => ({
     apiVersion: 'v1',
     kind: 'Pod',
@@ -30,7 +33,7 @@ export function shopPods(count: number, { image = 'example/envoy:2.0', nodes = 3
         { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'shop-abc12', uid: 'none', controller: true },
       ],
     },
-    spec: { nodeName: `node-${index % nodes}`, containers: containers(image) },
+    spec: { nodeName: `node-${(first + index) % nodes}`, containers: containers(image) },
   }))
 }
 

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Mirrored } from '../../../rollouts/controller/mirror.ts'
+import { createStore } from '../../../rollouts/controller/store.ts'
+import type { WirePod } from '../../../rollouts/pod.ts'
+import { NOW, wirePod } from '../pods.ts'
+
+/** A store of the namespace shop, and what its watch of pods goes into. */
+function shop() {
+  let into: Mirrored<WirePod> | undefined
+  const never = new Promise<void>(() => {})
+  const store = createStore({
+    mirrors: {
+      rollouts: () => never,
+      pods(its) {
+        into = its
+        return never
+      },
+      budgets(its) {
+        its.listed([], 1)
+        return never
+      },
+      listPods: () => never,
+      listBudgets: () => never,
+    },
+    now: () => NOW,
+    changed() {},
+    failed(_, error) {
+      throw error
+    },
+  })
+  store.open('shop')
+  store.begin()
+  assert.ok(into)
+  into.listed([], 1)
+  const space = store.space('shop')
+  assert.ok(space)
+  return { into, space, images: () => space.pods().map(({ containers }) => containers[0]?.image) }
+}
+
+function at(version: number, image: string, uid = 'a'): WirePod {
+  const pod = wirePod('shop-0', { image })
+  return { ...pod, metadata: { ...pod.metadata, uid, resourceVersion: `${version}` } }
+}
+
+test('a watch that tells old things after new ones changes nothing', () => {
+  const { into, images } = shop()
+  into.put(at(5, 'envoy:v2'))
+  into.put(at(4, 'envoy:v1'))
+  assert.deepEqual(images(), ['envoy:v2'])
+})
+
+test('an end that is told late, or a list that began before, takes no newer pod of the same name away', () => {
+  const { into, space, images } = shop()
+  into.put(at(5, 'envoy:v1'))
+  // The answer of a read is ahead of the watch.
+  space.learn(at(9, 'envoy:v2', 'b'))
+  into.gone('shop-0', 'shop', 8)
+  into.listed([], 8)
+  assert.deepEqual(images(), ['envoy:v2'])
+  into.gone('shop-0', 'shop', 10)
+  assert.deepEqual(images(), [])
+})
+
+test('a pod whose patch nobody answered is in doubt until it has been read, or is gone', () => {
+  const { into, space } = shop()
+  into.put(at(5, 'envoy:v1'))
+  space.doubt('shop-0')
+  into.put(at(6, 'envoy:v1'))
+  assert.deepEqual(space.doubtful(), ['shop-0'])
+  space.learn(at(6, 'envoy:v1'))
+  assert.deepEqual(space.doubtful(), [])
+  space.doubt('shop-0')
+  into.gone('shop-0', 'shop', 7)
+  assert.deepEqual(space.doubtful(), [])
+})
