@@ -2,7 +2,16 @@ import { sameName } from './image.ts'
 import { isOrigin, type Memory } from './memory.ts'
 import type { SeenContainer, SeenPod } from './pod.ts'
 import type { Note } from './record.ts'
-import { isAway, isInTrouble, isRefused, noteOf, type Patience, type SidecarState, sidecarState } from './sidecar.ts'
+import {
+  awaitedLife,
+  isAway,
+  isInTrouble,
+  isRefused,
+  noteOf,
+  type Patience,
+  type SidecarState,
+  sidecarState,
+} from './sidecar.ts'
 import type { SidecarRollout } from './types.ts'
 
 /** A matched pod, as the rollout sees it. */
@@ -29,6 +38,8 @@ export interface Member {
   readonly settled: boolean
   /** Touched and not done: maxUnavailable limits these besides the pods that aren't ready. */
   readonly inProgress: boolean
+  /** Its kubelet has said nothing for a while. */
+  readonly silent: boolean
   /** Its image doesn't work, so another may replace it at once. */
   readonly inTrouble: boolean
   readonly available: boolean
@@ -52,6 +63,11 @@ export interface Counts {
   readonly superseded: number
   readonly previousImages: readonly { readonly image: string; readonly pods: number }[]
 }
+
+/** How long after a touch a kubelet that hasn't seen it counts as silent, in ms: most need a moment. */
+export const SILENT = 10_000
+/** The same for one that hasn't renewed its Lease since a pod was late. */
+const LIFELESS = 15_000
 
 /** A touched pod that was done for `minReadySeconds`; forgotten with the process. */
 export const settledKey = (pod: SeenPod, note: Note) => `${pod.uid} ${note.gen}`
@@ -94,6 +110,7 @@ export function membersOf(
       updated: sameName(image, spec.image),
       settled,
       inProgress,
+      silent: inProgress && state.is === 'silent' && isSilent(state, note, patience),
       inTrouble: isInTrouble(pod, container),
       available: pod.ready && !isAway(pod, patience.now) && !inProgress,
     }
@@ -101,6 +118,9 @@ export function membersOf(
   const proven = all.some(({ updated, note, state }) => updated && note?.back === false && state.is === 'done')
   return { all: proven ? all : all.map((one) => answerable(one, patience)), proven }
 }
+
+const isSilent = ({ awaits }: { awaits?: { since: number } }, { at }: Note, { now }: Patience) =>
+  awaits ? now - awaits.since >= LIFELESS : now - at >= SILENT
 
 /** An image that admission has made of one of the spec's counts as that one. */
 const nominal = (image: string, { revisions }: Memory) =>
@@ -130,12 +150,16 @@ function standingOf({
 }
 
 /** Until the image has proven itself, a pod that was given it before its start must show that it starts. */
-function answerable(member: Member, { now, since, deadline }: Patience): Member {
+function answerable(member: Member, patience: Patience): Member {
+  const { now, since, deadline } = patience
   const { state, note, updated, container } = member
   if (state.is !== 'pending' || !note || !updated) return member
-  const late = now - Math.max(note.at, since) > deadline && member.pod.taken
+  const start = Math.max(note.at, since)
+  const late = now - start > deadline && member.pod.taken
   const message = `${container.name} was not ready within ${Math.round(deadline / 1000)} s`
-  const judged: SidecarState = late ? { is: 'failed', reason: 'DeadlineExceeded', message } : { is: 'starting' }
+  const judged: SidecarState = late
+    ? (awaitedLife(member.pod, start, patience) ?? { is: 'failed', reason: 'DeadlineExceeded', message })
+    : { is: 'starting' }
   return { ...member, inProgress: true, state: judged }
 }
 
@@ -151,7 +175,7 @@ export function countsOf(members: readonly Member[], desired: number): Counts {
     ready: count(({ available }) => available),
     updatedReady: updated.filter(({ state }) => state.is === 'done').length,
     inProgress: count((one) => one.inProgress),
-    silent: count(({ inProgress, state }) => inProgress && state.is === 'silent'),
+    silent: count(({ silent }) => silent),
     refused: count(({ standing }) => standing === 'refused'),
     superseded: count(({ standing }) => standing === 'superseded'),
     previousImages: [...images].map(([image, pods]) => ({ image, pods })).sort((a, b) => (a.image < b.image ? -1 : 1)),

@@ -38,6 +38,10 @@ export function remember(
 
 const present = ({ image, strategy }: SidecarRollout['spec']) => ({ image, partition: strategy.partition })
 
+/** What nodes pull for an image of the spec: what admission has made of it, once a pod has shown that. */
+export const pulledFor = (image: string, { revisions }: Memory): string =>
+  revisions.find((one) => sameName(one.image, image))?.effective ?? image
+
 /** Whether a pod that has this image, and no note of ours, may get another. */
 export function isOrigin(image: string, { spec }: SidecarRollout, { origins = [] }: Memory): boolean {
   return origins.some((one) => sameName(one, image)) || (spec.from ?? []).some((glob) => matchesGlob(glob, image))

@@ -8,13 +8,19 @@ export type SidecarState =
   /** Not scheduled, or held back by what starts before it: nothing of it has run, and nothing can be said yet. */
   | { readonly is: 'pending' }
   /** Touched, and the kubelet hasn't seen it: a frozen kubelet, a dead node, a lost network, or just a moment. */
-  | { readonly is: 'silent' }
+  | Waiting<'silent'>
   /** The old container may still run or already be away; or the new one isn't ready. */
-  | { readonly is: 'starting' }
+  | Waiting<'starting'>
   /** Ready, but not for long enough. */
   | { readonly is: 'settling'; readonly until: number }
   | { readonly is: 'done' }
   | { readonly is: 'failed'; readonly reason: FailureReason; readonly message: string }
+
+/** `awaits`: the node whose sign of life a late one waits for, and from when on it is late. */
+interface Waiting<State> {
+  readonly is: State
+  readonly awaits?: { readonly node: string; readonly since: number }
+}
 
 export interface Patience {
   /** In ms, as all of these. */
@@ -22,13 +28,28 @@ export interface Patience {
   readonly deadline: number
   /** When the spec was last changed: a new attempt, for which deadlines begin then at the earliest. */
   readonly since: number
+  readonly lifeOf: LifeOf
   /** What had failed before `since` may still come right within the deadline, so that a stopped rollout can be resumed. */
   readonly forgiving: boolean
   readonly now: number
 }
 
+/** A sign of life of a node's kubelet. */
+export interface Life {
+  /** When it was seen, by the API server's clock, in ms. */
+  readonly at: number
+  /** There had been none for a while. */
+  readonly afterSilence: boolean
+}
+
+/** The first sign of life after `since`; undefined: it is still waited for. */
+export type LifeOf = (node: string, since: number) => Life | undefined
+
+/** For one who doesn't judge: every kubelet lives. */
+const alive: LifeOf = () => ({ at: Number.NEGATIVE_INFINITY, afterSilence: false })
+
 /** @param now the API server's clock, in ms */
-export function patienceOf({ metadata, spec, status }: SidecarRollout, now: number): Patience {
+export function patienceOf({ metadata, spec, status }: SidecarRollout, now: number, lifeOf = alive): Patience {
   const { minReadySeconds, progressDeadlineSeconds, onFailure } = spec.strategy
   const known = status?.observedGeneration === metadata.generation
   return {
@@ -36,6 +57,7 @@ export function patienceOf({ metadata, spec, status }: SidecarRollout, now: numb
     deadline: progressDeadlineSeconds * 1000,
     since: known ? Date.parse(status.since) : now,
     forgiving: onFailure === 'pause',
+    lifeOf,
     now,
   }
 }
@@ -121,10 +143,32 @@ export function sidecarState(
     return forgiven ? { is: 'starting' } : { is: 'failed', ...failure }
   }
   if (!overdue || isThrottled(status)) return { is: 'starting' }
+  // Being late says something about the image only if the kubelet was there to start it.
+  const waiting = awaitedLife(pod, deadlineStart(pod, status, since), patience)
+  if (waiting) return waiting
   const late = `${container.name} was not ready within ${Math.round(deadline / 1000)} s`
   return isImageTrouble(status, container.image)
     ? { is: 'failed', reason: 'ImageUnavailable', message: worded(status) }
     : { is: 'failed', reason: 'DeadlineExceeded', message: late }
+}
+
+/** How long a kubelet that lives has to report what has become of a container, in ms. */
+const REPORT = 5000
+
+/**
+ * Being late says something about the image only if the kubelet was there to start it. A kubelet may be frozen, or its node dead, at any moment
+ * after it has seen the touch.
+ */
+export function awaitedLife(
+  { node = '' }: SeenPod,
+  start: number,
+  { now, deadline, lifeOf }: Patience,
+): Waiting<'silent'> | Waiting<'starting'> | undefined {
+  const awaits = { node, since: start + deadline }
+  const life = lifeOf(node, awaits.since)
+  if (!life) return { is: 'silent', awaits }
+  const isOver = now - life.at > (life.afterSilence ? deadline : REPORT)
+  return isOver ? undefined : { is: 'starting', awaits }
 }
 
 /** From when on a touched sidecar has the whole deadline: the kubelet's sight of it, a changed spec, a new sandbox. */

@@ -112,7 +112,7 @@ export interface RolloutStatus {
   readonly updatedReady: number
   /** Pods that have been touched and aren't done. */
   readonly inProgress: number
-  /** Pods whose kubelet hasn't seen the touch. */
+  /** Pods whose kubelet hasn't seen the touch for a while, or hasn't shown since that it lives. */
   readonly silent?: number
   /** Pods whose touch admission has undone. */
   readonly refused?: number
@@ -140,7 +140,7 @@ export interface RolloutStatus {
  * - `ImageFetched`: False where a node can't fetch the image ahead, or not yet
  * - `Superseded`: pods with an image that isn't ours to replace, such as a newer release's
  * - `Refused`: pods whose touch admission has undone
- * - `Silent`: pods whose kubelet hasn't seen the touch
+ * - `Silent`: pods whose kubelet doesn't answer
  * - `NodesTooOld`: pods of kubelets before 1.34, which are left alone
  * - `TemplateBehind`: workloads whose template still has an image that is replaced here
  * - `Unneeded`: complete, and no pod has an image from here any more

@@ -39,6 +39,8 @@ export interface Cluster {
   report(rollout: SidecarRollout, report: Report, now: number): Promise<void>
   /** A workload of the API group apps; undefined for another kind, and where it's gone. */
   readWorkload(namespace: string, kind: string, name: string): Promise<WireWorkload | undefined>
+  /** When a node's kubelet last renewed its Lease; undefined if it has none. */
+  readNodeLease(node: string): Promise<string | undefined>
   /** Deletes this very rollout. */
   removeRollout(rollout: SidecarRollout): Promise<void>
 }
@@ -88,6 +90,10 @@ export function cluster(calls: RawCalls): Cluster {
       return plural === undefined
         ? undefined
         : await calls.find(`/apis/apps/v1/namespaces/${namespace}/${plural}/${encodeURIComponent(name)}`)
+    },
+    async readNodeLease(node) {
+      const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${encodeURIComponent(node)}`
+      return (await calls.find<{ spec?: { renewTime?: string } }>(path))?.spec?.renewTime
     },
     async removeRollout({ metadata: { namespace, name, uid } }) {
       await calls.remove(rolloutPath(namespace, name), { preconditions: { uid } })

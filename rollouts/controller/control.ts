@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { selects } from '../../src/admission/pod/selector.ts'
 import type { Report } from '../../src/kubernetes/event.ts'
 import { type FailureKind, failureKind } from '../../src/kubernetes/failure.ts'
+import { pulledFor } from '../memory.ts'
 import type { SeenPod } from '../pod.ts'
 import type { SidecarRollout } from '../types.ts'
 import { type Actor, createActor } from './act.ts'
@@ -9,6 +10,7 @@ import { claimedBy } from './claim.ts'
 import type { Cluster, Mirrors } from './cluster.ts'
 import { fetchName } from './fetch.ts'
 import { Images } from './images.ts'
+import { Lives } from './lives.ts'
 import type { Mirrored } from './mirror.ts'
 import { type Decision, next } from './next.ts'
 import { createQueue, type Queue } from './queue.ts'
@@ -45,7 +47,9 @@ export interface Controlling {
 
 /** The shortest time between two writes of a status in which only the counts differ, in ms; and for each rollout under way. */
 const COUNTS = 1000
-const COUNTS_EACH = 50
+const COUNTS_EACH = 100
+/** How often it is looked whether a kubelet lives, in ms. */
+const LIVES = 3000
 /** For so long after its last word a watch isn't taken for silent, in ms. */
 const HEARD = 2000
 /** So many of the pods that fail a rollout are read before it has failed. */
@@ -79,6 +83,7 @@ class Controller {
   /** When the watch of rollouts last said something, and how new that was. */
   #heard = { at: Number.NEGATIVE_INFINITY, version: 0 }
   readonly #images: Images
+  readonly #lives = new Lives()
   readonly #actor: Actor
   readonly #queue: Queue
   readonly #templates: Templates
@@ -213,6 +218,10 @@ class Controller {
     if (decision.again !== undefined) this.#queue.add(key, decision.again - now())
     // How a fetch is judged also depends on its age.
     if (decision.wanted.length > 0) this.#queue.add(key, FETCHING)
+    if (decision.awaited.length > 0) {
+      for (const node of decision.awaited) await this.#lookForLife(node)
+      this.#queue.add(key, LIVES)
+    }
     await this.#expire(key, said, decision)
     await this.#lookAtTemplates(key, said, shown, decision)
     return decision.phase === 'RollingBack' || decision.reason === 'TakingBack'
@@ -236,18 +245,24 @@ class Controller {
       }
       if (!leads()) return
       const began = steady()
-      await this.#actor.take(step, rollout, space)
       if (step.do === 'fetch') this.#images.began(step)
+      await this.#actor.take(step, rollout, space).catch((error) => {
+        if (step.do === 'fetch') this.#images.ended(step)
+        throw error
+      })
       observer.took(rollout, step, steady() - began)
     }
   }
 
   /** A failure is kept for its revision, so what it rests on is read first: a watch may have gone silent. @returns whether it was */
-  async #readFailing({ metadata, spec, status }: SidecarRollout, space: Space, { failure, failing }: Decision) {
+  async #readFailing({ metadata, spec, status }: SidecarRollout, space: Space, { failure, failing, memory }: Decision) {
     if (!failure || status?.failure?.generation === metadata.generation) return false
     const { node } = failure
     const pods = failing.slice(0, CONFIRMED).flatMap(({ pod }) => pod ?? [])
-    const names = failure.pod === undefined && node !== undefined ? [fetchName({ metadata }, node, spec.image)] : pods
+    const names =
+      failure.pod === undefined && node !== undefined
+        ? [fetchName({ metadata }, node, pulledFor(spec.image, memory))]
+        : pods
     for (const name of names) await this.#actor.read({ namespace: metadata.namespace, name }, space)
     return true
   }
@@ -277,6 +292,7 @@ class Controller {
         fetches.get(`${node} ${image}`) ??
         shared(node, image, isPublic),
       isSettled: (one) => settled?.has(one) ?? false,
+      lifeOf: this.#lives.of,
       behind: this.#templates.behind(key, rollout),
     }
   }
@@ -332,6 +348,16 @@ class Controller {
       observer.turned(rollout, report)
       await cluster.report(rollout, report, now()).catch((error) => observer.failed(failureKind(error), error))
     }
+  }
+
+  async #lookForLife(node: string) {
+    const { cluster, now, observer } = this.#controlling
+    const renewed = await cluster.readNodeLease(node).catch((error) => {
+      observer.failed(failureKind(error), error)
+      if (failureKind(error) === 'forbidden') return undefined
+      throw error
+    })
+    this.#lives.saw(node, renewed, now())
   }
 
   /** Only informs, so trouble with it holds nothing up. */

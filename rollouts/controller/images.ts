@@ -31,6 +31,11 @@ export class Images {
     if (like.pullSecrets.length === 0) this.#underway.set(keyOf(node, image), this.#steady() + UNDERWAY)
   }
 
+  /** Nothing came of it. */
+  ended({ node, image }: Extract<Step, { do: 'fetch' }>) {
+    this.#underway.delete(keyOf(node, image))
+  }
+
   /** What is known of an image that no pod of the rollout itself fetches to this node. */
   of(node: string, image: string): Fetch | undefined {
     const key = keyOf(node, image)

@@ -5,8 +5,8 @@
  */
 
 import { sameName } from '../image.ts'
-import { type Counts, countsOf, type Member, membersOf, settledKey, withContainer } from '../members.ts'
-import { type Memory, remember } from '../memory.ts'
+import { type Counts, countsOf, type Member, membersOf, SILENT, settledKey, withContainer } from '../members.ts'
+import { type Memory, pulledFor, remember } from '../memory.ts'
 import type { Note } from '../record.ts'
 import { allowedFailures } from '../share.ts'
 import { deadlineOf, isRewritten, noteOf, type Patience, patienceOf, standing } from '../sidecar.ts'
@@ -36,6 +36,8 @@ export interface Decision extends Pick<Walk, 'wanted' | 'unfetchable' | 'unfetch
   /** Touched pods that have been done for long enough: see `settledKey`. */
   readonly settled: readonly string[]
   readonly steps: readonly Step[]
+  /** Nodes of late pods: whether their kubelets live has to be looked at. */
+  readonly awaited: readonly string[]
   /** When to look again even if nothing changes; undefined: no need. */
   readonly again: number | undefined
 }
@@ -44,7 +46,7 @@ export function next(shown: Shown): Decision {
   const { rollout, isSettled } = shown
   const { generation, uid } = rollout.metadata
   const { strategy } = rollout.spec
-  const patience = patienceOf(rollout, shown.now)
+  const patience = patienceOf(rollout, shown.now, shown.lifeOf)
   const pods = withContainer(rollout, shown.pods)
   const remembered = remember(rollout, pods)
   const members = membersOf(rollout, pods, remembered, { patience, isSettled })
@@ -63,7 +65,7 @@ export function next(shown: Shown): Decision {
     leftAlone: {
       superseded: named((one) => one.standing === 'superseded'),
       refused: named((one) => one.standing === 'refused'),
-      silent: named(({ inProgress, state }) => inProgress && state.is === 'silent'),
+      silent: named(({ silent }) => silent),
       tooOld: named((one) => one.standing === 'too old'),
     },
     behind: shown.behind,
@@ -77,6 +79,7 @@ export function next(shown: Shown): Decision {
     wanted: [],
     unfetchable: undefined,
     unfetched: undefined,
+    awaited: awaitedOf(all),
     again: soonest(all, patience),
   }
   if (shown.claimedBy !== undefined) {
@@ -85,11 +88,16 @@ export function next(shown: Shown): Decision {
   }
   const kept = rollout.status?.failure?.generation === generation ? rollout.status.failure : undefined
   // A new pod that fails after the rollout was complete doesn't put the others back.
-  const failure = kept ?? (completed ? undefined : failureOf(shown, all, failing))
-  if (strategy.paused)
-    return { ...still, phase: 'Paused', reason: 'Paused', message: 'no more pods are touched', failure }
+  const failure =
+    kept ?? (completed ? undefined : failureOf(shown, all, { failing, image: pulledFor(rollout.spec.image, memory) }))
+  const why = failure && `${failure.reason} (${placeOf(failure)})`
+  if (strategy.paused) {
+    const message = `${progressOf(counts, 0, 0)}; no more pods are touched${why ? `; ${why}` : ''}`
+    return { ...still, phase: 'Paused', reason: 'Paused', message, failure }
+  }
   if (failure && strategy.onFailure === 'pause') {
-    return { ...still, phase: 'Stopped', reason: 'Stopped', message: 'continues when the spec changes', failure }
+    const message = `${progressOf(counts, 0, failing.length)}; stopped by ${why}: continues when the spec changes`
+    return { ...still, phase: 'Stopped', reason: 'Stopped', message, failure }
   }
 
   const { moves, limit, back } = movesOf(rollout, all, memory, failure !== undefined)
@@ -99,6 +107,7 @@ export function next(shown: Shown): Decision {
     moves,
     limit,
     back,
+    memory,
   })
   const going = {
     ...still,
@@ -111,11 +120,12 @@ export function next(shown: Shown): Decision {
   if (failure) {
     const off = all.filter(({ inProgress, note }) => inProgress && note?.back)
     if (moves.length === 0 && off.length === 0) {
-      const message = 'every touched pod is back on the image it had'
+      const message = `every touched pod is back on the image it had, after ${why}`
       return { ...going, phase: 'RolledBack', reason: 'RolledBack', message }
     }
     const stuck = off.find(({ state }) => state.is === 'failed')
-    const message = stuck ? `pod ${stuck.pod.name} does not recover` : `${moves.length} pods to put back`
+    const rest = stuck ? `pod ${stuck.pod.name} does not recover` : `${moves.length} pods to put back`
+    const message = `${rest}, after ${why}`
     return { ...going, phase: 'RollingBack', reason: 'RollingBack', message }
   }
   const done = counts.updatedReady >= Math.min(counts.updated, counts.desired) - broken
@@ -123,7 +133,8 @@ export function next(shown: Shown): Decision {
   if (idle && (completed || done)) {
     const reason = counts.matched === 0 ? 'NoPods' : 'Complete'
     const unneeded = counts.matched > 0 && all.every(({ note }) => note?.rollout !== uid)
-    const finished = { ...going, memory: withCompleted(memory, rollout, counts), unneeded, completed: true }
+    const behind = unneeded ? [] : shown.behind
+    const finished = { ...going, memory: withCompleted(memory, rollout, counts), unneeded, behind, completed: true }
     return { ...finished, phase: 'Complete', reason, message: progress }
   }
   const only = moves.length === 0 && counts.inProgress === broken && counts.refused > 0
@@ -137,11 +148,15 @@ export function next(shown: Shown): Decision {
   return { ...going, phase: 'Progressing', reason: back ? 'TakingBack' : 'Updating', message: progress }
 }
 
+/** Where a failure was: `pod shop-1 on node a`. */
+export const placeOf = ({ pod, node }: Pick<RolloutFailure, 'pod' | 'node'>) =>
+  [pod && `pod ${pod}`, node && `node ${node}`].filter(Boolean).join(' on ')
+
 function progressOf({ matched, desired, updatedReady }: Counts, toTakeBack: number, broken: number): string {
   if (matched === 0) return 'no pods match'
   if (toTakeBack > 0) return `${toTakeBack} to take back; ${desired} of ${matched} pods are to have the image`
   if (desired === 0) return `none of ${matched} pods is to have the image`
-  return `${updatedReady} of ${desired} pods are done${broken > 0 ? `, ${broken} have failed` : ''}`
+  return `${updatedReady} of ${desired} pods are done${broken > 0 ? `, ${broken} failed` : ''}`
 }
 
 /** What admission makes of the present image, as soon as one pod has shown it. */
@@ -226,7 +241,7 @@ function failed(
 function failureOf(
   { rollout, now, fetchOf }: Shown,
   members: readonly Member[],
-  failing: readonly RolloutFailure[],
+  { failing, image }: { failing: readonly RolloutFailure[]; image: string },
 ): RolloutFailure | undefined {
   const allowed = allowedFailures(rollout.spec.strategy.maxFailures, members.length)
   if (failing.length > allowed) return failing[0]
@@ -235,7 +250,7 @@ function failureOf(
   )
   const late: RolloutFailure[] = []
   for (const node of nodes) {
-    const fetch = fetchOf(node, rollout.spec.image, false)
+    const fetch = fetchOf(node, image, false)
     const found = fetch?.is === 'failed' || (fetch?.is === 'waiting' && fetch.late) ? fetch.why : undefined
     if (found === undefined) continue
     const why = failed({ reason: 'ImageUnavailable', message: found, node }, rollout, now)
@@ -245,10 +260,18 @@ function failureOf(
   return late.length > allowed ? late[0] : undefined
 }
 
+function awaitedOf(members: readonly Member[]): readonly string[] {
+  const nodes = members.flatMap(({ state }) =>
+    state.is === 'silent' || state.is === 'starting' ? (state.awaits?.node ?? []) : [],
+  )
+  return [...new Set(nodes)]
+}
+
 /** When the first of them will have been ready long enough, or not in time. */
 function soonest(members: readonly Member[], patience: Patience): number | undefined {
   const times = members.flatMap(({ pod, container, state, note, inProgress }) => {
     if (state.is === 'settling') return [state.until]
+    if (state.is === 'silent' && note && patience.now - note.at < SILENT) return [note.at + SILENT]
     const deadline = note && inProgress && state.is === 'starting' ? deadlineOf(pod, container, patience) : undefined
     // A millisecond late: at the deadline itself it hasn't passed.
     return deadline === undefined ? [] : [Math.max(deadline, patience.now) + 1]

@@ -6,7 +6,7 @@ import {
   type RolloutStatus,
   type SidecarRollout,
 } from '../types.ts'
-import type { Decision } from './next.ts'
+import { type Decision, placeOf } from './next.ts'
 
 interface Finding {
   readonly status: 'True' | 'False'
@@ -74,13 +74,18 @@ function findingsOf(decision: Decision, trouble: string | undefined): Partial<Re
     Ready: as(phase === 'Complete'),
     Reconciling: as(moving && !stalled),
     Stalled:
-      failure && stalled ? finding('True', failure.reason, `${where(failure)}: ${failure.message}`) : as(stalled),
+      failure && stalled ? finding('True', failure.reason, `${placeOf(failure)}: ${failure.message}`) : as(stalled),
     Progressing: as(moving),
-    Completed: finding(completed ? 'True' : 'False', completed ? 'Complete' : 'UnderWay', ''),
+    Completed: completed
+      ? finding('True', 'Complete', 'this generation has reached its share')
+      : finding('False', 'NotYet', 'this generation has not reached its share yet'),
     Failed: failure
-      ? finding('True', failure.reason, `${where(failure)}: ${failure.message}`)
-      : finding('False', 'NoFailure', ''),
-    Conflicting: phase === 'Waiting' ? finding('True', 'ClaimedByAnother', message) : finding('False', 'NoOther', ''),
+      ? finding('True', failure.reason, `${placeOf(failure)}: ${failure.message}`)
+      : finding('False', 'NoFailure', 'nothing has failed'),
+    Conflicting:
+      phase === 'Waiting'
+        ? finding('True', 'ClaimedByAnother', message)
+        : finding('False', 'NoOther', 'no older rollout upgrades this container'),
     ImageFetched: unfetched
       ? finding('False', 'PullFails', `${named(unfetched.nodes)} can't pull the image yet (${unfetched.why})`)
       : unfetchable &&
@@ -95,12 +100,14 @@ function findingsOf(decision: Decision, trouble: string | undefined): Partial<Re
       'left alone, since they have an image that is not to be replaced',
     ),
     Refused: some(leftAlone.refused, 'PutBack', 'admission has put the old image back'),
-    Silent: some(leftAlone.silent, 'KubeletSilent', 'their kubelets have not seen the new image'),
+    Silent: some(leftAlone.silent, 'KubeletSilent', 'their kubelets do not answer'),
     NodesTooOld: some(leftAlone.tooOld, 'NoObservedGeneration', 'left alone, since their kubelets are older than 1.34'),
     TemplateBehind: some(behind, 'OldTemplate', 'their templates still have an image that is replaced here'),
     Unneeded: unneeded
       ? finding('True', 'NoPodNeedsIt', 'no pod has an image from here any more: the rollout can be deleted')
-      : finding('False', phase === 'Complete' ? 'PodsNeedIt' : 'UnderWay', ''),
+      : phase === 'Complete'
+        ? finding('False', 'PodsNeedIt', 'pods have their image from here, and new ones may need it')
+        : finding('False', 'NotYet', 'not complete'),
   }
   return Object.fromEntries(Object.entries(found).filter(([, one]) => one !== undefined))
 }
@@ -124,9 +131,6 @@ function isStalled({ phase, failing }: Decision): boolean {
       return phase satisfies never
   }
 }
-
-const where = ({ pod, node }: { pod?: string; node?: string }) =>
-  [pod && `pod ${pod}`, node && `node ${node}`].filter(Boolean).join(' on ')
 
 /** metav1.Time has whole seconds. */
 const whole = (ms: number) => new Date(Math.floor(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z')

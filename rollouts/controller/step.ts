@@ -1,5 +1,6 @@
 import type { SeenContainer, SeenPod } from '../pod.ts'
 import type { Note } from '../record.ts'
+import type { LifeOf } from '../sidecar.ts'
 import type { SidecarRollout } from '../types.ts'
 import type { Budget } from './budget.ts'
 import type { Fetch } from './fetch.ts'
@@ -19,6 +20,7 @@ export interface Shown {
   readonly fetchOf: (node: string, image: string, isPublic: boolean) => Fetch | undefined
   /** Whether a touched pod has been done for long enough, once: see `settledKey`. */
   readonly isSettled: (key: string) => boolean
+  readonly lifeOf: LifeOf
   /** Workloads whose template has an image that is replaced here. */
   readonly behind: readonly string[]
 }

@@ -8,11 +8,20 @@ const FRESH = 600_000
 /** Of how many owners the templates are read. */
 const OWNERS = 10
 
+interface Known {
+  readonly at: number
+  readonly uid: string
+  readonly generation: number
+  /** Whose templates were read: a release has new owners. */
+  readonly owners: string
+  readonly behind: readonly string[]
+}
+
 /** Which workloads would still create pods with an image that a rollout replaces; asked for once it is complete. */
 export class Templates {
   readonly #cluster: Cluster
   readonly #steady: () => number
-  readonly #known = new Map<string, { at: number; uid: string; generation: number; behind: readonly string[] }>()
+  readonly #known = new Map<string, Known>()
 
   constructor(cluster: Cluster, steady: () => number) {
     this.#cluster = cluster
@@ -30,18 +39,17 @@ export class Templates {
     const { uid, generation, namespace } = metadata
     const known = this.#known.get(key)
     const same = known?.uid === uid && known.generation === generation
-    if (same && this.#steady() - known.at < FRESH) return false
-    const owners = new Map(
-      pods.flatMap(({ owner }) => (owner ? [[`${owner.kind}/${owner.name}`, owner] as const] : [])),
-    )
+    const found = new Map(pods.flatMap(({ owner }) => (owner ? [[`${owner.kind}/${owner.name}`, owner] as const] : [])))
+    const owners = [...found.keys()].sort().join()
+    if (same && known.owners === owners && this.#steady() - known.at < FRESH) return false
     const behind = new Set<string>()
-    for (const owner of [...owners.values()].slice(0, OWNERS)) {
-      const found = await this.#holder(namespace, owner.kind, owner.name)
-      const containers = [...(found?.template?.initContainers ?? []), ...(found?.template?.containers ?? [])]
+    for (const owner of [...found.values()].slice(0, OWNERS)) {
+      const holder = await this.#holder(namespace, owner.kind, owner.name)
+      const containers = [...(holder?.template?.initContainers ?? []), ...(holder?.template?.containers ?? [])]
       const image = containers.find(({ name }) => name === spec.container)?.image
-      if (image && status?.origins?.some((origin) => sameName(origin, image))) behind.add(found?.name ?? '')
+      if (image && status?.origins?.some((origin) => sameName(origin, image))) behind.add(holder?.name ?? '')
     }
-    this.#known.set(key, { at: this.#steady(), uid, generation, behind: [...behind].sort() })
+    this.#known.set(key, { at: this.#steady(), uid, generation, owners, behind: [...behind].sort() })
     return !same || known.behind.join() !== [...behind].sort().join()
   }
 

@@ -1,4 +1,5 @@
 import type { Member } from '../members.ts'
+import { type Memory, pulledFor } from '../memory.ts'
 import { allowedUnavailable } from '../share.ts'
 import type { ProgressReason } from '../types.ts'
 import { budgets } from './budget.ts'
@@ -35,7 +36,15 @@ export function walk(
     moves,
     limit,
     back,
-  }: { members: readonly Member[]; proven: boolean; moves: readonly Move[]; limit: number; back: boolean },
+    memory,
+  }: {
+    members: readonly Member[]
+    proven: boolean
+    moves: readonly Move[]
+    limit: number
+    back: boolean
+    memory: Memory
+  },
 ): Walk {
   const allowed = allowedUnavailable(shown.rollout.spec.strategy.maxUnavailable, members.length)
   const room = budgets(shown.budgets, shown.neighbours, shown.now)
@@ -60,9 +69,10 @@ export function walk(
     // Not scheduled: the image can't be fetched there yet, and until it has proven itself no pod gets it unfetched.
     if (pod.node === undefined) continue
     // Put back to what it had, a pod that isn't ready has nothing to lose.
-    const there = back && !available ? 'there' : images.on(pod.node, move, index < limit)
+    const image = pulledFor(move.to, memory)
+    const there = back && !available ? 'there' : images.on(pod.node, { ...move, to: image }, index < limit)
     if (there === 'no') {
-      hold('FetchingImage', `fetching ${move.to} on ${pod.node}`)
+      hold('FetchingImage', `fetching ${image} on ${pod.node}`)
       continue
     }
     const most = there === 'unknown' ? 1 : allowed

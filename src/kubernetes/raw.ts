@@ -23,8 +23,8 @@ export interface Page<T> {
   readonly metadata: { readonly resourceVersion?: string }
 }
 
-/** Items in a page, as many as kubectl asks for. */
-const pageSize = '500'
+/** Items in a page: what is read of one is thrown away before the next one comes, so small pages need little memory. */
+const pageSize = '100'
 
 type Query = Readonly<Record<string, string | undefined>>
 

@@ -14,6 +14,15 @@ test('a webhook that rewrites images on UPDATE: no more pods away than allowed, 
   assert.deepEqual(world.images(), Array(10).fill('mirror/envoy:v2'))
 })
 
+test('a webhook that rewrites images on UPDATE: what it makes of them is fetched, so only the first pod waits for its pull', () => {
+  const world = new World(6, {}, nobody)
+  world.settle()
+  assert.deepEqual(
+    world.fetched.filter((image) => image !== 'envoy:v2'),
+    ['mirror/envoy:v2', 'mirror/envoy:v2', 'mirror/envoy:v2'],
+  )
+})
+
 test('a webhook that rewrites images on UPDATE: a bad image is reported, and can be undone', () => {
   const world = new World(4, {}, { ...nobody, image: 'envoy:bad' })
   assert.equal(world.settle().phase, 'Stopped')
@@ -56,6 +65,18 @@ for (const [what, disturb] of Object.entries<(world: World) => void>({
     world.turn()
     const node = world.pods.find(({ image }) => image === 'envoy:v2')?.node
     assert.ok(node)
+    node.frozen = true
+    world.run(200)
+    node.frozen = false
+  },
+  'a kubelet that freezes in mid-hook, or a node that is lost for a while': (world) => {
+    for (let i = 0; i < 40 && !world.pods.some(({ runs }) => runs.is === 'hook'); i++) {
+      world.turn()
+      world.pass(500)
+    }
+    const node = world.pods.find(({ runs }) => runs.is === 'hook')?.node
+    assert.ok(node)
+    world.turn()
     node.frozen = true
     world.run(200)
     node.frozen = false

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Fetch, fetchPod, seenFetch } from '../../rollouts/controller/fetch.ts'
+import { Lives } from '../../rollouts/controller/lives.ts'
 import type { Mirrored } from '../../rollouts/controller/mirror.ts'
 import { type Decision, next } from '../../rollouts/controller/next.ts'
 import { statusOf } from '../../rollouts/controller/status.ts'
@@ -33,6 +34,8 @@ interface Node {
   throttled: boolean
   /** Its clock against the API server's, in ms. */
   skew: number
+  /** When its Lease was renewed, by its own clock. */
+  renewed: number
   readonly images: Set<string>
 }
 
@@ -93,6 +96,7 @@ interface Process {
   readonly store: Store
   readonly into: Mirrored<WirePod>
   readonly settled: Set<string>
+  readonly lives: Lives
 }
 
 /** A model of a cluster with one rollout, a fake: what really runs, and what the API server shows of it. */
@@ -115,6 +119,8 @@ export class World {
   /** The apps that their lock keeps down while the sidecar is away by our doing: the most at once, and for how long in all, in ms. */
   keptDown = { most: 0, time: 0 }
   watching: Watching = 'live'
+  /** What was fetched to nodes, in that order. */
+  readonly fetched: string[] = []
   /** To the next patches. */
   answers: Answer[] = []
   #born = 0
@@ -140,6 +146,7 @@ export class World {
       old: false,
       throttled: false,
       skew: 0,
+      renewed: NOW,
       images: new Set<string>(),
     }))
     for (let i = 0; i < count; i++) this.create()
@@ -174,7 +181,7 @@ export class World {
     store.open('shop')
     store.begin()
     assert.ok(into)
-    const process = { store, into, settled: new Set<string>() }
+    const process = { store, into, settled: new Set<string>(), lives: new Lives() }
     this.#list(process)
     return process
   }
@@ -324,6 +331,10 @@ export class World {
   pass(ms: number) {
     for (let left = ms; left > 0; left -= TICK) {
       this.time += Math.min(TICK, left)
+      for (const node of this.nodes) {
+        if (!node.frozen && Math.abs(this.time + node.skew - node.renewed) >= 10_000)
+          node.renewed = this.time + node.skew
+      }
       for (const pod of this.pods) this.#kubelet(pod)
       this.#count(TICK)
     }
@@ -486,6 +497,7 @@ export class World {
       budgets: [],
       isSettled: (key) => settled.has(key),
       behind: [],
+      lifeOf: this.#process.lives.of,
       fetchOf: (node, image) => this.#fetchOf(node, image),
     })
     for (const key of decision.settled) settled.add(key)
@@ -541,6 +553,10 @@ export class World {
       // What admission has made of the image is noted in a call of its own.
       if (step.do === 'touch' && this.#isUnnoted(step) && calls++ < dies) this.#note(step.pod.name)
     }
+    for (const name of decision.awaited) {
+      const node = this.nodes.find((one) => one.name === name)
+      if (node) this.#process.lives.saw(name, iso(node.renewed), this.time)
+    }
     if (dies < Number.POSITIVE_INFINITY) this.#process = this.#start()
     return decision
   }
@@ -577,6 +593,7 @@ export class World {
     if (step.do === 'fetch') {
       const node = this.nodes.find(({ name }) => name === step.node)
       assert.ok(node)
+      this.fetched.push(step.image)
       this.#fetching.set(`${step.node} ${step.image}`, { node, image: step.image, since: this.time })
       return true
     }

@@ -37,12 +37,19 @@ export async function prepare(): Promise<void> {
   })
 }
 
-/** `sidecar-first rollouts run` as a process of its own with the rights of its manifests and no others. */
-export async function startController(lease: string): Promise<Controller> {
+/** The administrator's kubeconfig. */
+export const adminConfig = async () => JSON.parse(await kubectl('config', 'view', '--raw', '--flatten', '-o', 'json'))
+
+/** `sidecar-first rollouts run` as a process of its own with the rights of its manifests and no others. @param by another way to the API server */
+export async function startController(lease: string, by?: { url: string; ca: string }): Promise<Controller> {
   const dir = mkdtempSync(join(tmpdir(), 'rollouts-'))
   const file = join(dir, 'kubeconfig')
   const token = (await kubectl('create', 'token', '-n', 'sidecar-first', account)).trim()
-  const config = JSON.parse(await kubectl('config', 'view', '--raw', '--flatten', '-o', 'json'))
+  const config = await adminConfig()
+  if (by) {
+    const ca = Buffer.from(by.ca).toString('base64')
+    config.clusters[0].cluster = { server: by.url, 'certificate-authority-data': ca }
+  }
   config.users = config.users.map(({ name }: { name: string }) => ({ name, user: { token } }))
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
   const flags = ['--lease', lease, '--resync', '10s', '--metrics-port', '0']

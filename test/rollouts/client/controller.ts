@@ -18,14 +18,19 @@ const TICK = 10
  * `sidecar-first rollouts run` as a process of its own, once it leads.
  * @param kubeconfig a file's path
  * @param program its entry: the sources, or a bundle, which needs less memory
+ * @param options Node's own
  */
 export async function startController(
   kubeconfig: string,
-  { program = 'src/main.ts', flags = [] }: { program?: string; flags?: readonly string[] } = {},
+  {
+    program = 'src/main.ts',
+    flags = [],
+    options = '',
+  }: { program?: string; flags?: readonly string[]; options?: string } = {},
 ): Promise<Controller> {
   const args = [program, 'rollouts', 'run', '--metrics-port', '0', '--lease', '6s', ...flags]
   const child = spawn(process.execPath, args, {
-    env: { ...process.env, KUBECONFIG: kubeconfig },
+    env: { ...process.env, KUBECONFIG: kubeconfig, NODE_OPTIONS: options },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const out = heard(child)

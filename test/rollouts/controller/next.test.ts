@@ -26,6 +26,7 @@ function decide(pods: readonly SeenPod[], look: Look = {}): Decision {
     neighbours: pods,
     budgets: [],
     fetchOf: () => ({ is: 'there' }),
+    lifeOf: () => ({ at: Number.NEGATIVE_INFINITY, afterSilence: false }),
     isSettled: () => false,
     behind: [],
     ...more,
@@ -284,7 +285,7 @@ test('maxFailures: so many pods may fail', () => {
   const more: Look = { strategy: { maxFailures: 1, maxUnavailable: 2 } }
   assert.deepEqual(touched(decide([failing, pod('b')], more)), ['b envoy:v2'])
   const done = decide([failing, pod('b', { image: 'envoy:v2', touch: {} })], more)
-  assert.deepEqual([done.phase, done.message], ['Complete', '1 of 2 pods are done, 1 have failed'])
+  assert.deepEqual([done.phase, done.message], ['Complete', '1 of 2 pods are done, 1 failed'])
 })
 
 test('what was wrong with the old image does not fail the new one', () => {

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { PatchStrategy } from '@kubernetes/client-node'
+import { run } from '../../rollouts/controller/run.ts'
+import type { RolloutSpec, RolloutStrategy, SidecarRollout } from '../../rollouts/types.ts'
+import { connection } from '../../src/kubernetes/connection.ts'
+import { type RawCalls, rawCalls } from '../../src/kubernetes/raw.ts'
+import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
+import { installKind } from '../rollouts/client/cluster-fixture.ts'
+import { SECOND, until } from '../until.ts'
+import { type FakeKubelet, startFakeKubelet } from './fake-kubelet.ts'
+
+let api: ApiServer
+let calls: RawCalls
+let kubelet: FakeKubelet
+let metrics: () => Promise<string>
+let ended: Promise<void> | undefined
+const stop = new AbortController()
+before(async () => {
+  api = await startApiServer()
+  calls = rawCalls(connection(api.kubeconfig('admin')))
+  await api.kubectl(['create', 'namespace', 'sidecar-first'])
+  await installKind(api)
+  kubelet = startFakeKubelet(api.kubeconfig('admin'))
+  const port = Promise.withResolvers<number>()
+  const info = (fields: object) => void ('port' in fields && port.resolve(Number(fields.port)))
+  ended = run({
+    kubeconfig: api.kubeconfig('admin'),
+    namespace: 'sidecar-first',
+    lease: 3000,
+    resync: 60_000,
+    waiter: 'waiter',
+    log: { info, warn() {} },
+    signal: stop.signal,
+    metricsPort: 0,
+  })
+  metrics = async () => await (await fetch(`http://127.0.0.1:${await port.promise}/metrics`)).text()
+})
+after(async () => {
+  stop.abort()
+  await ended
+  await kubelet?.stop()
+  await api?.stop()
+})
+
+const path = (namespace: string) => `/apis/sidecar-first.dev/v1alpha1/namespaces/${namespace}/sidecarrollouts`
+const read = (namespace: string, name = 'envoy') => calls.get<SidecarRollout>(`${path(namespace)}/${name}`)
+const change = (namespace: string, strategy: object, image?: string) =>
+  calls.patch(`${path(namespace)}/envoy`, { spec: { strategy, ...(image && { image }) } }, PatchStrategy.MergePatch)
+
+async function createPod(
+  namespace: string,
+  name: string,
+  { image = 'envoy:v1', owner }: { image?: string; owner?: object } = {},
+) {
+  await calls.create(`/api/v1/namespaces/${namespace}/pods`, {
+    metadata: { name, labels: { app: 'shop' }, ...(owner && { ownerReferences: [owner] }) },
+    spec: { nodeName: 'node-0', containers: [{ name: 'envoy', image }] },
+  })
+}
+const removePod = (namespace: string, name: string) =>
+  calls.remove(`/api/v1/namespaces/${namespace}/pods/${name}`, { gracePeriodSeconds: 0 })
+
+async function createRollout(
+  namespace: string,
+  {
+    name = 'envoy',
+    strategy = {},
+    ...spec
+  }: Partial<Omit<RolloutSpec, 'strategy'>> & { name?: string; strategy?: Partial<RolloutStrategy> } = {},
+) {
+  await calls.create(path(namespace), {
+    apiVersion: 'sidecar-first.dev/v1alpha1',
+    kind: 'SidecarRollout',
+    metadata: { name },
+    spec: {
+      selector: { matchLabels: { app: 'shop' } },
+      container: 'envoy',
+      image: 'envoy:v2',
+      strategy: { minReadySeconds: 0, ...strategy },
+      ...spec,
+    },
+  })
+}
+
+/** Pods that run, and a rollout of them. */
+async function begin(namespace: string, pods: number, spec: Parameters<typeof createRollout>[1] = {}) {
+  await api.kubectl(['create', 'namespace', namespace])
+  for (let i = 0; i < pods; i++) await createPod(namespace, `pod-${i}`)
+  await running(namespace, pods)
+  await createRollout(namespace, spec)
+}
+const running = (namespace: string, pods: number) =>
+  until(`${pods} pods that run`, 30 * SECOND, async () => {
+    const { items } = await calls.get<{ items: { status?: { phase?: string } }[] }>(
+      `/api/v1/namespaces/${namespace}/pods`,
+    )
+    return items.filter(({ status }) => status?.phase === 'Running').length >= pods
+  })
+
+/** What somebody sees who reads the rollout once it is like that: the conditions that kstatus reads, and why. */
+async function seen(namespace: string, is: (rollout: SidecarRollout) => boolean, name = 'envoy') {
+  const found = await until(`${namespace} to be so`, 30 * SECOND, async () => {
+    const rollout = await read(namespace, name)
+    return rollout.status?.observedGeneration === rollout.metadata.generation && is(rollout) ? rollout : false
+  }).catch(async (error) => {
+    throw new Error(JSON.stringify((await read(namespace, name)).status), { cause: error })
+  })
+  const condition = (type: string) => found.status?.conditions.find((one) => one.type === type)
+  return {
+    status: found.status,
+    condition,
+    kstatus: ['Ready', 'Reconciling', 'Stalled'].map((type) => `${condition(type)?.status}/${condition(type)?.reason}`),
+  }
+}
+const inPhase = (phase: string) => (rollout: SidecarRollout) => rollout.status?.phase === phase
+
+describe('the life of a rollout on a real API server', { concurrency: true }, () => {
+  test('complete, then unneeded once every pod was born with the image; deleted after its time, and not before', async () => {
+    await begin('life-ttl', 2, { ttlSecondsAfterUnneeded: 4 })
+    const { kstatus, condition } = await seen('life-ttl', inPhase('Complete'))
+    assert.deepEqual(kstatus, ['True/Complete', 'False/Complete', 'False/Complete'])
+    assert.equal(condition('Unneeded')?.status, 'False')
+    for (const name of ['pod-0', 'pod-1']) {
+      await removePod('life-ttl', name)
+      await createPod('life-ttl', `${name}-new`, { image: 'envoy:v2' })
+    }
+    const unneeded = await seen('life-ttl', ({ status }) =>
+      (status?.conditions ?? []).some(({ type, status: is }) => type === 'Unneeded' && is === 'True'),
+    )
+    const since = Date.parse(unneeded.condition('Unneeded')?.lastTransitionTime ?? '')
+    const gone = () =>
+      read('life-ttl').then(
+        () => false,
+        () => true,
+      )
+    await until('it to be deleted', 20 * SECOND, gone)
+    assert.ok(Date.now() - since >= 4000)
+    const { items } = await calls.get<{ items: object[] }>('/api/v1/namespaces/life-ttl/pods')
+    assert.equal(items.length, 2)
+  })
+
+  test('a failure, a pause during it, another try, and the way back: each is to be told from the others', async () => {
+    await begin('life-failure', 2, { image: 'envoy:broken' })
+    const failed = await seen('life-failure', inPhase('Stopped'))
+    assert.deepEqual(failed.kstatus, ['False/Stopped', 'False/Stopped', `True/${failed.status?.failure?.reason}`])
+    assert.match(failed.condition('Stalled')?.message ?? '', /pod pod-\d on node node-0: .*was not ready after/)
+    await change('life-failure', { paused: true })
+    const paused = await seen('life-failure', inPhase('Paused'))
+    assert.deepEqual(paused.kstatus, ['False/Paused', 'False/Paused', 'False/Paused'])
+    await change('life-failure', { paused: false, partition: '100%' })
+    const back = await seen('life-failure', inPhase('Complete'))
+    assert.deepEqual(back.kstatus, ['True/Complete', 'False/Complete', 'False/Complete'])
+    await change('life-failure', { partition: 0, onFailure: 'rollback' })
+    const rolledBack = await seen('life-failure', inPhase('RolledBack'))
+    assert.deepEqual(rolledBack.kstatus.slice(0, 2), ['False/RolledBack', 'False/RolledBack'])
+    assert.equal(rolledBack.condition('Stalled')?.status, 'True')
+    assert.equal(rolledBack.condition('Failed')?.status, 'True')
+  })
+
+  test('another rollout that claims the pods: stalled until it is gone', async () => {
+    await begin('life-claim', 1, { strategy: { paused: true } })
+    await seen('life-claim', inPhase('Paused'))
+    await new Promise((resolve) => setTimeout(resolve, 1100)) // ages are whole seconds
+    await createRollout('life-claim', { name: 'younger' })
+    const { kstatus } = await seen('life-claim', inPhase('Waiting'), 'younger')
+    assert.deepEqual(kstatus, ['False/Waiting', 'False/Waiting', 'True/Waiting'])
+    await calls.remove(`${path('life-claim')}/envoy`)
+    await seen('life-claim', inPhase('Complete'), 'younger')
+  })
+
+  test('a policy that puts the old image back: stalled, by name and in the metrics; a newer image is counted apart', async () => {
+    await api.kubectl(['create', 'namespace', 'life-refused'])
+    await putBack('life-refused')
+    for (const name of ['pod-0', 'pod-1']) await createPod('life-refused', name)
+    await running('life-refused', 2)
+    await createRollout('life-refused')
+    const { kstatus, condition, status } = await seen('life-refused', inPhase('Stopped'))
+    assert.deepEqual(kstatus, ['False/Refused', 'False/Refused', 'True/Refused'])
+    assert.match(condition('Refused')?.message ?? '', /pod-0, pod-1/)
+    assert.equal(status?.refused, 2)
+    await createPod('life-refused', 'pod-2', { image: 'envoy:v9' })
+    await seen('life-refused', (one) => one.status?.superseded === 1)
+    const text = await metrics()
+    const pods = (state: string) =>
+      new RegExp(
+        `^sidecar_first_rollout_pods\\{namespace="life-refused",rollout="envoy",state="${state}"\\} (.*)$`,
+        'm',
+      ).exec(text)?.[1]
+    assert.deepEqual(['refused', 'superseded', 'silent', 'done'].map(pods), ['2', '1', '0', '0'])
+    assert.match(text, /^sidecar_first_rollout_phase\{namespace="life-refused",rollout="envoy",phase="Stopped"\} 1$/m)
+    assert.match(text, /^sidecar_first_rollouts_step_seconds_count\{step="touch"\} [1-9]/m)
+    assert.match(text, /^sidecar_first_rollouts_queue_age_seconds [\d.]+$/m)
+    assert.match(text, /^sidecar_first_rollouts_watched_objects [1-9]/m)
+    assert.match(text, /^process_resident_memory_bytes [1-9]/m)
+  })
+
+  test('a template with the old image is named, and no longer once the release is there', async () => {
+    const namespace = 'life-template'
+    await api.kubectl(['create', 'namespace', namespace])
+    const deployment = await createOwner(namespace, 'deployments', 'Deployment', 'shop', 'envoy:v1')
+    const old = await createOwner(namespace, 'replicasets', 'ReplicaSet', 'shop-1', 'envoy:v1', deployment)
+    await createPod(namespace, 'pod-0', { owner: old })
+    await running(namespace, 1)
+    await createRollout(namespace)
+    const behind = (status: SidecarRollout['status']) =>
+      status?.conditions.find(({ type }) => type === 'TemplateBehind')
+    const { condition } = await seen(namespace, ({ status }) => behind(status) !== undefined)
+    assert.match(condition('TemplateBehind')?.message ?? '', /Deployment shop/)
+    // The app's next release.
+    await calls.patch(
+      `/apis/apps/v1/namespaces/${namespace}/deployments/shop`,
+      { spec: { template: templateOf('envoy:v2') } },
+      PatchStrategy.MergePatch,
+    )
+    const fresh = await createOwner(namespace, 'replicasets', 'ReplicaSet', 'shop-2', 'envoy:v2', deployment)
+    await createPod(namespace, 'pod-1', { image: 'envoy:v2', owner: fresh })
+    await removePod(namespace, 'pod-0')
+    await seen(namespace, ({ status }) => status?.matched === 1 && behind(status) === undefined)
+  })
+})
+
+const templateOf = (image: string) => ({
+  metadata: { labels: { app: 'shop' } },
+  spec: { containers: [{ name: 'envoy', image }] },
+})
+
+async function createOwner(
+  namespace: string,
+  plural: string,
+  kind: string,
+  name: string,
+  image: string,
+  owner?: object,
+) {
+  const { metadata } = await calls.create<{ metadata: { uid: string } }>(
+    `/apis/apps/v1/namespaces/${namespace}/${plural}`,
+    {
+      metadata: { name, ...(owner && { ownerReferences: [owner] }) },
+      spec: { selector: { matchLabels: { app: 'shop' } }, template: templateOf(image) },
+    },
+  )
+  return { apiVersion: 'apps/v1', kind, name, uid: metadata.uid, controller: true }
+}
+
+/** A policy that gives each changed pod its old image back. */
+async function putBack(namespace: string) {
+  const apiVersion = 'admissionregistration.k8s.io/v1'
+  const metadata = { name: `${namespace}.example` }
+  const expression = `Object{spec: Object.spec{containers: oldObject.spec.containers.map(c,
+    Object.spec.containers{name: c.name, image: c.image})}}`
+  const matchConstraints = {
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+    resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['pods'] }],
+  }
+  const mutations = [{ patchType: 'ApplyConfiguration', applyConfiguration: { expression } }]
+  const items = [
+    {
+      apiVersion,
+      kind: 'MutatingAdmissionPolicy',
+      metadata,
+      spec: { failurePolicy: 'Fail', reinvocationPolicy: 'Never', matchConstraints, mutations },
+    },
+    { apiVersion, kind: 'MutatingAdmissionPolicyBinding', metadata, spec: { policyName: metadata.name } },
+  ]
+  await api.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
+  await createPod(namespace, 'probe')
+  await until('the policy to be in force', 30 * SECOND, async () => {
+    const changed = await api.kubectl([
+      'set',
+      'image',
+      '-n',
+      namespace,
+      'pod/probe',
+      'envoy=envoy:v2',
+      '--dry-run=server',
+      '-o',
+      'json',
+    ])
+    return !changed.includes('"envoy:v2"')
+  })
+  await removePod(namespace, 'probe')
+}
