@@ -28,6 +28,7 @@ export interface Names {
   readonly service: string
   readonly mutating: string
   readonly validating: string
+  readonly workloads: string
 }
 
 const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
@@ -54,6 +55,9 @@ export function kubernetes({
   const discovery = new DiscoveryV1Api(configuration)
   const { namespace } = names
   const { now } = clock
+
+  const readValidating = (name: string) =>
+    call(() => admission.readValidatingWebhookConfiguration({ name }), { optional: true })
 
   const cluster: Cluster = {
     now,
@@ -88,12 +92,12 @@ export function kubernetes({
       const mutating = await call(() => admission.readMutatingWebhookConfiguration({ name: names.mutating }), {
         optional: true,
       })
-      const validating = await call(() => admission.readValidatingWebhookConfiguration({ name: names.validating }), {
-        optional: true,
-      })
+      const validating = await readValidating(names.validating)
+      const workloads = await readValidating(names.workloads)
       return [
         ...(mutating ? [stored('mutating', mutating)] : []),
         ...(validating ? [stored('validating', validating)] : []),
+        ...(workloads ? [stored('validating', workloads)] : []),
       ]
     },
 
@@ -137,7 +141,7 @@ export function kubernetes({
  */
 export async function watchChanges(
   kubeconfig: KubeConfig,
-  { namespace, secret, mutating, validating }: Names,
+  { namespace, secret, mutating, validating, workloads }: Names,
   { signal, changed }: { signal: AbortSignal; changed: () => void },
 ): Promise<void> {
   const registration = '/apis/admissionregistration.k8s.io/v1'
@@ -145,6 +149,7 @@ export async function watchChanges(
     [`/api/v1/namespaces/${namespace}/secrets`, secret],
     [`${registration}/mutatingwebhookconfigurations`, mutating],
     [`${registration}/validatingwebhookconfigurations`, validating],
+    [`${registration}/validatingwebhookconfigurations`, workloads],
   ]
   const watch = new Watch(kubeconfig)
   await Promise.all(

@@ -101,7 +101,10 @@ function expressions(document: Document): string {
   const replace = (what: string | RegExp, by: string) => {
     text = text.replaceAll(what, by)
   }
-  if (kind === 'MutatingWebhookConfiguration' || kind === 'ValidatingWebhookConfiguration') {
+  const isNamed = (name: string) => document.getIn(['metadata', 'name']) === name
+  const isOwn = isNamed(objectNames.mutating) || isNamed(objectNames.validating)
+  // That for workloads depends on no configuration.
+  if (isOwn && (kind === 'MutatingWebhookConfiguration' || kind === 'ValidatingWebhookConfiguration')) {
     const key = kind === 'MutatingWebhookConfiguration' ? 'mutating' : 'validating'
     const own = `{{- if .Values.webhooks }}\nwebhooks: {{ toYaml .Values.webhooks.${key} | nindent 2 }}\n{{- else }}\n`
     replace(/^webhooks:\n(?:[ ].*\n)+/gm, `${own}$&{{- end }}\n`)

@@ -45,7 +45,7 @@ export type Reviewed =
  * namespaceSelector: the pod is marked with it and planned in one go. Never throws.
  */
 export function review(body: unknown, configuration: Configuration, set?: string): Reviewed {
-  const opened = open(body)
+  const opened = openReview(body)
   if (!opened.ok) return opened
   const { uid, facts, notOurs, pod } = opened
   const decision = notOurs === undefined ? decideMarked(pod, configuration, set) : skipped([notOurs], [])
@@ -76,7 +76,7 @@ function decideMarked(pod: unknown, configuration: Configuration, set: string | 
 export function reviewMark(body: unknown, configuration: Configuration, set?: string): Reviewed {
   // Where nothing may be patched, this is the only call that knows of the set.
   if (configuration.mode === 'observe' && set !== undefined) return review(body, configuration, set)
-  const opened = open(body)
+  const opened = openReview(body)
   if (!opened.ok) return opened
   const { uid, facts, notOurs, pod } = opened
   const known = set === undefined || isKnown(set, configuration)
@@ -90,7 +90,7 @@ export function reviewMark(body: unknown, configuration: Configuration, set?: st
 
 /** Answers a parsed AdmissionReview (any value) of the final pod at `/validate`. Never throws. */
 export function reviewFinal(body: unknown, configuration: Configuration, set?: string): Reviewed {
-  const opened = open(body)
+  const opened = openReview(body)
   if (!opened.ok) return opened
   const { uid, facts, notOurs, pod } = opened
   const validity = notOurs === undefined ? validate(pod, configuration, surroundingsOf(pod, configuration, set)) : valid
@@ -116,14 +116,17 @@ type Opened =
   | {
       readonly ok: true
       readonly uid: string
+      /** The request's object, which is a pod if it is ours. */
       readonly pod: unknown
+      /** Of the request's object. */
+      readonly kind: string
       readonly facts: ReviewFacts
       /** Why this isn't the creation of a pod; undefined if it is one. */
       readonly notOurs: Reason | undefined
     }
   | Extract<Reviewed, { ok: false }>
 
-function open(body: unknown): Opened {
+export function openReview(body: unknown): Opened {
   const problems: Problem[] = []
   const root = fields(body)
   const wrong = (path: string, expected: Shape) => problems.push({ kind: 'unexpected-value', expected, path })
@@ -146,7 +149,7 @@ function open(body: unknown): Opened {
     operation: text(request.operation),
     dryRun: request.dryRun === true,
   }
-  return { ok: true, uid, pod, facts, notOurs: whyNotOurs(request) }
+  return { ok: true, uid, pod, kind: text(fields(request.kind).kind), facts, notOurs: whyNotOurs(request) }
 }
 
 function whyNotOurs(request: Fields): Reason | undefined {
@@ -179,7 +182,7 @@ function respond(uid: string, decision: Decision, reasons: readonly string[], { 
 
 type Base = Pick<ReviewResponse, 'uid' | 'auditAnnotations'>
 
-function allowed(base: Base, warnings: readonly string[] = []): ReviewResponse {
+export function allowed(base: Base, warnings: readonly string[] = []): ReviewResponse {
   return warnings.length > 0 ? { ...base, allowed: true, warnings } : { ...base, allowed: true }
 }
 

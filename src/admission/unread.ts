@@ -34,18 +34,18 @@ export type Answered = Extract<Reviewed, { ok: true }>
  * that can't be helped; otherwise it is created as it is, with a warning.
  */
 export function giveUp(
-  webhook: 'mutate' | 'validate' | 'mark',
+  webhook: 'mutate' | 'validate' | 'mark' | 'workloads',
   { uid, facts }: Beginning,
   problem: Problem,
   asks: boolean,
   { mode, invalid, rules }: Configuration,
 ): Answered {
-  const binding = asks || rules.rules.some(({ enforce }) => enforce)
+  const binding = webhook !== 'workloads' && (asks || rules.rules.some(({ enforce }) => enforce))
   const base = { ok: true, facts, reasons: [coded(problem)] } as const
   if (binding && mode !== 'observe' && invalid === 'refuse') {
     const status = { code: 400, reason: 'BadRequest', message: coded(problem) }
     return { ...base, verdict: 'refused', response: { uid, allowed: false, status } }
   }
-  const verdict = webhook === 'validate' ? 'allowed' : 'skipped'
+  const verdict = webhook === 'validate' || webhook === 'workloads' ? 'allowed' : 'skipped'
   return { ...base, verdict, response: { uid, allowed: true, warnings: [coded({ kind: 'left-untouched', problem })] } }
 }

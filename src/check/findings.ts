@@ -11,6 +11,7 @@ import {
   objectNames,
   selectorOf,
   validatingReference,
+  workloadsReference,
 } from '../kubernetes/names.ts'
 import type { Early, Lacking, Stuck, Unknown } from '../outcome/outcome.ts'
 import { earlyText, lackingNext, lackingText, stuckNext, stuckText, unknownText } from '../outcome/words.ts'
@@ -243,6 +244,11 @@ const findings = {
     () => `there is no ${fullName(validatingReference)}: nothing refuses a pod whose order another webhook has undone`,
     () => reinstall,
   ),
+  'workloads-missing': warning(
+    'SF564',
+    () => `there is no ${fullName(workloadsReference)}: nobody is warned when a mistyped workload is applied`,
+    () => reinstall,
+  ),
   'webhooks-behind': problem(
     'SF512',
     ({ configuration, differences }: Of<'configuration' | 'differences'>) =>
@@ -264,7 +270,7 @@ const findings = {
   'webhooks-right': ok(
     'SF515',
     ({ mode, enforced }: Of<'mode' | 'enforced'>) =>
-      `both match the configuration: ${
+      `all match the configuration: ${
         mode === 'namespace-opt-in'
           ? 'labelled namespaces, failurePolicy Fail'
           : 'all namespaces but those that opted out, failurePolicy Ignore'
@@ -907,8 +913,10 @@ function trialPod(namespace: string): string {
 function then(renew: string | undefined): string {
   return renew === undefined ? '' : `; then ${renew}`
 }
-const fullName = ({ kind, metadata }: typeof mutatingReference | typeof validatingReference) =>
-  `${kind} ${metadata.name}`
+const fullName = ({
+  kind,
+  metadata,
+}: typeof mutatingReference | typeof validatingReference | typeof workloadsReference) => `${kind} ${metadata.name}`
 
 /** An installation waits until somebody answers; new webhook configurations alone would refuse pods. */
 const reinstall = 'sidecar-first install --apply, with the flags of the first time'

@@ -14,6 +14,7 @@ import {
   objectNames,
   selectorOf,
   validatingReference,
+  workloadsReference,
 } from '../kubernetes/names.ts'
 import type { Objects } from '../kubernetes/objects.ts'
 import type { Finding, Obstacle } from './findings.ts'
@@ -65,6 +66,7 @@ export interface Installed {
   readonly configuration: Seen<{ readonly text: string; readonly read: ReadConfiguration } | undefined>
   readonly mutating: Seen<V1MutatingWebhookConfiguration | undefined>
   readonly validating: Seen<V1ValidatingWebhookConfiguration | undefined>
+  readonly workloads: Seen<V1ValidatingWebhookConfiguration | undefined>
   readonly namespaces: Seen<readonly V1Namespace[]>
 }
 
@@ -80,9 +82,10 @@ export async function readInstalled(
   namespace: string | undefined,
   version: string,
 ): Promise<{ namespace: string; installed: Installed }> {
-  const [mutating, validating, namespaces] = await Promise.all([
+  const [mutating, validating, workloads, namespaces] = await Promise.all([
     see(objects.read<V1MutatingWebhookConfiguration>(mutatingReference)),
     see(objects.read<V1ValidatingWebhookConfiguration>(validatingReference)),
+    see(objects.read<V1ValidatingWebhookConfiguration>(workloadsReference)),
     see(objects.list<V1Namespace>({ apiVersion: 'v1', kind: 'Namespace' })),
   ])
   const called = [mutating, validating].flatMap((seen) => (seen.ok ? (seen.value?.webhooks ?? []) : []))
@@ -94,7 +97,7 @@ export async function readInstalled(
   const configuration = map.ok
     ? { ok: true as const, value: text === undefined ? undefined : { text, read: readConfiguration(text, version) } }
     : map
-  return { namespace: where, installed: { configuration, mutating, validating, namespaces } }
+  return { namespace: where, installed: { configuration, mutating, validating, workloads, namespaces } }
 }
 
 /** Where an installation without webhook configurations is. Whoever may not look sees the usual place. */

@@ -77,7 +77,9 @@ export function render(files: Readonly<Record<string, string>>, version: string,
   const webhooks = webhookConfigurations(read.configuration, text, { mode, namespace, endpoint })
   const hash = configurationHash(text)
   for (const document of documents) {
-    const made = [webhooks.mutating, webhooks.validating].find(({ kind }) => isA(document, kind ?? ''))
+    const made = [webhooks.mutating, webhooks.validating, webhooks.workloads].find(
+      ({ kind, metadata }) => isA(document, kind ?? '') && nameOf(document) === metadata?.name,
+    )
     if (made) {
       document.setIn(['metadata', 'annotations', objectKeys.configurationHash], hash)
       document.set('webhooks', document.createNode(made.webhooks, { aliasDuplicateObjects: false }))

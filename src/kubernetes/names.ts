@@ -12,6 +12,8 @@ export const objectNames = {
   /** Webhook configurations are called in the order of their names: ours comes last, to see what the others have added. */
   mutating: 'zz-sidecar-first',
   validating: name,
+  /** The validating configuration for what pods are made from. */
+  workloads: `${name}-workloads`,
   /** The Deployment, ServiceAccount and policy of `certs run`. */
   certs: `${name}-certs`,
   /** The policy that limits which Secret certs may create. */
@@ -39,6 +41,12 @@ export const validatingReference = {
   apiVersion: registration,
   kind: 'ValidatingWebhookConfiguration',
   metadata: { name: objectNames.validating },
+} as const
+
+export const workloadsReference = {
+  apiVersion: registration,
+  kind: 'ValidatingWebhookConfiguration',
+  metadata: { name: objectNames.workloads },
 } as const
 
 export const objectKeys = {

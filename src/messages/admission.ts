@@ -510,6 +510,13 @@ export const warnings: Entries<Warning> = {
     example: { code: 'SF105' },
     next: 'Take it out of the list, and correct what it says.',
   },
+  'pods-refused': {
+    means: 'A workload was applied whose pods will be refused when its controller creates them.',
+    example: {
+      problem: { kind: 'unknown-choice', path: keys.gate, text: 'nativ', choices: ['hook', 'native', 'auto'] },
+    },
+    next: 'Correct the pod template as the code inside says.',
+  },
   'more-warnings': {
     means: 'An answer has at most 15 warnings: the API server drops longer lists.',
     example: { count: 3 },

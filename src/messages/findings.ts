@@ -48,6 +48,9 @@ export const findings: FindingEntries<Exclude<Finding, { kind: PassedOn }>> = {
     means: 'Nothing patches pods, and the validating webhook refuses those that should have been patched.',
   },
   'validating-missing': { means: 'Final pods are not looked at: an order that another webhook undoes goes unnoticed.' },
+  'workloads-missing': {
+    means: 'The third webhook configuration only warns. Pods are patched and refused all the same.',
+  },
   'webhooks-behind': {
     means: 'The configuration has changed and the webhook configurations have not: rules may not take effect.',
     example: {

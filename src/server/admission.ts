@@ -4,6 +4,7 @@ import type { Configuration } from '../admission/intent/configuration.ts'
 import { type Reviewed, type ReviewResponse, review, reviewFinal, reviewMark } from '../admission/review.ts'
 import { type Answered, asksIn, giveUp, readBeginning } from '../admission/unread.ts'
 import { coded, type Problem } from '../admission/words/messages.ts'
+import { reviewWorkload } from '../admission/workload.ts'
 import type { Body } from './body.ts'
 import type { LiveConfiguration } from './configuration.ts'
 import { excess, mostAnswer, mostBytes } from './limits.ts'
@@ -21,6 +22,8 @@ export interface AdmissionContext extends Receiver {
 }
 
 const accepted = { types: ['application/json'], limit: mostBytes }
+/** Nobody waits for its warnings as pods wait for their patch. */
+const ofWorkloads = { ...accepted, yields: true }
 
 /** What is asked for, and the set in the path, if any. `mark` without a set takes off the marks that others made. */
 export interface AdmissionPath {
@@ -30,6 +33,7 @@ export interface AdmissionPath {
 
 /** Which admission a URL is for, if any. The API server appends a query, which is ignored. */
 export function admissionPath(url: string): AdmissionPath | undefined {
+  if (/^\/validate\/workloads(?:\?|$)/.test(url)) return { webhook: 'workloads', set: undefined }
   const found = /^\/(?:mutate|(validate))(?:\/(?:(reset)|(mark-)?(?:set-)?([^/?]+)))?(?:\?|$)/.exec(url)
   if (found === null) return undefined
   const [, validate, reset, mark, set] = found
@@ -45,7 +49,9 @@ export function answerAdmission(
   path: AdmissionPath,
   context: AdmissionContext,
 ): void {
-  receive(request, response, accepted, context, (body) => answer(body, response, path, context))
+  receive(request, response, path.webhook === 'workloads' ? ofWorkloads : accepted, context, (body) =>
+    answer(body, response, path, context),
+  )
 }
 
 function answer(
@@ -91,7 +97,7 @@ function answer(
   if (line) inform({ ...line, microseconds: Math.round(milliseconds * 1000) }, messages[path.webhook])
 }
 
-const messages = { mutate: 'admission', validate: 'validation', mark: 'mark' } as const
+const messages = { mutate: 'admission', validate: 'validation', mark: 'mark', workloads: 'workload' } as const
 
 function reviewAt({ webhook, set }: AdmissionPath, body: unknown, configuration: Configuration): Reviewed {
   switch (webhook) {
@@ -101,6 +107,8 @@ function reviewAt({ webhook, set }: AdmissionPath, body: unknown, configuration:
       return reviewMark(body, configuration, set)
     case 'validate':
       return reviewFinal(body, configuration, set)
+    case 'workloads':
+      return reviewWorkload(body, configuration)
     default:
       return webhook satisfies never
   }

@@ -13,8 +13,11 @@ export interface InFlightLimits {
  * client can't keep out another, while a single one (all API servers behind one proxy, say) may use everything.
  */
 export interface InFlight {
-  /** A place, or undefined if nobody can give way. `giveWay` is called when another request takes it over. */
-  enter(client: string, response: ServerResponse, giveWay: () => void): Place | undefined
+  /**
+   * A place, or undefined if nobody can give way. `giveWay` is called when another request takes it over. One that `yields` gives way before all
+   * others, and only its like give way to it.
+   */
+  enter(client: string, response: ServerResponse, giveWay: () => void, yields?: boolean): Place | undefined
   /** Makes the answer of each request in flight close its connection. */
   closeAfter(): void
   readonly count: number
@@ -41,6 +44,7 @@ interface Holder {
   readonly response: ServerResponse
   bytes: number
   giveWay: (() => void) | undefined
+  readonly yields: boolean
 }
 
 export function createInFlight(limits: InFlightLimits): InFlight {
@@ -56,7 +60,12 @@ export function createInFlight(limits: InFlightLimits): InFlight {
   }
 
   /** Whether a request has given way. `share`: how much of what is short a request holds. */
-  function makeRoom(share: (holder: Holder) => number): boolean {
+  function makeRoom(share: (holder: Holder) => number, forYielding = false): boolean {
+    const yielding = [...holders].filter((holder) => holder.yields && holder.giveWay !== undefined && share(holder) > 0)
+    return giveWayOf(yielding, share) || (!forYielding && giveWayOf([...holders], share))
+  }
+
+  function giveWayOf(holders: readonly Holder[], share: (holder: Holder) => number): boolean {
     const shares = new Map<string, number>()
     for (const holder of holders) shares.set(holder.client, (shares.get(holder.client) ?? 0) + share(holder))
     let chosen: Holder | undefined
@@ -75,13 +84,13 @@ export function createInFlight(limits: InFlightLimits): InFlight {
   }
 
   return {
-    enter(client, response, giveWay) {
-      if (holders.size >= limits.requests && !makeRoom(() => 1)) {
+    enter(client, response, giveWay, yields = false) {
+      if (holders.size >= limits.requests && !makeRoom(() => 1, yields)) {
         turnedAway++
         return undefined
       }
       entered++
-      const holder: Holder = { client, response, bytes: 0, giveWay }
+      const holder: Holder = { client, response, bytes: 0, giveWay, yields }
       holders.add(holder)
       return {
         hold(now, giveWay) {
@@ -90,7 +99,7 @@ export function createInFlight(limits: InFlightLimits): InFlight {
           bytes += now - holder.bytes
           holder.bytes = now
           holder.giveWay = giveWay
-          while (bytes > limits.bytes && makeRoom((each) => each.bytes));
+          while (bytes > limits.bytes && makeRoom((each) => each.bytes, yields));
         },
         leave: () => leave(holder),
       }

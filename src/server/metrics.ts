@@ -107,7 +107,7 @@ export function createMetrics({ tallies, inFlight, connections, certificate, con
   }
 }
 
-const webhooks: readonly Webhook[] = ['mutate', 'validate', 'mark']
+const webhooks: readonly Webhook[] = ['mutate', 'validate', 'mark', 'workloads']
 
 // prom-client's histogram can't be given counts, and counting in it would slow down the hot path.
 function durations(tallies: Tallies): string {

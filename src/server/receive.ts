@@ -17,6 +17,8 @@ export interface Accepted {
   readonly types?: readonly string[]
   /** Bytes of a body. */
   readonly limit: number
+  /** Gives way to all others. */
+  readonly yields?: boolean
 }
 
 /**
@@ -29,13 +31,13 @@ const small = 16 * 1024
 export function receive(
   request: IncomingMessage,
   response: ServerResponse,
-  { types, limit }: Accepted,
+  { types, limit, yields }: Accepted,
   { inFlight, turns }: Receiver,
   take: (body: Body) => void,
 ): void {
   const bad = checkHead(request, types)
   const client = request.socket.remoteAddress ?? ''
-  const place = bad ? undefined : inFlight.enter(client, response, giveWay)
+  const place = bad ? undefined : inFlight.enter(client, response, giveWay, yields)
   if (place === undefined) {
     dropBody(request, () => {
       if (bad) sendProblem(response, bad.status, bad.error, bad)

@@ -8,6 +8,8 @@ export interface Outcomes {
   validate: 'allowed' | 'refused' | Failure
   /** Of a set of rules, or taken off. */
   mark: 'patched' | 'skipped' | Failure
+  /** What pods are made from; never refused. */
+  workloads: 'allowed' | Failure
 }
 export type Webhook = keyof Outcomes
 export type Outcome = Outcomes[Webhook]
@@ -33,6 +35,7 @@ const outcomes: { readonly [W in Webhook]: Readonly<Record<Outcomes[W], 0>> } = 
   mutate: { patched: 0, unchanged: 0, skipped: 0, refused: 0, invalid: 0, error: 0 },
   validate: { allowed: 0, refused: 0, invalid: 0, error: 0 },
   mark: { patched: 0, skipped: 0, invalid: 0, error: 0 },
+  workloads: { allowed: 0, invalid: 0, error: 0 },
 }
 
 export function createTallies(): Tallies {
@@ -45,6 +48,7 @@ export function createTallies(): Tallies {
     mutate: tally('mutate'),
     validate: tally('validate'),
     mark: tally('mark'),
+    workloads: tally('workloads'),
     reloadFailures: { certificate: 0, configuration: 0 },
   }
 }

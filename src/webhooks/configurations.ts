@@ -17,6 +17,7 @@ import { writeYaml } from '../kubernetes/dialect.ts'
 import { labelsOf, objectKeys, objectNames, registration } from '../kubernetes/names.ts'
 import { condition, markedByOthers } from './condition.ts'
 import { paths } from './path.ts'
+import { workloads, workloadsCondition } from './workloads.ts'
 
 /** Which namespaces are ours: those that opted in, or all that didn't opt out. */
 export type InstallMode = 'namespace-opt-in' | 'cluster-wide'
@@ -35,6 +36,8 @@ export interface WebhookOptions {
 export interface WebhookConfigurations {
   readonly mutating: V1MutatingWebhookConfiguration
   readonly validating: V1ValidatingWebhookConfiguration
+  /** Has workloads looked at when they are applied. It only ever warns. */
+  readonly workloads: V1ValidatingWebhookConfiguration
   /** What exceeds the API server's limits, and what that means. */
   readonly notices: readonly string[]
 }
@@ -152,12 +155,18 @@ export function webhookConfigurations(
       `${sets.size} distinct namespaceSelectors make webhook configurations of ${bytes} bytes, and the API server stores 1.5 MB: let rules share selectors`,
     )
   }
-  return { mutating, validating, notices }
+  const ofWorkloads: V1ValidatingWebhookConfiguration = {
+    apiVersion: registration,
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: metadata(objectNames.workloads),
+    webhooks: [workloadsWebhook(options)],
+  }
+  return { mutating, validating, workloads: ofWorkloads, notices }
 }
 
-/** Both as YAML documents, for `kubectl apply --server-side`: a client-side apply has a smaller limit. */
-export function webhookYaml({ mutating, validating }: WebhookConfigurations): string {
-  return [mutating, validating].map((each) => writeYaml(each)).join('---\n')
+/** All as YAML documents, for `kubectl apply --server-side`: a client-side apply has a smaller limit. */
+export function webhookYaml({ mutating, validating, workloads }: WebhookConfigurations): string {
+  return [mutating, validating, workloads].map((each) => writeYaml(each)).join('---\n')
 }
 
 /** What a webhook is made from. */
@@ -188,6 +197,22 @@ function webhook(
     failurePolicy,
     sideEffects: 'None',
     timeoutSeconds: 5,
+  }
+}
+
+/** An outage or a slow answer holds up no deployment. */
+function workloadsWebhook(options: WebhookOptions): V1ValidatingWebhook {
+  return {
+    name: 'workloads.sidecar-first.dev',
+    admissionReviewVersions: ['v1'],
+    clientConfig: clientConfig(paths.workloads, options),
+    rules: [...workloads],
+    matchPolicy: 'Equivalent',
+    namespaceSelector: namespaces({}, options),
+    matchConditions: [{ name: 'concerns-sidecar-first', expression: workloadsCondition }],
+    failurePolicy: 'Ignore',
+    sideEffects: 'None',
+    timeoutSeconds: 2,
   }
 }
 

@@ -5,6 +5,7 @@
 export const paths = {
   mutate: '/mutate',
   validate: '/validate',
+  workloads: '/validate/workloads',
   reset: '/mutate/reset',
   mark: (set: string) => `/mutate/mark-${set}`,
   validateSet: (set: string) => `/validate/set-${set}`,

@@ -21,6 +21,8 @@ export interface ApiServer {
   /** Path of a kubeconfig file. */
   kubeconfigFile(user: User, server?: string): string
   kubectl(args: readonly string[], input?: string): Promise<string>
+  /** All that it prints, warnings too. */
+  said(args: readonly string[], input?: string): Promise<string>
   stop(): Promise<void>
 }
 
@@ -101,6 +103,8 @@ export async function startApiServer(): Promise<ApiServer> {
     kubeconfig,
     kubeconfigFile,
     kubectl: (args, input) => run(program('kubectl'), [`--kubeconfig=${admin}`, ...args], input),
+    said: (args, input) =>
+      said(program('kubectl'), [`--kubeconfig=${admin}`, ...args], input).then(({ out, err }) => err + out),
     async stop() {
       for (const child of children.reverse()) {
         if (child.exitCode === null && child.signalCode === null) {
@@ -142,7 +146,10 @@ function program(name: string): string {
 }
 
 /** A program's standard output; its standard error in the failure. */
-export async function run(command: string, args: readonly string[], input = ''): Promise<string> {
+export const run = async (command: string, args: readonly string[], input?: string): Promise<string> =>
+  (await said(command, args, input)).out
+
+async function said(command: string, args: readonly string[], input = ''): Promise<{ out: string; err: string }> {
   const child = spawn(command, args, { stdio: 'pipe' })
   let out = ''
   let err = ''
@@ -151,5 +158,5 @@ export async function run(command: string, args: readonly string[], input = ''):
   child.stdin.end(input)
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`${args.join(' ')}: ${err}`)
-  return out
+  return { out, err }
 }

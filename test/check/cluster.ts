@@ -14,7 +14,7 @@ export function installation(more = '', mode: InstallMode = 'namespace-opt-in') 
   if (!read.ok) throw new Error(read.problems.map(({ fault }) => faultText(fault)).join('\n'))
   const endpoint = { service: 'sidecar-first', port: 443 }
   const made = webhookConfigurations(read.configuration, text, { mode, namespace: 'sidecar-first', endpoint })
-  const live = structuredClone({ mutating: made.mutating, validating: made.validating })
+  const live = structuredClone({ mutating: made.mutating, validating: made.validating, workloads: made.workloads })
   return { text, configuration: read.configuration, ...live }
 }
 

@@ -28,7 +28,7 @@ test('config --webhooks prints the webhook configurations that go with the file,
   const objects = parseAllDocuments(stdout).map((document) => document.toJS())
   assert.deepEqual(
     objects.map(({ kind }) => kind),
-    ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'],
+    ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration', 'ValidatingWebhookConfiguration'],
   )
   for (const { metadata, webhooks } of objects) {
     assert.equal(metadata.annotations['sidecar-first.dev/configuration-hash'], configurationHash(sound))

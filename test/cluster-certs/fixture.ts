@@ -26,6 +26,7 @@ export const names: Names = {
   lease: 'sidecar-first',
   mutating: 'zz-sidecar-first',
   validating: 'sidecar-first',
+  workloads: 'sidecar-first-workloads',
 }
 export const dnsNames = serviceNames(names.service, names.namespace)
 /**
@@ -57,7 +58,7 @@ export async function prepare(api: ApiServer, hosts?: readonly string[]) {
   await apply(api, service, ...(hosts ? [slice] : []))
 }
 
-/** Our two webhook configurations, without a caBundle. The validating one selects nothing: `/validate` isn't what is tested here. */
+/** Our webhook configurations, without a caBundle. The validating one selects nothing: `/validate` isn't what is tested here. */
 export async function createConfigurations(api: ApiServer, failurePolicy: 'Fail' | 'Ignore' = 'Ignore') {
   const webhook = {
     clientConfig: { service: { name: names.service, namespace: names.namespace, path: '/mutate' } },
@@ -87,6 +88,19 @@ export async function createConfigurations(api: ApiServer, failurePolicy: 'Fail'
         objectSelector: { matchLabels: { 'sidecar-first.dev/test': 'never' } },
       })),
     },
+    {
+      apiVersion,
+      kind: 'ValidatingWebhookConfiguration',
+      metadata: { name: names.workloads },
+      webhooks: [
+        {
+          ...webhook,
+          name: 'workloads.sidecar-first.dev',
+          rules: [{ apiGroups: ['apps'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['deployments'] }],
+          clientConfig: { service: { ...webhook.clientConfig.service, path: '/validate/workloads' } },
+        },
+      ],
+    },
   )
 }
 
@@ -107,6 +121,7 @@ export async function clear(api: ApiServer) {
     config.makeApiClient(CoordinationV1Api).deleteNamespacedLease({ namespace, name: names.lease }),
     admission.deleteMutatingWebhookConfiguration({ name: names.mutating }),
     admission.deleteValidatingWebhookConfiguration({ name: names.validating }),
+    admission.deleteValidatingWebhookConfiguration({ name: names.workloads }),
   ])
   for (const one of gone) if (one.status === 'rejected' && one.reason.code !== 404) throw one.reason
 }

@@ -14,6 +14,7 @@ const registration = '/apis/admissionregistration.k8s.io/v1'
 const paths = {
   mutating: `${registration}/mutatingwebhookconfigurations/${objectNames.mutating}`,
   validating: `${registration}/validatingwebhookconfigurations/${objectNames.validating}`,
+  workloads: `${registration}/validatingwebhookconfigurations/${objectNames.workloads}`,
 }
 const secrets = `/api/v1/namespaces/${namespace}/secrets`
 
@@ -29,6 +30,7 @@ before(async () => {
   for (const object of [
     `mutatingwebhookconfiguration/${objectNames.mutating}`,
     `validatingwebhookconfiguration/${objectNames.validating}`,
+    `validatingwebhookconfiguration/${objectNames.workloads}`,
   ]) {
     await api.kubectl(['label', object, 'team=a'])
     await api.kubectl(['annotate', object, 'note=b'])
@@ -78,7 +80,7 @@ const stolen: Record<string, readonly object[]> = {
   finalizers: [{ op: 'add', path: '/metadata/finalizers', value: ['example.com/keep'] }],
 }
 
-for (const kind of ['mutating', 'validating'] as const) {
+for (const kind of ['mutating', 'validating', 'workloads'] as const) {
   test(`certs may change caBundle of the ${kind} configuration, and nothing else`, async () => {
     for (const [what, operations] of Object.entries(stolen)) {
       assert.match(await patched(kind, ...operations), /sidecar-first-certs may only change caBundle/, what)
@@ -111,7 +113,7 @@ test('what certs itself does is allowed', async () => {
   await cluster.updateSecret(secret?.version ?? '', { data: { 'tls.crt': 'b' } })
   for (const configuration of await cluster.readConfigurations()) await cluster.writeBundle(configuration, '# none\n')
   const { length } = (await cluster.readConfigurations()).filter(({ bundles }) => bundles.includes('# none\n'))
-  assert.equal(length, 2)
+  assert.equal(length, 3)
 })
 
 test('also for as many webhooks as a configuration can make', async () => {

@@ -185,7 +185,7 @@ describe('check and timeline on a real node', () => {
       assert.equal(code, 1)
       await shell(next)
       const renewed = await check('--no-pods')
-      found(renewed.findings, 'ok', /both match the configuration/)
+      found(renewed.findings, 'ok', /all match the configuration/)
       await configure(standard)
       await shell(next)
     } finally {

@@ -64,7 +64,7 @@ describe('the manifests on a real API server', () => {
     })
   }
 
-  test('cert-manager: leaves certs out, and has both configurations given a caBundle', async () => {
+  test('cert-manager: leaves certs out, and has all configurations given a caBundle', async () => {
     const rendered = await kustomize('overlays/cert-manager')
     assert.deepEqual(
       rendered.filter(({ metadata }) => metadata.name === 'sidecar-first-certs'),
@@ -73,6 +73,7 @@ describe('the manifests on a real API server', () => {
     const annotated = rendered.filter(({ metadata }) => metadata.annotations?.['cert-manager.io/inject-ca-from'])
     assert.deepEqual(annotated.map(({ kind }) => kind).toSorted(), [
       'MutatingWebhookConfiguration',
+      'ValidatingWebhookConfiguration',
       'ValidatingWebhookConfiguration',
     ])
   })

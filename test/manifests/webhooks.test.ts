@@ -22,7 +22,7 @@ for (const mode of installModes) {
       endpoint,
     })
     const written = parseAllDocuments(await read(`overlays/${mode}/webhooks.yaml`)).map((document) => document.toJS())
-    assert.deepEqual(written, [made.mutating, made.validating])
+    assert.deepEqual(written, [made.mutating, made.validating, made.workloads])
   })
 }
 

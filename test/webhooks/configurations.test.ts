@@ -224,7 +224,7 @@ test('expressions of many webhooks share what one object may hold, and a notice 
 test('YAML means the same', () => {
   const configurations = made(many(20, 'images with a gap'), { caBundle: 'pem', endpoint: { url: 'https://host:1' } })
   const read = parseAllDocuments(webhookYaml(configurations)).map((document) => document.toJS())
-  assert.deepEqual(read, [configurations.mutating, configurations.validating])
+  assert.deepEqual(read, [configurations.mutating, configurations.validating, configurations.workloads])
   const [webhook] = configurations.mutating.webhooks ?? []
   assert.deepEqual(webhook?.clientConfig, { url: 'https://host:1/mutate', caBundle: 'cGVt' })
 })

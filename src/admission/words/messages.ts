@@ -596,6 +596,11 @@ const warnings = {
     ...noEffect,
     text: ({ code }: { readonly code: string }) => `${keys.ignore}: ${code} can't be ignored`,
   },
+  'pods-refused': {
+    code: 'SF255',
+    ...tooEarly,
+    text: ({ problem }: { readonly problem: Problem }): string => `its pods will be refused: ${coded(problem)}`,
+  },
   'more-warnings': {
     code: 'SF230',
     ...noEffect,
@@ -687,12 +692,15 @@ export const gradeOf = (said: Problem | Warning): Grade => {
 /** Whether it only says where to look, beside problems. */
 export const isHint = ({ kind }: Said): boolean => kind === 'changed-later'
 
+export const isProblem = (said: Said): said is Problem => Object.hasOwn(problems, said.kind)
+
 const isWarning = (said: Said): said is Warning => Object.hasOwn(warnings, said.kind)
 
 /** Those that say what becomes of the pod. */
 const alwaysHeard: ReadonlySet<string> = new Set<Warning['kind']>([
   'left-untouched',
   'only-observed',
+  'pods-refused',
   'webhooks-behind',
   'no-such-code',
   'not-ignorable',

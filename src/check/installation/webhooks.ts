@@ -15,7 +15,11 @@ import { type Check, needed, validConfiguration } from '../site.ts'
 export const webhooks: Check = {
   name: 'webhooks',
   async run({ namespace, installed }) {
-    const live = { mutating: needed(installed.mutating), validating: needed(installed.validating) }
+    const live = {
+      mutating: needed(installed.mutating),
+      validating: needed(installed.validating),
+      workloads: needed(installed.workloads),
+    }
     if (!live.mutating && !live.validating) return [{ kind: 'no-webhook-configurations' }]
     return judgeWebhooks(live, validConfiguration(installed), namespace)
   },
@@ -24,6 +28,7 @@ export const webhooks: Check = {
 interface Live {
   readonly mutating: V1MutatingWebhookConfiguration | undefined
   readonly validating: V1ValidatingWebhookConfiguration | undefined
+  readonly workloads: V1ValidatingWebhookConfiguration | undefined
 }
 
 export function judgeWebhooks(
@@ -34,14 +39,15 @@ export function judgeWebhooks(
   const mode = modeOf(live.mutating?.webhooks ?? live.validating?.webhooks ?? [])
   const expected = webhookConfigurations(configuration, text, { mode, namespace, endpoint })
   const hash = configurationHash(text)
-  const findings = (['mutating', 'validating'] as const).flatMap((which): Finding[] => {
+  const findings = (['mutating', 'validating', 'workloads'] as const).flatMap((which): Finding[] => {
     const there = live[which]
     if (!there) return [missing(which, configuration)]
     const about = { configuration: `${there.kind} ${there.metadata?.name}`, namespace, mode }
     const behind = there.metadata?.annotations?.[objectKeys.configurationHash] !== hash
     const differences = differencesOf(there.webhooks ?? [], expected[which].webhooks ?? [])
     if (!behind) return differences.map((difference) => ({ kind: 'webhooks-changed', ...about, difference }))
-    if (differences.length === 0) return [{ kind: 'webhooks-of-another-text', ...about }]
+    // Nothing of that one depends on the configuration.
+    if (differences.length === 0) return which === 'workloads' ? [] : [{ kind: 'webhooks-of-another-text', ...about }]
     return [{ kind: 'webhooks-behind', ...about, differences }]
   })
   if (findings.length > 0) return findings
@@ -50,8 +56,9 @@ export function judgeWebhooks(
   return [{ kind: 'webhooks-right', mode, enforced: apart && configuration.enforced.failurePolicy }]
 }
 
-/** Only one of both is missing: without the mutating one, the other refuses what nobody puts in order. */
+/** Not all are missing: without the mutating one, the other refuses what nobody puts in order. */
 function missing(which: keyof Live, { mode }: Configuration): Finding {
+  if (which === 'workloads') return { kind: 'workloads-missing' }
   if (which === 'validating') return { kind: 'validating-missing' }
   return { kind: mode === 'observe' ? 'mutating-missing' : 'mutating-missing-refused' }
 }
