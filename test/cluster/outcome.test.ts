@@ -19,8 +19,18 @@ const native = { 'sidecar-first.dev/gate': 'native' }
 const appsPort = { 'check.sidecar-first.dev/sidecar': 'tcp://:8080' }
 const soon = { 'sidecar-first.dev/timeout': '2s' }
 
+type Case = readonly [name: string, sidecar: Container, annotations: object, outcome: string, lacks?: string]
+
+/** An older Kubernetes has no lock. */
+const lock = { 'sidecar-first.dev/lock': 'on' }
+const locked: readonly Case[] = [
+  ['unlocked', one({ READY_AFTER: '2s' }), lock, 'held'],
+  ['locked', never, { ...lock, 'sidecar-first.dev/timeout': '10m' }, 'stuck: locked'],
+  ['locked-crashed', crashes, lock, 'stuck: crashed'],
+]
+
 /** What becomes of each, by name. */
-const cases: readonly [name: string, sidecar: Container, annotations: object, outcome: string, lacks?: string][] = [
+const cases: readonly Case[] = [
   ['held', one({ READY_AFTER: '2s' }), {}, 'held'],
   ['held-native', one({ READY_AFTER: '2s' }), native, 'held'],
   ['timed-out', never, soon, 'too-early: timed-out sidecar', 'crashed'],
@@ -30,6 +40,7 @@ const cases: readonly [name: string, sidecar: Container, annotations: object, ou
   ['start-failed', one({}, { command: ['/missing'] }), {}, 'too-early: start-failed sidecar', 'start-failed'],
   ['image-native', absent, native, 'stuck: image'],
   ['crashed-native', crashes, native, 'stuck: crashed'],
+  ...(process.env.K8S ? [] : locked),
   // Both ask a port of the app, which comes after them.
   ['deadlocked', one(), { ...appsPort, 'sidecar-first.dev/timeout': '10m' }, 'stuck: hook'],
   ['deadlocked-native', one(), { ...appsPort, ...native, 'sidecar-first.dev/timeout': '10m' }, 'stuck: hook'],

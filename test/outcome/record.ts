@@ -63,22 +63,14 @@ const both =
     all.every((holds) => holds(live))
 const crashLoop = (name = 'sidecar') => waits(name, /^CrashLoopBackOff$/)
 
-/** As the webhook writes it with a lock. */
+/** By hand, and nobody mounts its volume: nothing can open it. */
 const lock = { name: 'sidecar-first-lock', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }
 const locked = {
   name: 'SIDECAR_FIRST_READY_1',
   valueFrom: { fileKeyRef: { volumeName: lock.name, path: 'ready-1', key: 'SIDECAR_FIRST_READY_1' } },
 }
-const lockMount = { volumeMounts: [{ name: lock.name, mountPath: '/.sidecar-first-lock' }] }
-const keeper = (script: string) =>
-  one(
-    {},
-    {
-      image: 'docker.io/sidecar-first/test-shell:1',
-      command: ['sh', '-c', `${script}; exec /entrypoint`],
-      ...lockMount,
-    },
-  )
+const lockOn = { 'sidecar-first.dev/lock': 'on' }
+const shell = one({ READY_AFTER: '2s' }, { image: 'docker.io/sidecar-first/test-shell:1' })
 const missing = { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'missing', key: 'token' } } }
 
 interface Case {
@@ -197,37 +189,31 @@ const cases: readonly Case[] = [
     when: both(running('app'), waits('sidecar', /^ErrImageNeverPull$/)),
   },
   { object: pod(plain, 'no-sidecars', [app()]), when: readyNow('app') },
+  // After 30 s the hook hands over.
   {
-    object: pod(plain, 'locked', [keeper('true'), app(undefined, { env: [locked] })], {
+    object: on('locked', [app(), never], lockOn),
+    when: both(running('sidecar'), waits('app', /^CreateContainerConfigError$/)),
+  },
+  { object: on('unlocked', [app(), one({ READY_AFTER: '2s' })], lockOn), when: readyNow('app', 'sidecar') },
+  {
+    object: on('unlocked-shell', [app(), shell], { ...lockOn, 'sidecar-first.dev/waiter': 'shell' }),
+    when: readyNow('app', 'sidecar'),
+  },
+  { object: on('unlocked-after-crash', [app(), crashes(1)], lockOn, { volumes }), when: readyNow('app', 'sidecar') },
+  {
+    object: on('locked-crash-loop', [app(), one({ NEVER_READY: '1', EXIT_AFTER: '500ms' })], lockOn),
+    when: both(crashLoop(), waits('app', /^CreateContainerConfigError$/)),
+  },
+  {
+    object: on('locked-own-error', [app(undefined, { env: [missing] }), one()], lockOn),
+    when: both(running('sidecar'), waits('app', /^CreateContainerConfigError$/)),
+  },
+  {
+    object: pod(plain, 'lock-unmounted', [one(), app(undefined, { env: [locked] })], {
       annotations: annotations(),
       spec: { volumes: [lock] },
     }),
     when: both(running('sidecar'), waits('app', /^CreateContainerConfigError$/)),
-  },
-  {
-    object: pod(
-      plain,
-      'locked-empty',
-      [keeper('true >/.sidecar-first-lock/ready-1'), app(undefined, { env: [locked] })],
-      { annotations: annotations(), spec: { volumes: [lock] } },
-    ),
-    when: both(running('sidecar'), waits('app', /^CreateContainerConfigError$/)),
-  },
-  {
-    object: pod(plain, 'locked-own-error', [keeper('true'), app(undefined, { env: [missing, locked] })], {
-      annotations: annotations(),
-      spec: { volumes: [lock] },
-    }),
-    when: both(running('sidecar'), waits('app', /^CreateContainerConfigError$/)),
-  },
-  {
-    object: pod(
-      plain,
-      'unlocked',
-      [keeper(`echo "SIDECAR_FIRST_READY_1='ready'" >/.sidecar-first-lock/ready-1`), app(undefined, { env: [locked] })],
-      { annotations: annotations(), spec: { volumes: [lock] } },
-    ),
-    when: readyNow('sidecar', 'app'),
   },
 ]
 
