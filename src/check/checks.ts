@@ -3,6 +3,7 @@ import { objectNames } from '../kubernetes/names.ts'
 import { type Finding, type Told, told } from './findings.ts'
 import { certificate } from './installation/certificate.ts'
 import { configuration } from './installation/config-map.ts'
+import { lock } from './installation/lock.ts'
 import { nodes } from './installation/nodes.ts'
 import { otherWebhooks } from './installation/other-webhooks.ts'
 import { pods } from './installation/pods.ts'
@@ -24,6 +25,7 @@ export const checks: readonly Check[] = [
   trial,
   otherWebhooks,
   nodes,
+  lock,
   waiterImage,
   pods,
   rollouts,

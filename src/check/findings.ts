@@ -380,6 +380,12 @@ const findings = {
     () => elsewhere,
   ),
   'trial-patched': ok('SF531', ({ namespace }: In) => `${trialPod(namespace)} comes back patched`),
+  'lock-stored': ok('SF581', () => 'variables that come from files are stored: pods can be locked'),
+  'lock-dropped': problem(
+    'SF582',
+    () => 'the API server drops variables that come from files: it refuses pods that are to be locked',
+    () => 'turn the feature EnvFiles on, or set lock: off in the configuration',
+  ),
   'other-version': warning(
     'SF532',
     ({ theirs, ours }: Of<'theirs' | 'ours'>) =>

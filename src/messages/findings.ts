@@ -139,6 +139,10 @@ export const findings: FindingEntries<Exclude<Finding, { kind: PassedOn }>> = {
     means: 'A pod was created as a dry run and came back unchanged.',
     example: { namespace: 'shop' },
   },
+  'lock-stored': { example: {} },
+  'lock-dropped': {
+    means: 'The configuration locks pods, and this API server is older than 1.35 or has the feature EnvFiles off.',
+  },
   'trial-patched': { example: { namespace: 'shop' } },
   'other-version': {
     means: 'This command and the replicas may judge pods differently.',

@@ -29,8 +29,8 @@ export interface ApiServer {
 const tokens: Record<User, string> = { admin: 'admin-token', certs: 'certs-token' }
 const programs = (process.env.APISERVER_PROGRAMS ?? '').split(':')
 
-/** A real etcd and API server in a temporary folder. */
-export async function startApiServer(): Promise<ApiServer> {
+/** A real etcd and API server in a temporary folder. `flags`: more of the API server's. */
+export async function startApiServer(flags: readonly string[] = []): Promise<ApiServer> {
   const dir = mkdtempSync(join(tmpdir(), 'sidecar-first-apiserver-'))
   const file = (name: string, text?: string) => {
     const path = join(dir, name)
@@ -65,6 +65,7 @@ export async function startApiServer(): Promise<ApiServer> {
     '--unsafe-no-fsync',
   ])
   start('kube-apiserver', [
+    ...flags,
     `--etcd-servers=${etcd}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${port}`,
