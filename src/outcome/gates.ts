@@ -82,6 +82,10 @@ function ofOurs(about: About, polls: Polls, behind: readonly Container[]): Openi
   if (!next) return closedOrLast(container)
   const cut = cutOff(about, next)
   if (cut) return cut
+  // A regular one that restarted may have failed before, by an event that is lost, unless its first run is known to have gone on.
+  const outlived = container.ended && surelyBefore(next, container.ended)
+  if (container.kind === 'regular' && container.restarts > 0 && !outlived)
+    return { how: 'open', moment: next, why: 'events' }
   const took = next.at - from.at
   const late = polls.checks.filter(({ onTimeout, timeout }) => onTimeout === 'continue' && took >= timeout)
   if (late.length === 0) return { how: 'ready', moment: next }
