@@ -21,8 +21,8 @@ const PODS_PER_NODE = 50
 const MEMORY = 320
 /** Node's own options, as it is installed. */
 const options = /NODE_OPTIONS\n *value: (.*)/.exec(readFileSync('manifests/rollouts/rollouts.yaml', 'utf8'))?.[1] ?? ''
-/** Calls that a rollout costs by itself, however many pods it has: its status, its events, its templates, and its fetches. */
-const ROLLOUT = 40
+/** Calls that a rollout costs by itself: events, templates, fetches, and its status each second, so more of them where a machine is slow. */
+const ROLLOUT = 100
 /** Of a cluster, by default a small one; the goal is `PODS=10000 NAMESPACES=500`. */
 const cluster = { pods: Number(process.env.PODS ?? 200), namespaces: Number(process.env.NAMESPACES ?? 20) }
 
