@@ -71,7 +71,7 @@ test("a ConfigMap's symlink swap is picked up everywhere; of a bad version the p
     assert.deepEqual(await concerned(), [true, true, true])
     assert.ok(await inForce(good))
   }
-  await server.seen(/configuration\.yaml:4:\d+: rules\[0\]\.tier takes a whole number/)
+  await server.seen(/configuration\.yaml:4:\d+: SF316 rules\[0\]\.tier takes a whole number/)
   assert.match(server.output(), /no such file/)
 
   const observing = configuration('1', 'mode: observe\n')
@@ -103,7 +103,7 @@ test('a bad configuration at the start: every problem, and no server', async () 
   const ended = await run(['serve', '--port', '0', '--config', file])
   assert.equal(ended.code, 1)
   assert.equal(ended.stderr.trimEnd().split('\n').length, 4)
-  assert.match(ended.stderr, /configuration\.yaml:4:\d+: rules\[0\]\.tier takes/)
+  assert.match(ended.stderr, /configuration\.yaml:4:\d+: SF316 rules\[0\]\.tier takes/)
 })
 
 test('notices are logged', async () => {
@@ -111,5 +111,5 @@ test('notices are logged', async () => {
   const file = join(dir.path, 'configuration.yaml')
   await writeFile(file, `${configuration('1')}- {name: b, match: {container: proxy}, tier: 1}\n`)
   await using server = await startServe(['--config', file])
-  await server.seen(/"level":"warn".*configuration\.yaml:5:3: the rule b never matches/)
+  await server.seen(/"level":"warn".*configuration\.yaml:5:3: SF\d{3} the rule b never matches/)
 })

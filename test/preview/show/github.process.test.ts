@@ -27,10 +27,12 @@ test('-o github: errors, warnings and notices with file, line and title, all esc
   assert.deepEqual([code, stderr], [1, ''])
   const file = 'file=a%2Cb%3Ac%25/pods.yaml'
   const expected = [
-    /^::error file=broken\.yaml,line=5,col=1,title=document 2::the key "a" is there twice$/,
-    new RegExp(`^::notice ${file},line=3,title=Pod web::the waiter adds an emptyDir: .*$`),
-    new RegExp(`^::warning ${file},line=8,title=Pod web::bare is started first but not waited for: .*$`),
-    new RegExp(`^::error ${file},line=13,title=Pod web::sidecar-first\\.dev/sidecars: .*"a,,100%25".*$`),
+    /^::error file=broken\.yaml,line=5,col=1,title=SF409 document 2::the key "a" is there twice$/,
+    new RegExp(`^::notice ${file},line=4,col=37,title=SF219 Pod web::the waiter adds an emptyDir: .*$`),
+    new RegExp(`^::warning ${file},line=11,col=85,title=SF204 Pod web::bare is started first but not waited for: .*$`),
+    new RegExp(
+      `^::error ${file},line=14,col=37,title=SF\\d{3} Pod web::sidecar-first\\.dev/sidecars: .*"a,,100%25".*$`,
+    ),
     /^2 patched, 1 refused, 1 skipped$/,
     /^$/,
   ]
@@ -41,6 +43,6 @@ test('-o github: errors, warnings and notices with file, line and title, all esc
 
 test('-o github of standard input has no file to point at, and --fail-on decides', async () => {
   const warned = await run(['preview', '-o', 'github', '--fail-on', 'warning'], { input: pod('bare') })
-  assert.match(warned.stdout, /^::warning line=2,title=Pod web::bare /)
+  assert.match(warned.stdout, /^::warning line=5,col=85,title=SF204 Pod web::bare /)
   assert.equal(warned.code, 1)
 })
