@@ -33,7 +33,7 @@ describe('what kubectl prints', () => {
   test('a warning for a sidecar that nothing can wait for', async () => {
     const { code, stderr } = await ask('warned', { 'sidecar-first.dev/sidecars': 'sidecar' })
     assert.equal(code, 0, stderr)
-    assert.match(stderr, /^Warning: sidecar is started first but not waited for/m)
+    assert.match(stderr, /^Warning: SF204 sidecar is started first but not waited for/m)
   })
 
   // The warning is for those who see nothing else: an injector might still add it. The final pod is refused.
