@@ -1,3 +1,4 @@
+import { imageReasons } from '../src/kubernetes/image-reasons.ts'
 import { proves } from './image.ts'
 import type { SeenContainer, SeenPod, SeenStatus } from './pod.ts'
 import type { Note } from './record.ts'
@@ -194,17 +195,7 @@ export function isInTrouble(pod: SeenPod, container: SeenContainer): boolean {
   )
 }
 
-/** The kubelet's reasons for an image that isn't there. */
-export const imageReasons: ReadonlySet<string> = new Set([
-  'ErrImagePull',
-  'ImagePullBackOff',
-  'ErrImageNeverPull',
-  'InvalidImageName',
-  'ImageInspectError',
-  'RegistryUnavailable',
-  'SignatureValidationFailed',
-])
-/** The ones that a retry can't fix. */
+/** Of the reasons for an image that isn't there, those that a retry can't fix. */
 export const finalImageReasons: ReadonlySet<string> = new Set(['ErrImageNeverPull', 'InvalidImageName'])
 const startReasons: ReadonlySet<string> = new Set([
   'CreateContainerConfigError',

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { keys } from '../../src/admission/words/keys.ts'
+import { imageReasons } from '../../src/kubernetes/image-reasons.ts'
 import type { WirePod } from '../pod.ts'
-import { asksForPatience, finalImageReasons, imageReasons } from '../sidecar.ts'
+import { asksForPatience, finalImageReasons } from '../sidecar.ts'
 import type { SidecarRollout } from '../types.ts'
 
 /** How the fetching of an image to a node is doing. */

@@ -2,6 +2,7 @@ import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from '@k
 import { lockVolume } from '../admission/hook/lock.ts'
 import { type Polls, pollsOf } from '../admission/hook/polls.ts'
 import { readSpec } from '../admission/pod/read.ts'
+import { imageReasons } from '../kubernetes/image-reasons.ts'
 import { coarse, type Happening, type Moment } from './moment.ts'
 
 /** What a cluster shows of one container: its first start, and how it is now. Unknown times are absent. */
@@ -102,16 +103,7 @@ function firstRun({ state, lastState, restartCount = 0 }: Partial<V1ContainerSta
   return runs.length > restartCount ? runs[restartCount] : undefined
 }
 
-/** Reasons of a waiting container, as the kubelet has them (pkg/kubelet/images/types.go, kuberuntime). */
-const imageReasons = [
-  'ErrImagePull',
-  'ImagePullBackOff',
-  'ErrImageNeverPull',
-  'InvalidImageName',
-  'ImageInspectError',
-  'RegistryUnavailable',
-  'SignatureValidationFailed',
-]
+/** Other reasons of a waiting container, as the kubelet has them (pkg/kubelet/kuberuntime). */
 const configError = 'CreateContainerConfigError'
 const startReasons = ['CreateContainerError', 'RunContainerError', 'PreCreateHookError', 'PreStartHookError']
 
@@ -123,7 +115,7 @@ function troubleOf(
 ): Trouble | undefined {
   const { waiting, terminated } = state ?? {}
   const { reason = '', message = '' } = waiting ?? {}
-  if (imageReasons.includes(reason)) return { why: 'image', message: message || reason }
+  if (imageReasons.has(reason)) return { why: 'image', message: message || reason }
   if (reason === configError && isLocked(container, message)) return { why: 'locked', message }
   if (reason === configError || startReasons.includes(reason))
     return { why: 'start-failed', message: message || reason }
