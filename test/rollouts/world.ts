@@ -5,12 +5,13 @@ import type { Mirrored } from '../../rollouts/controller/mirror.ts'
 import { type Decision, next } from '../../rollouts/controller/next.ts'
 import { statusOf } from '../../rollouts/controller/status.ts'
 import type { Step } from '../../rollouts/controller/step.ts'
-import { createStore, type Store } from '../../rollouts/controller/store.ts'
+import type { Store } from '../../rollouts/controller/store.ts'
 import type { WirePod } from '../../rollouts/pod.ts'
 import { noteKey, readNotes, writeNote } from '../../rollouts/record.ts'
 import { allowedUnavailable } from '../../rollouts/share.ts'
 import type { RolloutSpec, RolloutStatus, RolloutStrategy } from '../../rollouts/types.ts'
 import { iso, NOW, rollout, UID } from './pods.ts'
+import { shopStore } from './shop.ts'
 
 /** How long a hook takes; an image whose name has "bad" in it crashes then, one with "unready" in it never gets ready. */
 export const HOOK = 4000
@@ -156,31 +157,7 @@ export class World {
 
   /** A new process of the controller: it lists everything, and remembers nothing. */
   #start(): Process {
-    let into: Mirrored<WirePod> | undefined
-    const never = new Promise<void>(() => {})
-    const store = createStore({
-      mirrors: {
-        rollouts: () => never,
-        pods(its) {
-          into = its
-          return never
-        },
-        budgets(its) {
-          its.listed([], 1)
-          return never
-        },
-        listPods: () => never,
-        listBudgets: () => never,
-      },
-      now: () => this.time,
-      changed() {},
-      failed(_, error) {
-        throw error
-      },
-    })
-    store.open('shop')
-    store.begin()
-    assert.ok(into)
+    const { store, into } = shopStore(() => this.time)
     const process = { store, into, settled: new Set<string>(), lives: new Lives() }
     this.#list(process)
     return process

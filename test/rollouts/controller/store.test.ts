@@ -1,37 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Mirrored } from '../../../rollouts/controller/mirror.ts'
-import { createStore } from '../../../rollouts/controller/store.ts'
 import type { WirePod } from '../../../rollouts/pod.ts'
 import { NOW, wirePod } from '../pods.ts'
+import { shopStore } from '../shop.ts'
 
 /** A store of the namespace shop, and what its watch of pods goes into. */
 function shop() {
-  let into: Mirrored<WirePod> | undefined
-  const never = new Promise<void>(() => {})
-  const store = createStore({
-    mirrors: {
-      rollouts: () => never,
-      pods(its) {
-        into = its
-        return never
-      },
-      budgets(its) {
-        its.listed([], 1)
-        return never
-      },
-      listPods: () => never,
-      listBudgets: () => never,
-    },
-    now: () => NOW,
-    changed() {},
-    failed(_, error) {
-      throw error
-    },
-  })
-  store.open('shop')
-  store.begin()
-  assert.ok(into)
+  const { store, into } = shopStore(() => NOW)
   into.listed([], 1)
   const space = store.space('shop')
   assert.ok(space)
