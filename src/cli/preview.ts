@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { isCost } from '../admission/words/messages.ts'
+import { catalogue } from '../messages/catalogue.ts'
 import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
 import { formatJson } from '../preview/json.ts'
 import { type Preview, previewResult } from '../preview/preview.ts'
@@ -15,6 +16,7 @@ import {
 } from '../preview/show/files.ts'
 import { annotations } from '../preview/show/github.ts'
 import { sampleManifest } from '../preview/show/sample.ts'
+import { sarif } from '../preview/show/sarif.ts'
 import { describe, fileDiff } from '../preview/show/text.ts'
 import { writeManifests } from '../preview/write.ts'
 import { type Command, type ExitCode, UsageError } from '../terminal/command.ts'
@@ -29,7 +31,8 @@ Usage: sidecar-first preview [flags] [PATH...]
 ${fileHelp}
   -o, --output FORMAT   text; diff; json, as from POST /preview; yaml, the
                         patched manifests; patch, the JSON patch of one object;
-                        github, annotations for GitHub Actions (text)
+                        github, annotations for GitHub Actions; sarif, for
+                        code scanning (text)
 ${ignoreHelp}
   --fail-on WHAT        exit with 1 if an object is refused, or also if there is
                         a warning other than a cost: refused, warning (refused)
@@ -63,7 +66,8 @@ export const preview: Command = {
     terminal.stdout.write(format(found, lookOf(terminal, process.env)))
     // There is no place for reasons in a diff.
     const said = values.output === 'diff' ? complaints(found) : found.problems.map(problemText)
-    if (values.output !== 'github') terminal.stderr.write(said.map((line) => `${line}\n`).join(''))
+    if (values.output !== 'github' && values.output !== 'sarif')
+      terminal.stderr.write(said.map((line) => `${line}\n`).join(''))
     return verdict(found, failOn)
   },
 }
@@ -88,7 +92,10 @@ const formats: Partial<Record<string, (found: PreviewedFiles, look: Look) => str
     refuse(found)
     return exact(`${formatJson(only?.patch, 2)}\n`, look)
   },
-  github: (found) => annotations(found, process.env.GITHUB_WORKSPACE ?? process.cwd()),
+  github: (found) => annotations(found, checkout()),
+  sarif: (found, look) => exact(sarif(found, catalogue, checkout()), look),
 }
+
+const checkout = (): string => process.env.GITHUB_WORKSPACE || process.cwd()
 
 const previewsOf = ({ files }: PreviewedFiles): Preview[] => files.flatMap(({ previewed }) => previewed.previews)

@@ -2,7 +2,7 @@ import { Composer, type CST, type Document, isMap, isNode, isScalar, isSeq, Line
 import type { Json } from '../admission/words/json.ts'
 import { kubectlDialect } from '../kubernetes/dialect.ts'
 import { deepest, isObject, type JsonObject, parseJson, scanJson } from './json.ts'
-import type { Fault, Problem } from './problems.ts'
+import type { Fault, Place, Problem } from './problems.ts'
 
 /** One document of an input, with what it takes to write it back as it was. */
 export interface ManifestDocument {
@@ -61,8 +61,7 @@ export function readYaml(text: string): Manifests {
   const lines = new LineCounter()
   const tokens = [...new Parser(lines.addNewLine).parse(text)]
   const at = (document: number, offset: number, fault: Fault): Problem => {
-    const { line, col } = lines.linePos(offset)
-    return { document, line: Math.max(line, 1), column: Math.max(col, 1), fault }
+    return { document, ...lineAndColumn(text, lines, offset), fault }
   }
   const deep = tooDeep(tokens)
   if (deep !== undefined) {
@@ -123,6 +122,13 @@ function tooDeep(tokens: readonly CST.Token[]): { document: number; offset: numb
     }
   }
   return undefined
+}
+
+/** Of an offset in a text; a byte order mark takes no column. */
+export function lineAndColumn(text: string, lines: LineCounter, offset: number): Omit<Place, 'document'> {
+  const { line, col } = lines.linePos(offset)
+  const column = line <= 1 && text.startsWith('\uFEFF') ? col - 1 : col
+  return { line: Math.max(line, 1), column: Math.max(column, 1) }
 }
 
 interface Found {

@@ -1,7 +1,7 @@
 import { isNode } from 'yaml'
 import { type Json, pointer } from '../admission/words/json.ts'
 import { isObject, type JsonObject } from './json.ts'
-import type { ManifestDocument, Manifests } from './manifests.ts'
+import { lineAndColumn, type ManifestDocument, type Manifests } from './manifests.ts'
 import type { Fault, Problem } from './problems.ts'
 
 /** One object of an input. What it doesn't say is an empty text. */
@@ -88,11 +88,11 @@ function kindOf(value: Json | undefined): { kind: string; apiVersion: string } {
   return { kind: text(kind), apiVersion: [text(group), text(version)].filter((part) => part !== '').join('/') }
 }
 
-function positionOf({ document: { yaml }, path }: Place): { line: number; column: number } {
+function positionOf({ document, path }: Place): { line: number; column: number } {
+  const { yaml } = document
   const node = yaml?.tree.getIn(path, true)
   if (yaml === undefined || !isNode(node) || !node.range) return { line: 1, column: 1 }
-  const { line, col } = yaml.lines.linePos(node.range[0])
-  return { line, column: col }
+  return lineAndColumn(document.text, yaml.lines, node.range[0])
 }
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '')

@@ -4,7 +4,7 @@ import type { Json } from '../admission/words/json.ts'
 import { isOurs, keys } from '../admission/words/keys.ts'
 import type { Said } from '../admission/words/messages.ts'
 import { isObject } from './json.ts'
-import { type ManifestDocument, readYaml } from './manifests.ts'
+import { lineAndColumn, type ManifestDocument, readYaml } from './manifests.ts'
 import type { ManifestObject } from './objects.ts'
 
 /** What a message is about, in an object and in the text that it was read from. */
@@ -135,8 +135,7 @@ function placeOf(document: ManifestDocument, way: Way): { readonly line: number;
     offset = start
     node = value
   }
-  const { line, col } = lines.linePos(offset)
-  return { line: Math.max(line, 1), column: Math.max(col, 1) }
+  return lineAndColumn(document.text, lines, offset)
 }
 
 /** What marks a member, and what it is: a key and its value, or an item as both. */

@@ -49,7 +49,7 @@ test('rules: the configuration on the page has no problems', async () => {
 
 /** The commands of the pipelines on the page, without the installation. */
 async function steps(): Promise<readonly (readonly string[])[]> {
-  const [github, gitlab] = (await blocks('docs/ci.md', 'yaml')).map((code) => parse(code))
+  const [github, , gitlab] = (await blocks('docs/ci.md', 'yaml')).map((code) => parse(code))
   const runs: string[][] = [
     github.jobs.preview.steps.flatMap(({ run }: { run?: string }) => (run === undefined ? [] : [run])),
     gitlab.sidecars.script,

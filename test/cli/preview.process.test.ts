@@ -237,7 +237,7 @@ test('a wrong call is one line and exit code 2', async () => {
     ['inject nowhere.yaml', 'cannot read nowhere.yaml: no such file'],
     ['inject - -', 'standard input can be read once'],
     ['preview --config nowhere.yaml pod.yaml', 'cannot read nowhere.yaml: no such file'],
-    ['preview -o xml pod.yaml', '--output takes text, diff, json, yaml, patch, github'],
+    ['preview -o xml pod.yaml', '--output takes text, diff, json, yaml, patch, github, sarif'],
     ['preview --fail-on all pod.yaml', '--fail-on takes refused, warning'],
     ['preview -o patch pod.yaml secret.yaml', '--output patch is for one object'],
     ['inject --filname x', "Unknown option '--filname'; did you mean --filename?\n"],

@@ -46,3 +46,22 @@ test('-o github of standard input has no file to point at, and --fail-on decides
   assert.match(warned.stdout, /^::warning line=5,col=85,title=SF204 Pod web::bare /)
   assert.equal(warned.code, 1)
 })
+
+test('-o sarif: unreadable files and refusals are in it, and nothing else is said', async () => {
+  const checkout = join(folder, 'scanned')
+  await mkdir(join(checkout, 'k8s'), { recursive: true })
+  await writeFile(join(checkout, 'k8s/pods.yaml'), pod('"a,,b"'))
+  await writeFile(join(checkout, 'broken.yaml'), 'kind: Pod\na: 1\na: 2\n')
+  const { code, stdout, stderr } = await run(['preview', '-o', 'sarif', 'k8s', 'broken.yaml'], {
+    cwd: checkout,
+    env: { GITHUB_WORKSPACE: '' },
+  })
+  assert.deepEqual([code, stderr], [1, ''])
+  type Result = { ruleId: string; locations: { physicalLocation: { artifactLocation: { uri: string } } }[] }
+  const results: Result[] = JSON.parse(stdout).runs[0].results
+  const places = results.map(({ ruleId, locations }) => [ruleId, locations[0]?.physicalLocation.artifactLocation.uri])
+  assert.deepEqual(places, [
+    ['SF409', 'broken.yaml'],
+    ['SF112', 'k8s/pods.yaml'],
+  ])
+})
