@@ -1,11 +1,12 @@
 import type { Configuration } from '../admission/intent/configuration.ts'
-import { type Answer, failure } from './failure.ts'
+import { type Answer, failure, type Mistake } from './failure.ts'
 import { formatJson } from './json.ts'
 import { line, messagesOf } from './message.ts'
 import { type Preview, preview, previewResult } from './preview.ts'
-import { problemLine } from './problems.ts'
+import { faultCode, faultText, type Problem, problemLine } from './problems.ts'
 import { readQuery } from './query.ts'
 import { warningHeader } from './warning-header.ts'
+import { readWhatIf, whatIfType } from './what-if.ts'
 import { writeManifests } from './write.ts'
 
 /** A `POST /preview`, as far as it matters; the headers are as they were sent. */
@@ -29,6 +30,7 @@ const taken: ReadonlySet<string> = new Set([
   ...offered.slice(2),
   'text/plain',
   'application/x-www-form-urlencoded',
+  whatIfType,
 ])
 
 /** In characters: an answer can be many times as long as the input, and all waiting answers are in memory. */
@@ -48,16 +50,26 @@ export function answerPreview(
   const asked = readQuery(query)
   if (!asked.ok) return failure(400, 'the query can not be read', [asked.problem])
   const { namespace, manifests } = asked.value
-  const previewed = preview(body, configuration, namespace)
+  const whatIf =
+    given === whatIfType ? readWhatIf(body, configuration) : { manifests: body, configuration, notices: [] }
+  if ('wrong' in whatIf) return whatIf.wrong
+  const previewed = preview(whatIf.manifests, whatIf.configuration, namespace)
   if (!previewed.ok) {
-    return failure(400, 'the manifests can not be read', previewed.problems.map(problemLine))
+    const { problems } = previewed
+    return failure(400, 'the manifests can not be read', problems.map(problemLine), problems.map(mistakeOf))
   }
   const { previews } = previewed
   const [only] = previews
   if (only === undefined) return failure(400, 'there is no manifest in the body; send a Pod or a workload')
   if (wanted === json) {
     const results = previews.map(previewResult)
-    return success(json, formatJson({ results, ...(manifests && { manifests: writeManifests(previewed) }) }), previews)
+    const { notices } = whatIf
+    const answered = {
+      results,
+      ...(manifests && { manifests: writeManifests(previewed) }),
+      ...(notices.length > 0 && { notices }),
+    }
+    return success(json, formatJson(answered), previews)
   }
   const refused = previews.filter(({ decision }) => decision.verdict === 'refused')
   if (wanted === jsonPatch && previews.length > 1) {
@@ -72,6 +84,14 @@ export function answerPreview(
   }
   return success(wanted, wanted === jsonPatch ? formatJson(only.patch) : writeManifests(previewed), previews)
 }
+
+const mistakeOf = ({ line, column, fault }: Problem): Mistake => ({
+  source: 'manifests',
+  code: faultCode(fault),
+  text: faultText(fault),
+  line,
+  column,
+})
 
 /** Each reason of a refusal, with the object it is about, in the order of the lines. */
 export function refusal(preview: Preview): string[] {

@@ -1,3 +1,5 @@
+import type { Code } from '../admission/words/values.ts'
+
 /** What the server sends for a preview. */
 export interface Answer {
   readonly status: 200 | 400 | 406 | 413 | 415 | 422 | 429 | 500 | 503
@@ -6,7 +8,23 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string | string[]>>
 }
 
+/** A mistake in what was sent, and where. */
+export interface Mistake {
+  readonly source: 'manifests' | 'configuration'
+  readonly code: Code
+  readonly text: string
+  /** Both count from 1. */
+  readonly line: number
+  readonly column: number
+}
+
 /** An answer in the one shape that errors have. */
-export function failure(status: Answer['status'], error: string, problems: readonly string[] = []): Answer {
-  return { status, contentType: 'application/json', body: JSON.stringify({ error, problems }) }
+export function failure(
+  status: Answer['status'],
+  error: string,
+  problems: readonly string[] = [],
+  mistakes: readonly Mistake[] = [],
+): Answer {
+  const body = { error, problems, ...(mistakes.length > 0 && { mistakes }) }
+  return { status, contentType: 'application/json', body: JSON.stringify(body) }
 }

@@ -1,5 +1,7 @@
 import { gateForms } from '../admission/words/openings.ts'
 import { version } from '../version.ts'
+import { choices } from './settings.ts'
+import { whatIfType } from './what-if.ts'
 
 const text = { type: 'string' } as const
 const step = { type: 'integer', minimum: 0 } as const
@@ -25,9 +27,35 @@ const schemas = {
         type: 'string',
         description: 'With `include=manifests`: the whole input as it would be. What is refused is in it as it came.',
       },
+      notices: {
+        ...list(ref('Mistake')),
+        description: 'What is hardly meant in the configuration of the body; missing where there is nothing.',
+      },
     },
-    ['manifests'],
+    ['manifests', 'notices'],
   ),
+  WhatIf: object(
+    {
+      manifests: { type: 'string', description: 'JSON or YAML.' },
+      configuration: {
+        type: 'string',
+        description: "A configuration file, as YAML; without it, the server's own holds.",
+      },
+      settings: ref('Settings'),
+    },
+    ['configuration', 'settings'],
+  ),
+  Settings: {
+    ...object(
+      {
+        ...Object.fromEntries(Object.entries(choices).map(([key, values]) => [key, { enum: values }])),
+        kubernetesVersion: { type: 'string', description: "The oldest node's, as in `1.35`." },
+        presets: { ...list(text), description: 'A rule for each.' },
+      },
+      [...Object.keys(choices), 'kubernetesVersion', 'presets'],
+    ),
+    description: 'On top of the configuration: its defaults, and rules for presets behind its own.',
+  },
   Result: object(
     {
       apiVersion: text,
@@ -55,6 +83,7 @@ const schemas = {
       },
       gates: { ...list(ref('Gate')), description: 'What holds the app back; gates that are alike are one entry.' },
       patch: { ...list(ref('Operation')), description: 'JSON Patch (RFC 6902).' },
+      purposes: { ...list(text), description: 'What each operation of the patch is for, in its order.' },
       patched: { type: 'object', description: 'The object as it would be; missing where it is refused.' },
       start: ref('Start'),
     },
@@ -128,7 +157,21 @@ const schemas = {
     },
     ['check', 'hook', 'outlook', 'needs'],
   ),
-  Problem: object({ error: text, problems: { ...list(text), description: 'At most 100, each with its place.' } }),
+  Problem: object(
+    {
+      error: text,
+      problems: { ...list(text), description: 'At most 100, each with its place.' },
+      mistakes: { ...list(ref('Mistake')), description: 'The same as values, where each has a place.' },
+    },
+    ['mistakes'],
+  ),
+  Mistake: object({
+    source: { enum: ['manifests', 'configuration'], description: 'Where its line is.' },
+    code: { type: 'string', pattern: '^SF[0-9]{3}$' },
+    text,
+    line: { type: 'integer', minimum: 1 },
+    column: { type: 'integer', minimum: 1 },
+  }),
 }
 
 const json = (schema: object) => ({ 'application/json': { schema } })
@@ -177,7 +220,11 @@ export const openapi = {
           description:
             'A Pod, a workload, a List, an AdmissionReview, or several YAML documents of those; up to 7 MiB. JSON and YAML are told apart by ' +
             'the body itself.',
-          content: { 'application/yaml': { schema: text }, 'application/json': { schema: { type: 'object' } } },
+          content: {
+            'application/yaml': { schema: text },
+            'application/json': { schema: { type: 'object' } },
+            [whatIfType]: { schema: ref('WhatIf') },
+          },
         },
         responses: {
           200: {

@@ -16,6 +16,7 @@ import { setsOf } from './namespace.ts'
 import { type ManifestObject, objectsOf } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
 import type { Problem } from './problems.ts'
+import { purposesOf } from './purpose.ts'
 import { predictStart, type Start } from './start.ts'
 
 /** What would happen to one object. */
@@ -106,6 +107,8 @@ export interface PreviewResult {
   /** What holds the app back, and what would let it start before its sidecars are ready. */
   readonly gates: readonly GateResult[]
   readonly patch: readonly Operation[]
+  /** What each operation of the patch is for. */
+  readonly purposes: readonly string[]
   readonly patched?: JsonObject
   /** If there is a plan. */
   readonly start?: Start
@@ -160,8 +163,15 @@ export function previewResult(preview: Preview): PreviewResult {
     tiers,
     gates: gatesOf(decision),
     patch,
+    purposes: purposesIn(preview),
   }
   return { ...result, ...(patched && { patched }), ...(start && { start }) }
+}
+
+function purposesIn({ object, decision }: Preview): readonly string[] {
+  if (decision.verdict !== 'patched') return []
+  const sidecars = new Set(decision.tiers.flat().map(({ name }) => name))
+  return purposesOf(podTemplate(object)?.pod ?? {}, decision.patch, sidecars)
 }
 
 /** How its pods would start; undefined without a plan. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { openapi } from '../preview/openapi.ts'
+import { vocabulary } from '../preview/vocabulary.ts'
 import { pageFiles } from './page-files.ts'
 import { sendText } from './send.ts'
 
@@ -35,6 +36,8 @@ const types: Readonly<Record<string, string>> = {
 export function createPage(opened: () => void): ReadonlyMap<string, Handler> {
   const handlers = new Map<string, Handler>()
   handlers.set('/openapi.json', sender('application/json', JSON.stringify(openapi)))
+  handlers.set('/page/vocabulary.json', sender('application/json', JSON.stringify(vocabulary)))
+  handlers.set('/page/messages.json', sendMessages)
   for (const [name, text] of pageFiles) {
     const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
     const send = sender(type, text)
@@ -47,6 +50,16 @@ export function createPage(opened: () => void): ReadonlyMap<string, Handler> {
     }
   }
   return handlers
+}
+
+let messages: Promise<Handler> | undefined
+/** What `explain` says. Loaded when it is first asked for: no other part of the server needs it. */
+function sendMessages(request: IncomingMessage, response: ServerResponse): void {
+  messages ??= import('../messages/catalogue.ts').then(({ catalogue }) => {
+    const told = catalogue.map(({ code, means, next }) => [code, { means, next }])
+    return sender('application/json', JSON.stringify(Object.fromEntries(told)))
+  })
+  void messages.then((send) => send(request, response))
 }
 
 function sender(type: string, text: string): Handler {

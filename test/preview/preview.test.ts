@@ -35,7 +35,7 @@ function problems(...objects: unknown[]): string[] {
 test('a pod: what, why, the tiers with durations as text, the patch and what comes of it', () => {
   const [result] = results(pod)
   assert(result)
-  const { patch, patched, reasons, messages, warnings, costs, start, gates, ...rest } = result
+  const { patch, purposes, patched, reasons, messages, warnings, costs, start, gates, ...rest } = result
   assert.deepEqual(
     gates.map(({ form, sidecars }) => [form, ...sidecars]),
     [['hook', 'proxy']],
@@ -44,6 +44,7 @@ test('a pod: what, why, the tiers with durations as text, the patch and what com
     ...{ apiVersion: 'v1', kind: 'Pod', namespace: 'n', name: 'p', verdict: 'patched' },
     tiers: [[{ name: 'proxy', check: 'http://:15021/ready', timeout: '1m', onTimeout: 'fail' }]],
   })
+  assert.equal(purposes.length, patch.length)
   assert(reasons.length > 0)
   assert.match(warnings.join(), /^the waiter adds an emptyDir/)
   assert.deepEqual(costs, warnings)

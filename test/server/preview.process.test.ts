@@ -178,6 +178,37 @@ test('the page and its parts: a strict policy, no cache that goes stale', async 
   assert.equal((await get('/page/../package.json')).status, 404)
 })
 
+test('what if: with a configuration and settings of its own; what takes too long is stopped as any preview is', async () => {
+  const type = { 'content-type': 'application/vnd.sidecar-first.preview+json' }
+  const settings = { gate: 'native', delivery: 'shell', presets: ['istio'] }
+  const good = await preview(JSON.stringify({ manifests: pod('a'), settings }), type)
+  assert.match(good.text, /"form":"native"/)
+  const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
+  const odd = { manifests: pod('a'), configuration: `${head}enforced: {failurePolicy: Fail}\n` }
+  assert.match((await preview(JSON.stringify(odd), type)).text, /"notices":\[\{"source":"configuration"/)
+  const wrong = await preview(JSON.stringify({ manifests: pod('a'), configuration: `${head}rules: 5\n` }), type)
+  assert.deepEqual([wrong.status, errorOf(wrong)], [400, 'the configuration can not be read'])
+  assert.match(problemsOf(wrong)[0] ?? '', /^line 3, column 8: SF\d+ rules/)
+  const rules = Array.from({ length: 30_000 }, (_, i) => `- {name: r${i}, tier: 1, match: {container: "*${i}*"}}\n`)
+  const heavy = await preview(
+    JSON.stringify({ manifests: pod('a'), configuration: `${head}rules:\n${rules.join('')}` }),
+    type,
+  )
+  assert([200, 422].includes(heavy.status), heavy.text)
+  assert.equal((await preview(pod('after'))).status, 200)
+})
+
+test('the page is told the annotations, their values, the presets, and what messages mean', async () => {
+  const { annotations, presets } = (await get('/page/vocabulary.json')).json as {
+    annotations: { key: string; values?: string[] }[]
+    presets: { name: string }[]
+  }
+  assert.deepEqual(annotations.find(({ key }) => key === 'sidecar-first.dev/gate')?.values, ['hook', 'native', 'auto'])
+  assert(presets.some(({ name }) => name === 'istio'))
+  const messages = (await get('/page/messages.json')).json as Record<string, { next: string }>
+  assert.match(messages.SF105?.next ?? '', /^Use one of the listed values/)
+})
+
 test('where the preview is not served there is no page', async () => {
   await using admission = await startServe(['--routes', 'admission'])
   for (const path of ['/', '/openapi.json', '/page/page.js']) {

@@ -1,0 +1,156 @@
+import { lockVolume } from '../admission/hook/lock.ts'
+import { unwrap } from '../admission/hook/unwrap.ts'
+import { waiterName } from '../admission/hook/waiter.ts'
+import { readHookValue } from '../admission/pod/read.ts'
+import type { Json, Operation } from '../admission/words/json.ts'
+import { defaultContainerKey, keys } from '../admission/words/keys.ts'
+import type { Values, Words } from '../admission/words/values.ts'
+import { isObject } from './json.ts'
+
+type List = 'containers' | 'initContainers'
+interface Of {
+  readonly name: string
+}
+
+/** What an operation of a patch is for, each kind once, with its words. */
+const purposes = {
+  'installs-waiter': { text: () => 'copies the waiter, which the hooks run, into the pod before anything starts' },
+  'makes-list': { text: () => 'makes room for sidecars that become init containers' },
+  'moves-sidecar': {
+    text: ({ name }: Of) => `starts ${name} where the order wants it: containers start in the order of their list`,
+  },
+  'moves-app': { text: ({ name }: Of) => `starts ${name} after its sidecars` },
+  'makes-native': {
+    text: ({ name }: Of) => `makes ${name} a native sidecar: init containers start before all others`,
+  },
+  'keeps-running': { text: ({ name }: Of) => `keeps ${name} running as a native sidecar` },
+  'removes-probe': {
+    text: ({ name }: Of) => `lets the hook, not the startupProbe, hold back what starts after ${name}`,
+  },
+  'asks-often': { text: ({ name }: Of) => `asks ${name} every second, so that what waits for it starts at once` },
+  'keeps-patience': { text: ({ name }: Of) => `leaves ${name} the same time to start as before` },
+  waits: {
+    text: ({ name, others }: Of & { readonly others: readonly string[] }) =>
+      others.length === 0
+        ? `runs when ${name} has started; nothing else starts until it returns`
+        : `holds back what comes next until ${listed(others)} ${others.length === 1 ? 'is' : 'are'} ready`,
+  },
+  'removes-hook': { text: ({ name }: Of) => `${name} needs this hook no longer` },
+  'mounts-waiter': { text: ({ name }: Of) => `lets the hook of ${name} run the waiter` },
+  'mounts-lock': { text: ({ name }: Of) => `lets the hook of ${name} open the lock` },
+  'adds-waiter-volume': { text: () => 'holds the waiter' },
+  'adds-lock-volume': { text: () => 'holds the lock: it says which sidecars are ready' },
+  locks: { text: ({ name }: Of) => `locks ${name}: the kubelet can't create it before its sidecars are ready` },
+  unlocks: { text: ({ name }: Of) => `removes a variable that would lock ${name} wrongly` },
+  'resets-lock': { text: () => 'closes the lock whenever the pod begins anew' },
+  'keeps-default': { text: () => 'keeps the app as the container that kubectl logs and exec mean' },
+  reports: { text: () => 'says what was done, for people and for sidecar-first check' },
+  annotates: { text: () => 'says what was done, and keeps the app as the container that kubectl logs and exec mean' },
+} as const satisfies Words
+
+type Purpose = Values<typeof purposes>
+
+const listed = (names: readonly string[]) =>
+  names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+
+/**
+ * What each operation is for, in the patch's order.
+ * @param pod that the patch is for, with paths from its root
+ * @param sidecars those of the plan
+ */
+export function purposesOf(pod: Json, patch: readonly Operation[], sidecars: ReadonlySet<string>): readonly string[] {
+  const names = new Names(pod)
+  return patch.map((operation) => {
+    const purpose = purposeOf(operation, names, sidecars)
+    return (purposes[purpose.kind].text as (data: Purpose) => string)(purpose)
+  })
+}
+
+/** Which container stands where, while operations move them. */
+class Names {
+  readonly #lists: Record<List, string[]>
+
+  constructor(pod: Json) {
+    const spec = isObject(pod) && isObject(pod.spec) ? pod.spec : {}
+    const of = (list: Json | undefined) =>
+      Array.isArray(list) ? list.map((each: Json) => (isObject(each) ? String(each.name) : '')) : []
+    this.#lists = { containers: of(spec.containers), initContainers: of(spec.initContainers) }
+  }
+
+  at(list: List, index: string): string {
+    return this.#lists[list][Number(index)] ?? ''
+  }
+
+  move(from: readonly [List, string], to: readonly [List, string]): string {
+    const [name = ''] = this.#lists[from[0]].splice(Number(from[1]), 1)
+    this.#lists[to[0]].splice(Number(to[1]), 0, name)
+    return name
+  }
+
+  add(list: List, name: string): void {
+    this.#lists[list].unshift(name)
+  }
+}
+
+const parts = (path: string) =>
+  path
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+
+function purposeOf(operation: Operation, names: Names, sidecars: ReadonlySet<string>): Purpose {
+  const [top, list = '', index, field, inner] = parts(operation.path)
+  if (top === 'metadata') return ofAnnotations(operation, index)
+  if (operation.op === 'move') {
+    const [, fromList = '', fromIndex = ''] = parts(operation.from)
+    const name = names.move([fromList as List, fromIndex], [list as List, index ?? ''])
+    if (fromList !== list) return { kind: 'makes-native', name }
+    return { kind: sidecars.has(name) ? 'moves-sidecar' : 'moves-app', name }
+  }
+  const value = operation.op === 'add' ? operation.value : undefined
+  if (list === 'volumes') {
+    const lock = field === 'emptyDir' || nameIn(value) === lockVolume
+    return { kind: lock ? 'adds-lock-volume' : 'adds-waiter-volume' }
+  }
+  if (field === undefined) {
+    if (Array.isArray(value) && value.length === 0) return { kind: 'makes-list' }
+    names.add('initContainers', waiterName)
+    return { kind: 'installs-waiter' }
+  }
+  const name = names.at(list as List, index ?? '')
+  switch (field) {
+    case 'restartPolicy':
+      return { kind: 'keeps-running', name }
+    case 'startupProbe':
+      if (inner === undefined) return { kind: 'removes-probe', name }
+      return { kind: inner === 'periodSeconds' ? 'asks-often' : 'keeps-patience', name }
+    case 'lifecycle': {
+      if (value === undefined) return { kind: 'removes-hook', name }
+      const hook = inner === undefined && isObject(value) ? value.postStart : value
+      const others = unwrap(hook === undefined ? undefined : readHookValue(hook))?.waitsFor ?? []
+      return { kind: 'waits', name, others }
+    }
+    case 'volumeMounts':
+      return { kind: nameIn(value) === lockVolume ? 'mounts-lock' : 'mounts-waiter', name }
+    case 'command':
+      return { kind: 'resets-lock' }
+    default:
+      // All that is left is `env`.
+      return { kind: value === undefined ? 'unlocks' : 'locks', name }
+  }
+}
+
+function ofAnnotations(operation: Operation, key: string | undefined): Purpose {
+  const written = 'value' in operation && isObject(operation.value) ? operation.value : {}
+  const inner = isObject(written.annotations) ? written.annotations : written
+  const all = key === undefined ? Object.keys(inner) : [key]
+  const [status, standard] = [all.includes(keys.status), all.includes(defaultContainerKey)]
+  if (status && standard) return { kind: 'annotates' }
+  return { kind: standard ? 'keeps-default' : 'reports' }
+}
+
+/** Of an item, or of the first in a list. */
+function nameIn(value: Json | undefined): Json | undefined {
+  const item = Array.isArray(value) ? (value as readonly Json[])[0] : value
+  return isObject(item) ? item.name : undefined
+}
