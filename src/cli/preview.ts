@@ -81,7 +81,8 @@ function verdict(found: PreviewedFiles, failOn: 'refused' | 'warning'): ExitCode
 const formats: Partial<Record<string, (found: PreviewedFiles, look: Look) => string>> = {
   text: ({ files }, look) => describe(files, look),
   diff: ({ files }, look) => files.map((file) => fileDiff(file, look)).join(''),
-  json: (found, look) => exact(`${formatJson({ results: previewsOf(found).map(previewResult) }, 2)}\n`, look),
+  json: (found, look) =>
+    exact(`${formatJson({ results: previewsOf(found).map((preview) => previewResult(preview)) }, 2)}\n`, look),
   yaml(found, look) {
     refuse(found)
     return exact(joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed))), look)

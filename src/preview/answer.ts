@@ -5,6 +5,7 @@ import { line, messagesOf } from './message.ts'
 import { type Preview, preview, previewResult } from './preview.ts'
 import { faultCode, faultText, type Problem, problemLine } from './problems.ts'
 import { readQuery } from './query.ts'
+import { suggestionEdits } from './suggestion-edits.ts'
 import { warningHeader } from './warning-header.ts'
 import { readWhatIf, whatIfType } from './what-if.ts'
 import { writeManifests } from './write.ts'
@@ -49,7 +50,7 @@ export function answerPreview(
   if (wanted === undefined) return failure(406, `the answer can be ${json}, ${jsonPatch} or ${yaml}`)
   const asked = readQuery(query)
   if (!asked.ok) return failure(400, 'the query can not be read', [asked.problem])
-  const { namespace, manifests } = asked.value
+  const { namespace, include } = asked.value
   const whatIf =
     given === whatIfType ? readWhatIf(body, configuration) : { manifests: body, configuration, notices: [] }
   if ('wrong' in whatIf) return whatIf.wrong
@@ -62,11 +63,11 @@ export function answerPreview(
   const [only] = previews
   if (only === undefined) return failure(400, 'there is no manifest in the body; send a Pod or a workload')
   if (wanted === json) {
-    const results = previews.map(previewResult)
     const { notices } = whatIf
+    const edits = include.has('edits') ? suggestionEdits(previews) : undefined
     const answered = {
-      results,
-      ...(manifests && { manifests: writeManifests(previewed) }),
+      results: previews.map((preview) => previewResult(preview, edits?.get(preview))),
+      ...(include.has('manifests') && { manifests: writeManifests(previewed) }),
       ...(notices.length > 0 && { notices }),
     }
     return success(json, formatJson(answered), previews)

@@ -1,5 +1,7 @@
+import { presets } from '../admission/intent/presets.ts'
 import { gateForms } from '../admission/words/openings.ts'
 import { version } from '../version.ts'
+import { parts } from './query.ts'
 import { choices } from './settings.ts'
 import { whatIfType } from './what-if.ts'
 
@@ -86,9 +88,65 @@ const schemas = {
       purposes: { ...list(text), description: 'What each operation of the patch is for, in its order.' },
       patched: { type: 'object', description: 'The object as it would be; missing where it is refused.' },
       start: ref('Start'),
+      suggestion: ref('Suggestion'),
     },
-    ['patched', 'start'],
+    ['patched', 'start', 'suggestion'],
   ),
+  Suggestion: {
+    ...object(
+      {
+        kind: {
+          enum: ['asked', 'holds', 'faster', 'mend', 'none'],
+          description:
+            'mend: these lines would have the app wait; faster: it waits, and they would have it wait less; holds: it waits already; none: nothing can be suggested.',
+        },
+        sidecars: list(ref('KnownSidecar')),
+        lines: list(ref('SuggestedLine')),
+        conditional: {
+          ...list(ref('SuggestedLine')),
+          description: 'Would serve only if the sidecar is configured for it, which its manifest does not show.',
+        },
+        why: { ...list(text), description: 'Why nothing is suggested.' },
+        edits: {
+          ...list(ref('Edit')),
+          description:
+            'With `include=edits`: what adds the lines to the body, in offsets of it; comments stay. Missing where there is nothing to add, or too much to look through.',
+        },
+      },
+      ['edits'],
+    ),
+    description: 'What a pod that says nothing could say, if it has well-known sidecars.',
+  },
+  KnownSidecar: object({
+    name: text,
+    preset: { enum: presets.map(({ name }) => name) },
+    title: { type: 'string', description: 'Its name for people.' },
+    by: {
+      enum: ['name', 'image', 'injector'],
+      description: 'How it was recognised; injector: the pod asks for it, and it is still to be added.',
+    },
+    gate: ref('GateToday'),
+    behind: { ...list(text), description: 'The app containers that are listed before it.' },
+    holds: { type: 'boolean', description: 'Whether the app waits for it as it is.' },
+    today: { type: 'string', description: 'The same in words; they complete its name.' },
+  }),
+  GateToday: {
+    oneOf: [
+      object({ kind: { enum: ['none', 'native', 'sidecar-first'] } }),
+      object({ kind: { const: 'startup-probe' }, every: { type: 'integer', minimum: 1, description: 'Seconds.' } }),
+      object({ kind: { const: 'own-hook' }, waits: { type: 'boolean', description: 'It is known to wait.' } }),
+      object({ kind: { const: 'init-container' }, name: text }),
+      object({ kind: { const: 'not-yet-there' }, key: text }),
+    ],
+    description:
+      'What holds the app back for a sidecar as the pod is; native: a native sidecar without a startupProbe.',
+  },
+  SuggestedLine: object({
+    key: { type: 'string', description: 'An annotation of the pod, or of the pod template.' },
+    value: text,
+    why: text,
+  }),
+  Edit: object({ start: step, end: step, text }),
   Message: object({
     code: { type: 'string', pattern: '^SF[0-9]{3}$', description: 'As docs/messages.md lists it.' },
     severity: { enum: ['refusal', 'warning', 'note'] },
@@ -211,8 +269,8 @@ export const openapi = {
           {
             name: 'include',
             in: 'query',
-            description: 'What the JSON answer is to have beside the results.',
-            schema: { enum: ['manifests'] },
+            description: 'What the JSON answer is to have beside the results; can be given twice.',
+            schema: { enum: parts },
           },
         ],
         requestBody: {

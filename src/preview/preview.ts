@@ -1,14 +1,16 @@
 import { formatDuration } from '../admission/check/duration.ts'
 import { decide } from '../admission/decide.ts'
-import { type Decision, skipped } from '../admission/decision.ts'
+import { type Decision, skipped, unchanged } from '../admission/decision.ts'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { misplacedKeys } from '../admission/intent/misplaced.ts'
 import type { Tiers } from '../admission/plan/tiers.ts'
 import { podTemplate } from '../admission/pod/template.ts'
+import { type Suggestion, suggest } from '../admission/suggest/suggest.ts'
 import type { Operation } from '../admission/words/json.ts'
-import { isCost, textOf } from '../admission/words/messages.ts'
+import { isCost, type Reason, textOf } from '../admission/words/messages.ts'
 import type { GateForm } from '../admission/words/openings.ts'
 import { shownWarnings } from '../admission/words/shown.ts'
+import type { Edit } from './edit.ts'
 import type { JsonObject } from './json.ts'
 import { type Manifests, mostProblems, readManifests } from './manifests.ts'
 import { type Message, messagesOf } from './message.ts'
@@ -18,6 +20,7 @@ import { applyPatch, atPath } from './patch.ts'
 import type { Problem } from './problems.ts'
 import { purposesOf } from './purpose.ts'
 import { predictStart, type Start } from './start.ts'
+import { type SuggestionResult, suggestionResult } from './suggestion.ts'
 
 /** What would happen to one object. */
 export interface Preview {
@@ -27,6 +30,8 @@ export interface Preview {
   readonly patch: readonly Operation[]
   /** The patched object; absent if it is refused. */
   readonly patched: JsonObject | undefined
+  /** What it could say, if it says nothing and has well-known sidecars. */
+  readonly suggestion?: Suggestion
 }
 
 export type Previewed =
@@ -67,11 +72,15 @@ function previewObject(found: ManifestObject, configuration: Configuration, assu
     sets: setsOf(namespace, configuration),
   })
   const misplaced = misplacedKeys(found.kind, found.value, template.pod, template.path.split('/').slice(1))
-  const decision = { ...decided, warnings: shownWarnings([...decided.warnings, ...misplaced]) }
+  const suggestion = isSilent(decided)
+    ? suggest(template.pod, { configuration, surroundings: template.surroundings })
+    : undefined
+  const judged = suggestion === undefined ? decided : asItIs(decided, suggestion)
+  const decision = { ...judged, warnings: shownWarnings([...judged.warnings, ...misplaced]) }
   switch (decision.verdict) {
     case 'skipped':
     case 'unchanged':
-      return { object, decision, patch: [], patched: object.value }
+      return { object, decision, patch: [], patched: object.value, ...(suggestion && { suggestion }) }
     case 'refused':
       return { object, decision, patch: [], patched: undefined }
     case 'patched': {
@@ -81,6 +90,33 @@ function previewObject(found: ManifestObject, configuration: Configuration, assu
     default:
       return decision satisfies never
   }
+}
+
+/** Whether neither the pod nor a rule asks for anything. */
+const isSilent = ({ verdict, reasons }: Decision): boolean =>
+  verdict === 'skipped' && reasons.some(({ kind }) => kind === 'nothing-asked')
+
+/** A pod whose app already waits is as it should be. */
+function asItIs(decision: Decision, suggestion: Suggestion): Decision {
+  if (suggestion.kind !== 'holds' && suggestion.kind !== 'faster') return decision
+  const reasons = suggestion.sidecars.flatMap(({ name, gate }): readonly Reason[] => {
+    switch (gate.kind) {
+      case 'startup-probe':
+        return [{ kind: 'startup-probe-holds', name, every: gate.every, already: true }]
+      case 'own-hook':
+        return [{ kind: 'own-hook-holds', name }]
+      case 'init-container':
+        return [{ kind: 'prepared', name, by: gate.name }]
+      case 'sidecar-first':
+      case 'none':
+      case 'native':
+      case 'not-yet-there':
+        return []
+      default:
+        return gate satisfies never
+    }
+  })
+  return unchanged(reasons, [], decision.warnings)
 }
 
 /** A preview as `/preview` shows it. */
@@ -112,6 +148,8 @@ export interface PreviewResult {
   readonly patched?: JsonObject
   /** If there is a plan. */
   readonly start?: Start
+  /** If it says nothing and has well-known sidecars. */
+  readonly suggestion?: SuggestionResult
 }
 
 export interface GateResult {
@@ -132,8 +170,9 @@ export function gatesOf(decision: Decision): readonly GateResult[] {
   )
 }
 
-export function previewResult(preview: Preview): PreviewResult {
-  const { object, decision, patch, patched } = preview
+/** @param edits what adds the suggested lines to the input */
+export function previewResult(preview: Preview, edits?: readonly Edit[]): PreviewResult {
+  const { object, decision, patch, patched, suggestion } = preview
   const { apiVersion, kind, namespace, name } = object
   const { verdict } = decision
   const reasons = decision.reasons.map(textOf)
@@ -165,7 +204,12 @@ export function previewResult(preview: Preview): PreviewResult {
     patch,
     purposes: purposesIn(preview),
   }
-  return { ...result, ...(patched && { patched }), ...(start && { start }) }
+  return {
+    ...result,
+    ...(patched && { patched }),
+    ...(start && { start }),
+    ...(suggestion && { suggestion: suggestionResult(suggestion, edits) }),
+  }
 }
 
 function purposesIn({ object, decision }: Preview): readonly string[] {

@@ -5,9 +5,13 @@ import { quote } from '../admission/words/quote.ts'
 export interface PreviewQuery {
   /** Assumed for objects that name none; may be empty. */
   readonly namespace: string
-  /** Whether the JSON answer has the whole input too, as it would be. */
-  readonly manifests: boolean
+  /** What the JSON answer has too. */
+  readonly include: ReadonlySet<Part>
 }
+
+/** `manifests`: the whole input, as it would be; `edits`: what adds the suggested lines to the input. */
+export const parts = ['manifests', 'edits'] as const
+export type Part = (typeof parts)[number]
 
 /** A DNS label, as namespaces are named. */
 const label = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/
@@ -15,15 +19,16 @@ const label = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/
 /** Reads a URL's query. An unknown key is a mistake: ignoring a misspelt one would answer another question. */
 export function readQuery(query: string): Parsed<PreviewQuery, string> {
   let namespace = ''
-  let manifests = false
+  const include = new Set<Part>()
   for (const [key, value] of new URLSearchParams(query)) {
     if (key === 'namespace') {
       if (!label.test(value)) return problem(`namespace: ${quote(value)} is not a namespace name`)
       namespace = value
     } else if (key === 'include') {
-      if (value !== 'manifests') return problem(`include: ${quote(value)} is unknown; use manifests`)
-      manifests = true
+      const part = parts.find((each) => each === value)
+      if (part === undefined) return problem(`include: ${quote(value)} is unknown; use ${parts.join(' or ')}`)
+      include.add(part)
     } else return problem(`${quote(key)} is unknown; use namespace or include`)
   }
-  return parsed({ namespace, manifests })
+  return parsed({ namespace, include })
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Document } from 'yaml'
+import type { Operation } from '../admission/words/json.ts'
 import { writeYaml } from '../kubernetes/dialect.ts'
 import { applyEdits, type Edit, Exotic, editsFor, lineBreak } from './edit.ts'
 import { formatJson, type JsonObject } from './json.ts'
@@ -34,13 +35,24 @@ export function rewrite({ manifests: { text, documents }, previews }: Source): R
   const byDocument = Map.groupBy(previews, ({ object }) => object.document)
   return documents.flatMap((document) => {
     const target = targetOf(document, byDocument.get(document) ?? [])
-    if (target === undefined) return []
-    if (document.yaml !== undefined)
-      return [{ document, ...editYaml(document.yaml.tree, text, document.value, target) }]
-    const whole = { start: 0, end: text.length }
-    const fresh = formatJson(target, jsonIndent(text)) + (text.endsWith('\n') ? '\n' : '')
-    return [{ document, ...whole, edits: [{ ...whole, text: fresh }] }]
+    return target === undefined ? [] : [{ document, ...editDocument(document, text, target) }]
   })
+}
+
+/** The edits of a document's text that patch one of its objects, which has this path in it. */
+export function editsOf(document: ManifestDocument, path: string, patch: readonly Operation[]): readonly Edit[] {
+  return editDocument(document, document.text, applyPatch(document.value, atPath(path, patch))).edits
+}
+
+function editDocument(
+  { yaml, value }: ManifestDocument,
+  text: string,
+  target: JsonObject,
+): Omit<Rewritten, 'document'> {
+  if (yaml !== undefined) return editYaml(yaml.tree, text, value, target)
+  const whole = { start: 0, end: text.length }
+  const fresh = formatJson(target, jsonIndent(text)) + (text.endsWith('\n') ? '\n' : '')
+  return { ...whole, edits: [{ ...whole, text: fresh }] }
 }
 
 function targetOf({ value }: ManifestDocument, previews: readonly Preview[]): JsonObject | undefined {

@@ -23,7 +23,7 @@ const pod = {
 function results(...objects: unknown[]) {
   const previewed = preview(objects.map((object) => JSON.stringify(object)).join('\n---\n'), configuration)
   assert(previewed.ok, JSON.stringify(previewed))
-  return previewed.previews.map(previewResult)
+  return previewed.previews.map((each) => previewResult(each))
 }
 
 function problems(...objects: unknown[]): string[] {

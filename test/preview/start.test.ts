@@ -20,7 +20,7 @@ function starts(annotations: Record<string, string>, spec: object): { without: s
   const pod = { kind: 'Pod', metadata: { annotations: Object.fromEntries(keyed) }, spec }
   const previewed = preview(JSON.stringify(pod), configuration)
   assert(previewed.ok)
-  const start = previewed.previews.map(previewResult)[0]?.start
+  const start = previewed.previews.map((each) => previewResult(each))[0]?.start
   assert(start, JSON.stringify(previewed.previews[0]?.decision))
   return { without: start.without.map(line), with: start.with.map(line) }
 }
@@ -33,7 +33,7 @@ function drawn(annotations: Record<string, string>, spec: object): { bars: reado
     configuration,
   )
   assert(previewed.ok)
-  const start = previewed.previews.map(previewResult)[0]?.start
+  const start = previewed.previews.map((each) => previewResult(each))[0]?.start
   assert(start)
   const look = { terminal: false, color: false, unicode: true, width: 120 }
   return { bars: start.with, text: startChart(start, true, look) }
@@ -215,7 +215,7 @@ test('hundreds of containers have no chart: the square of them would be written'
   const pod = { kind: 'Pod', metadata: { annotations: { 'sidecar-first.dev/sidecars': 'a9' } }, spec: { containers } }
   const previewed = preview(JSON.stringify(pod), configuration)
   assert(previewed.ok)
-  const [result] = previewed.previews.map(previewResult)
+  const [result] = previewed.previews.map((each) => previewResult(each))
   assert.deepEqual([result?.verdict, result?.start], ['patched', undefined])
 })
 

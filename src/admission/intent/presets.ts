@@ -9,6 +9,12 @@ export interface Preset {
   readonly containers: readonly string[]
   /** Globs for its image, for containers whose name people choose themselves. */
   readonly images: readonly string[]
+  /** Whether other programs run from the same image, which then says nothing. */
+  readonly imageIsShared: boolean
+  /** The annotations and labels by which a pod asks its injector for it. */
+  readonly askedFor: readonly string[]
+  /** An init container of its injector, after which there is nothing left to wait for. */
+  readonly preparedBy: string | undefined
   /** What ready means, in words: completes "ready when …". */
   readonly ready: string
   /** The same as a check. It is `probe` if the endpoint may be off or on another port, because then a fixed check would never pass. */
@@ -53,6 +59,9 @@ export const presets: readonly Preset[] = [
     title: 'Istio',
     containers: ['istio-proxy'],
     images: images('/proxyv2'),
+    imageIsShared: false,
+    askedFor: ['sidecar.istio.io/inject'],
+    preparedBy: undefined,
     ready: 'the agent has its certificate and Envoy its configuration: `/healthz/ready` on 15021',
     check: http(15_021, '/healthz/ready'),
     explicit: undefined,
@@ -73,6 +82,9 @@ export const presets: readonly Preset[] = [
     title: 'Linkerd',
     containers: ['linkerd-proxy'],
     images: images('linkerd/proxy'),
+    imageIsShared: false,
+    askedFor: ['linkerd.io/inject'],
+    preparedBy: undefined,
     ready:
       'the proxy has its identity: its own probe, `/ready` on the admin port (4191 unless the pod or the installation sets another)',
     check: probe,
@@ -92,6 +104,9 @@ export const presets: readonly Preset[] = [
     title: 'Consul dataplane',
     containers: ['consul-dataplane'],
     images: images('/consul-dataplane'),
+    imageIsShared: false,
+    askedFor: ['consul.hashicorp.com/connect-inject'],
+    preparedBy: undefined,
     ready:
       'Envoy has its configuration: its own probe, which asks the inbound port 20000, or `/ready` on 21000 with `use-proxy-health-check`',
     check: probe,
@@ -112,6 +127,9 @@ export const presets: readonly Preset[] = [
     title: 'Kuma',
     containers: ['kuma-sidecar'],
     images: images('/kuma-dp'),
+    imageIsShared: false,
+    askedFor: ['kuma.io/sidecar-injection'],
+    preparedBy: undefined,
     ready:
       'Envoy has its configuration: its own probe, `/ready` on the admin port (9901 unless the pod or the control plane sets another)',
     check: probe,
@@ -131,6 +149,9 @@ export const presets: readonly Preset[] = [
     title: 'Vault agent',
     containers: ['vault-agent'],
     images: images('hashicorp/vault'),
+    imageIsShared: true,
+    askedFor: ['vault.hashicorp.com/agent-inject'],
+    preparedBy: 'vault-agent-init',
     ready: 'the secret is rendered to a file; you have to name the file, because the injector gives the agent no probe',
     check: probe,
     explicit: { kind: 'file', path: '/vault/secrets/NAME' },
@@ -150,6 +171,9 @@ export const presets: readonly Preset[] = [
     title: 'Cloud SQL Proxy',
     containers: ['cloud-sql-proxy'],
     images: images('/cloud-sql-proxy'),
+    imageIsShared: false,
+    askedFor: [],
+    preparedBy: undefined,
     ready: 'the proxy listens for the database: its own startupProbe, `/startup` on 9090 with `--health-check`',
     check: probe,
     explicit: http(9090, '/startup'),
@@ -170,6 +194,9 @@ export const presets: readonly Preset[] = [
     title: 'Envoy',
     containers: ['envoy'],
     images: images('envoyproxy/envoy'),
+    imageIsShared: false,
+    askedFor: [],
+    preparedBy: undefined,
     ready:
       'the server is live: its own probe; the admin interface then answers `/ready` with 200, on the port that the bootstrap file names',
     check: probe,
@@ -189,6 +216,9 @@ export const presets: readonly Preset[] = [
     title: 'OpenTelemetry Collector',
     containers: ['otc-container', 'otel-collector'],
     images: images('/opentelemetry-collector', '/opentelemetry-collector-contrib', '/opentelemetry-collector-k8s'),
+    imageIsShared: false,
+    askedFor: ['sidecar.opentelemetry.io/inject'],
+    preparedBy: undefined,
     ready: 'its pipelines run: its own probe; with the `health_check` extension, `/` on 13133 then answers 200',
     check: probe,
     explicit: http(13_133, '/'),
@@ -209,6 +239,9 @@ export const presets: readonly Preset[] = [
     title: 'Fluent Bit',
     containers: ['fluent-bit'],
     images: images('/fluent-bit'),
+    imageIsShared: false,
+    askedFor: [],
+    preparedBy: undefined,
     ready:
       'its server answers: its own probe; with `HTTP_Server` and `Health_Check` on, `/api/v1/health` on 2020 then answers 200',
     check: probe,
@@ -228,6 +261,9 @@ export const presets: readonly Preset[] = [
     title: 'Dapr',
     containers: ['daprd'],
     images: images('/daprd'),
+    imageIsShared: false,
+    askedFor: ['dapr.io/enabled'],
+    preparedBy: undefined,
     ready: 'its components are initialised and its API answers: `/v1.0/healthz/outbound` on 3500',
     check: http(3500, '/v1.0/healthz/outbound'),
     explicit: undefined,

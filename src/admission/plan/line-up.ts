@@ -2,6 +2,7 @@ import { formatCheck } from '../check/grammar.ts'
 import { sameHook } from '../hook/hook.ts'
 import { unwrap } from '../hook/unwrap.ts'
 import type { Intent, Sidecar } from '../intent/intent.ts'
+import { runsOwnHook } from '../intent/own-hook.ts'
 import type { Container, Hook, Pod, Spec } from '../pod/pod.ts'
 import { keys } from '../words/keys.ts'
 import type { Problem, Warning } from '../words/messages.ts'
@@ -150,21 +151,9 @@ function corrected(resolution: Resolution, container: Container): Resolution {
 function ownWait({ rule }: Sidecar, original: Hook | undefined): ReturnType<typeof resolve> | undefined {
   const own = rule?.preset?.ownHook
   if (own === undefined || original?.kind !== 'exec') return undefined
-  // The command may be a shell's, so it is split into words, each without its folder. Under an enforced rule it has to be the program itself:
-  // a shell may only mention it.
-  const words = original.command
-    .slice(0, 16)
-    .map((argument) => argument.slice(0, mostRead))
-    .flatMap((argument) => (rule?.enforce ? [argument] : argument.split(/[\s;&|]+/)))
-    .map((word) => word.replace(/^.*\//, ''))
-  const starts = rule?.enforce ? [0] : [...words.keys()]
-  const runs = starts.some((at) => own.every((word, offset) => words[at + offset] === word))
-  if (!runs) return undefined
+  if (!runsOwnHook(own, original.command, rule?.enforce === true)) return undefined
   return { resolved: { kind: 'hook', command: original.command, known: true }, problems: [], warnings: [] }
 }
-
-/** Characters of an argument that are read: what a known sidecar's own hook runs stands at its beginning. */
-const mostRead = 4096
 
 /** Whether the tier needs a hook because of this one. */
 export function waits({ resolved }: Member): boolean {

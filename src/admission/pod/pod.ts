@@ -62,6 +62,8 @@ export interface Container {
   readonly startupProbe: Probe | undefined
   readonly readinessProbe: Probe | undefined
   readonly hasLivenessProbe: boolean
+  /** Its port and path, if it asks over HTTP: only suggestions want to know. */
+  readonly liveness: () => { readonly path: string; readonly port: number | string } | undefined
   readonly hasLifecycle: boolean
   /** Whether `lifecycle` holds anything beside `postStart`. */
   readonly hasOtherLifecycle: boolean

@@ -137,6 +137,7 @@ function readContainer(container: Fields, reader: Reader, list: Container['list'
     startupProbe: reader.map(container, 'startupProbe', readProbe),
     readinessProbe: reader.map(container, 'readinessProbe', readProbe),
     hasLivenessProbe: isPresent(container.livenessProbe),
+    liveness: () => readLiveness(container.livenessProbe),
     hasLifecycle: lifecycle !== undefined,
     hasOtherLifecycle: lifecycle?.others === true,
     postStart: lifecycle?.postStart,
@@ -146,6 +147,12 @@ function readContainer(container: Fields, reader: Reader, list: Container['list'
     mounts: reader.maps(container, 'volumeMounts', readMount),
     mountDetails: () => readMountDetails(container.volumeMounts),
   }
+}
+
+function readLiveness(probe: Json | undefined): ReturnType<Container['liveness']> {
+  const httpGet = isMap(probe) && isMap(probe.httpGet) ? probe.httpGet : nothing
+  const { port } = httpGet
+  return typeof port === 'number' || typeof port === 'string' ? { path: textIn(httpGet, 'path'), port } : undefined
 }
 
 function readLifecycle(lifecycle: Fields, reader: Reader): { others: boolean; postStart: Hook | undefined } {

@@ -293,6 +293,7 @@ const reasons = {
   'mirror-pod': { text: () => 'a mirror pod: the kubelet runs it from a file on the node' },
   'windows-pod': { text: () => 'a Windows pod' },
   'only-sidecars': { text: () => 'every container is a sidecar by the rules, so there is no app to hold back' },
+  'no-app': { text: () => 'every container is a well-known sidecar, so there is no app to hold back' },
   'nothing-asked': {
     text: ({ rules }: { readonly rules: boolean }) =>
       `no ${keys.sidecars} annotation${rules ? ', and no rule matches' : ''}`,
@@ -306,6 +307,11 @@ const reasons = {
   'startup-probe-holds': {
     text: ({ name, every, already }: Named & { readonly every: number; readonly already: boolean }) =>
       `${name}: its startupProbe${already ? ' already' : ''} holds the app (asked every ${every} s)`,
+  },
+  'own-hook-holds': { text: ({ name }: Named) => `${name}: its own hook already holds the app` },
+  prepared: {
+    text: ({ name, by }: Named & { readonly by: string }) =>
+      `${name}: ${by}, an init container, does its work before the app starts`,
   },
   starts: { text: (order: StartOrder) => `starts ${orderText(order)}` },
   'starts-already': { text: (order: StartOrder) => `already starts ${orderText(order)}` },

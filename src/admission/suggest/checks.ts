@@ -1,0 +1,117 @@
+import type { Check } from '../check/grammar.ts'
+import { portNumber } from '../plan/resolve.ts'
+import type { Container, Metadata } from '../pod/pod.ts'
+import type { KnownSidecar } from './known.ts'
+
+/** What a sidecar without a usable probe could be asked. */
+export type Askable =
+  /** `always`: the pod itself shows that it answers; `if-configured`: only if an endpoint is on, which a manifest doesn't show. */
+  { readonly kind: 'always' | 'if-configured'; readonly check: Check } | { readonly kind: 'nothing' }
+
+const nothing: Askable = { kind: 'nothing' }
+const always = (check: Check): Askable => ({ kind: 'always', check })
+const http = (port: number, path: string): Check => ({ kind: 'http', host: '', port, path })
+
+export function askable({ preset, container }: KnownSidecar, metadata: Metadata): Askable {
+  switch (preset.name) {
+    case 'dapr':
+      return always(http(daprPort(container, metadata), '/v1.0/healthz/outbound'))
+    case 'cloud-sql-proxy':
+      return cloudSql(container)
+    case 'vault-agent':
+      return secrets(metadata)
+    case 'istio':
+      // Without its probes nothing serves its health.
+      return nothing
+    default: {
+      const { explicit } = preset
+      if (explicit?.kind !== 'http') return nothing
+      // The kubelet asks the same endpoint, so it is on.
+      const liveness = container?.liveness()
+      const port = liveness && container && portNumber(liveness.port, container)
+      if (port !== undefined && (liveness?.path || '/') === explicit.path) return always({ ...explicit, port })
+      return { kind: 'if-configured', check: explicit }
+    }
+  }
+}
+
+const daprPublicPort = 3501
+
+/** Over a unix socket, only the public port has HTTP. */
+function daprPort(container: Container | undefined, { annotations }: Metadata): number {
+  if (container === undefined) return annotations.has('dapr.io/unix-domain-socket-path') ? daprPublicPort : 3500
+  if (flag(container, 'unix-domain-socket') !== undefined) {
+    return portOf(flag(container, 'dapr-public-port')) ?? daprPublicPort
+  }
+  return portOf(flag(container, 'dapr-http-port')) ?? 3500
+}
+
+/** `/startup` where the proxy is told to serve its health, else the one port on which it listens for the database. */
+function cloudSql(container: Container | undefined): Askable {
+  if (container === undefined) return nothing
+  const liveness = container.liveness()
+  const probed = liveness && portNumber(liveness.port, container)
+  const told = flag(container, 'http-port') ?? container.env().get('CSQL_PROXY_HTTP_PORT')
+  const on = flag(container, 'health-check') ?? container.env().get('CSQL_PROXY_HEALTH_CHECK')
+  if (probed !== undefined || (on !== undefined && on !== 'false')) {
+    return always(http(probed ?? portOf(told) ?? 9090, '/startup'))
+  }
+  const port = portOf(flag(container, 'port'))
+  if (port !== undefined) return always({ kind: 'tcp', host: '', port })
+  return { kind: 'if-configured', check: http(9090, '/startup') }
+}
+
+/** More secrets than a hook should ask for in one command. */
+const mostSecrets = 32
+const secretKey = 'vault.hashicorp.com/agent-inject-secret-'
+const fileKey = 'vault.hashicorp.com/agent-inject-file-'
+const pathKey = 'vault.hashicorp.com/secret-volume-path'
+const plainName = /^[A-Za-z0-9._-]{1,128}$/
+const plainPath = /^(\/[A-Za-z0-9._-]{1,128}){1,8}$/
+
+/** The files that the injector's annotations name. */
+function secrets({ annotations }: Metadata): Askable {
+  const text = (key: string) => {
+    const value = annotations.get(key)
+    return typeof value === 'string' && value !== '' ? value : undefined
+  }
+  const names = [...annotations.keys()]
+    .filter((key) => key.startsWith(secretKey))
+    .map((key) => key.slice(secretKey.length))
+  const files = names.map((name) => {
+    const folder = text(`${pathKey}-${name}`) ?? text(pathKey) ?? '/vault/secrets'
+    const file = text(fileKey + name) ?? name
+    return plainName.test(file) && plainPath.test(folder) ? `${folder}/${file}` : undefined
+  })
+  const [first, ...others] = files
+  if (first === undefined || files.length > mostSecrets || !files.every((file) => file !== undefined)) {
+    return { kind: 'if-configured', check: { kind: 'file', path: '/vault/secrets/NAME' } }
+  }
+  if (others.length === 0) return always({ kind: 'file', path: first })
+  return always({
+    kind: 'exec',
+    command: ['test', ...files.flatMap((file, index) => [...(index > 0 ? ['-a'] : []), '-f', file])],
+  })
+}
+
+/** Words of a command line that are looked at. */
+const mostWords = 128
+
+/** The value of `--name=value` or `--name value`; empty if it stands alone. With one dash, too, as Go's flags are. */
+function flag({ command, args }: Container, name: string): string | undefined {
+  const words = [...command, ...args].slice(0, mostWords)
+  for (const [index, word] of words.entries()) {
+    if (word === `--${name}` || word === `-${name}`) {
+      const next = words[index + 1]
+      return next === undefined || next.startsWith('-') ? '' : next
+    }
+    for (const start of [`--${name}=`, `-${name}=`]) if (word.startsWith(start)) return word.slice(start.length)
+  }
+  return undefined
+}
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d{1,5}$/.test(text)) return undefined
+  const port = Number(text)
+  return port >= 1 && port <= 65_535 ? port : undefined
+}

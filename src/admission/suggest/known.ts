@@ -1,0 +1,137 @@
+import { unwrap } from '../hook/unwrap.ts'
+import { imageTexts, matchesImage } from '../intent/glob.ts'
+import { runsOwnHook } from '../intent/own-hook.ts'
+import { type Preset, presets } from '../intent/presets.ts'
+import { isComparable } from '../intent/rule-index.ts'
+import { isContainerName } from '../intent/sidecars.ts'
+import type { Container, Metadata, Pod, Spec } from '../pod/pod.ts'
+
+/** A well-known sidecar of a pod, and what holds the app back for it today. */
+export interface KnownSidecar {
+  /** The container's name. */
+  readonly name: string
+  readonly preset: Preset
+  /** Its name, its image, or what the pod asks its injector for. */
+  readonly by: 'name' | 'image' | 'injector'
+  /** Undefined if an injector is still to add it. */
+  readonly container: Container | undefined
+  /** The app containers that are listed before it; none before a native sidecar. */
+  readonly behind: readonly string[]
+  readonly gate: GateToday
+  /** Whether the app waits for it today. */
+  readonly holds: boolean
+}
+
+/** What makes the app wait for a sidecar, or seems to. */
+export type GateToday =
+  | { readonly kind: 'none' }
+  /** A native sidecar that nothing asks whether it is ready: the app starts as soon as it runs. */
+  | { readonly kind: 'native' }
+  /** A native sidecar; the kubelet asks it every so many seconds, so the app starts up to that much late. */
+  | { readonly kind: 'startup-probe'; readonly every: number }
+  /** A PostStart hook of its own; `waits`: it is known to wait. */
+  | { readonly kind: 'own-hook'; readonly waits: boolean }
+  | { readonly kind: 'sidecar-first' }
+  /** An init container of its injector has already done what there would be to wait for. */
+  | { readonly kind: 'init-container'; readonly name: string }
+  /** Its injector adds it when the pod is created; `key` asks for it. */
+  | { readonly kind: 'not-yet-there'; readonly key: string }
+
+/** The well-known sidecars of a pod, in the order in which they start; those that an injector is still to add come last. */
+export function knownSidecars({ metadata, spec }: Pod): readonly KnownSidecar[] {
+  const natives = spec.initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')
+  const found = [...natives, ...spec.containers].flatMap((container) => {
+    const known = recognise(container)
+    return known === undefined ? [] : [{ container, ...known }]
+  })
+  const sidecars = new Set(found.map(({ container }) => container))
+  const apps = spec.containers.filter((container) => !sidecars.has(container))
+  const awaited = new Set(
+    [...spec.initContainers, ...spec.containers].flatMap(({ postStart }) => unwrap(postStart)?.waitsFor ?? []),
+  )
+  const there = found.map(({ container, preset, by }): KnownSidecar => {
+    const behind = container.list === 'initContainers' ? [] : apps.filter(({ index }) => index < container.index)
+    const gate = gateToday(container, preset, { spec, awaited })
+    const names = behind.map(({ name }) => name)
+    return { name: container.name, preset, by, container, behind: names, gate, holds: holds(gate, names) }
+  })
+  return [...there, ...announced(metadata, there)]
+}
+
+/** By its name, else by its image: an image also serves containers that are something else. */
+function recognise({ name, image }: Container): { preset: Preset; by: 'name' | 'image' } | undefined {
+  // What can't be written into an annotation can't be suggested.
+  if (!isContainerName(name)) return undefined
+  const named = presets.find(({ containers }) => containers.some((each) => each === name || isOneOf(each, name)))
+  if (named !== undefined) return { preset: named, by: 'name' }
+  if (!isComparable(image)) return undefined
+  const texts = imageTexts(image)
+  const preset = presets.find(
+    ({ images, imageIsShared }) => !imageIsShared && images.some((glob) => matchesImage(glob, texts)),
+  )
+  return preset && { preset, by: 'image' }
+}
+
+/** Consul names the containers of a pod with several services `consul-dataplane-SERVICE`. */
+const isOneOf = (known: string, name: string): boolean =>
+  known === 'consul-dataplane' && name.startsWith('consul-dataplane-')
+
+function gateToday(
+  container: Container,
+  { ownHook, preparedBy }: Preset,
+  { spec, awaited }: { readonly spec: Spec; readonly awaited: ReadonlySet<string> },
+): GateToday {
+  const { name, list, startupProbe } = container
+  if (awaited.has(name)) return { kind: 'sidecar-first' }
+  if (preparedBy !== undefined && spec.initContainers.some((each) => each.name === preparedBy)) {
+    return { kind: 'init-container', name: preparedBy }
+  }
+  if (list === 'initContainers' && startupProbe !== undefined) {
+    return { kind: 'startup-probe', every: startupProbe.periodSeconds }
+  }
+  const hook = unwrap(container.postStart)?.original
+  if (hook !== undefined) {
+    const waits = ownHook !== undefined && hook.kind === 'exec' && runsOwnHook(ownHook, hook.command, false)
+    return { kind: 'own-hook', waits }
+  }
+  return { kind: list === 'initContainers' ? 'native' : 'none' }
+}
+
+function holds(gate: GateToday, behind: readonly string[]): boolean {
+  switch (gate.kind) {
+    case 'startup-probe':
+    case 'sidecar-first':
+    case 'init-container':
+      return true
+    case 'own-hook':
+      return gate.waits && behind.length === 0
+    case 'none':
+    case 'native':
+    case 'not-yet-there':
+      return false
+    default:
+      return gate satisfies never
+  }
+}
+
+/** Those that the pod asks an injector for and that aren't there yet. */
+function announced({ annotations, labels }: Metadata, there: readonly KnownSidecar[]): readonly KnownSidecar[] {
+  return presets.flatMap((preset): KnownSidecar[] => {
+    const [name] = preset.containers
+    if (name === undefined || there.some((each) => each.preset === preset)) return []
+    const key = preset.askedFor.find((each) => isAsked(annotations.get(each) ?? labels.get(each)))
+    if (key === undefined) return []
+    const prepared = preset.preparedBy !== undefined && annotations.get(prePopulate) !== 'false'
+    const gate: GateToday = prepared
+      ? { kind: 'init-container', name: preset.preparedBy }
+      : { kind: 'not-yet-there', key }
+    return [{ name, preset, by: 'injector', container: undefined, behind: [], gate, holds: prepared }]
+  })
+}
+
+/** Vault's: whether the init container is left out. */
+const prePopulate = 'vault.hashicorp.com/agent-pre-populate'
+
+/** `true`, `enabled`, or the name of a configuration. */
+const isAsked = (value: unknown): boolean =>
+  typeof value === 'string' && value !== '' && value !== 'false' && value !== 'disabled'

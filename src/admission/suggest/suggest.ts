@@ -1,0 +1,182 @@
+import { type Check, formatCheck } from '../check/grammar.ts'
+import { type Examined, examine } from '../examine.ts'
+import { readWishes } from '../intent/annotations.ts'
+import type { Context } from '../intent/context.ts'
+import type { Metadata, Pod } from '../pod/pod.ts'
+import { readMetadata, readSpec } from '../pod/read.ts'
+import { type Fields, isMap } from '../pod/reader.ts'
+import { keys, perContainer } from '../words/keys.ts'
+import type { Said } from '../words/messages.ts'
+import { askable } from './checks.ts'
+import { type KnownSidecar, knownSidecars } from './known.ts'
+
+/** What a pod with well-known sidecars could say so that they are ready before its app. */
+export type Suggestion =
+  /** The pod or a rule asks already. */
+  | { readonly kind: 'asked'; readonly sidecars: Known }
+  /** The app already waits for all of them. */
+  | { readonly kind: 'holds'; readonly sidecars: Known }
+  /** It does, and these lines would have it wait less. */
+  | { readonly kind: 'faster'; readonly sidecars: Known; readonly lines: Lines }
+  /** Something starts too early, and these lines would mend it. `conditional`: would serve only if the sidecar is configured for them. */
+  | { readonly kind: 'mend'; readonly sidecars: Known; readonly lines: Lines; readonly conditional: readonly Line[] }
+  | { readonly kind: 'none'; readonly sidecars: Known; readonly why: readonly Said[] }
+
+type Known = readonly [KnownSidecar, ...KnownSidecar[]]
+type Lines = readonly [Line, ...Line[]]
+
+/** An annotation to add to the pod or pod template. */
+export interface Line {
+  readonly key: string
+  readonly value: string
+  readonly why: Why
+}
+
+export type Why =
+  /** The app starts once these are ready, one after the other; nobody can tell when the `unwaited` ones are. */
+  | { readonly kind: 'order'; readonly names: readonly string[]; readonly unwaited: readonly string[] }
+  | { readonly kind: 'job'; readonly names: readonly string[] }
+  /** Its own probe waits for more than the sidecar. */
+  | { readonly kind: 'wrong-probe'; readonly name: string }
+  | { readonly kind: 'no-probe'; readonly name: string }
+  | { readonly kind: 'not-there-to-probe'; readonly name: string }
+  | { readonly kind: 'if-configured'; readonly name: string; readonly trap: string }
+  | { readonly kind: 'eager'; readonly name: string; readonly every: number }
+
+/** Undefined if the manifest can't be read or has no well-known sidecar. Never throws; anyone may have written the manifest. */
+export function suggest(manifest: unknown, context: Context): Suggestion | undefined {
+  const metadata = readMetadata(manifest)
+  const spec = readSpec(manifest)
+  if (!metadata.ok || !spec.ok || !isMap(manifest)) return undefined
+  const pod: Pod = { metadata: metadata.value, spec: spec.value }
+  const [first, ...others] = knownSidecars(pod)
+  if (first === undefined) return undefined
+  const sidecars: Known = [first, ...others]
+  const none = (why: readonly Said[]): Suggestion => ({ kind: 'none', sidecars, why })
+
+  const now = examine(manifest, context)
+  if (now.kind !== 'left' || readWishes(metadata.value, context.configuration).sidecars !== undefined) {
+    return { kind: 'asked', sidecars }
+  }
+  if (now.reason.kind !== 'nothing-asked') return none([now.reason])
+  if (pod.spec.windows) return none([{ kind: 'windows-pod' }])
+  if (!hasApp(pod, sidecars)) return none([{ kind: 'no-app' }])
+  const open = sidecars.filter(({ holds }) => !holds)
+  if (open.length === 0) return faster(sidecars) ?? { kind: 'holds', sidecars }
+  return mend({ manifest, pod, sidecars, open: inOrder(open), context })
+}
+
+/** The same manifest with annotations, as it would be if the pod said them. */
+export function withAnnotations(manifest: Fields, lines: readonly Pick<Line, 'key' | 'value'>[]): Fields {
+  const metadata = isMap(manifest.metadata) ? manifest.metadata : {}
+  const annotations = isMap(metadata.annotations) ? metadata.annotations : {}
+  const added = Object.fromEntries(lines.map(({ key, value }) => [key, value]))
+  return { ...manifest, metadata: { ...metadata, annotations: { ...annotations, ...added } } }
+}
+
+/** A gateway's proxy is the app itself. */
+function hasApp({ spec }: Pod, sidecars: Known): boolean {
+  return spec.containers.some((container) => !sidecars.some((known) => known.container === container))
+}
+
+/** Native ones start first whatever is said; the others by what they may need. */
+function inOrder(sidecars: readonly KnownSidecar[]): readonly KnownSidecar[] {
+  const rank = ({ container, preset }: KnownSidecar) =>
+    container?.list === 'initContainers' ? container.index - 1000 : preset.tier
+  return sidecars.toSorted((a, b) => rank(a) - rank(b))
+}
+
+function faster(sidecars: Known): Suggestion | undefined {
+  const slow = sidecars.flatMap(({ name, gate }) =>
+    gate.kind === 'startup-probe' && gate.every > 1 ? [{ name, every: gate.every }] : [],
+  )
+  const names = slow.map(({ name }) => name)
+  const [slowest] = slow.toSorted((a, b) => b.every - a.every)
+  if (slowest === undefined) return undefined
+  const lines: Lines = [
+    { key: keys.sidecars, value: names.join(', '), why: { kind: 'order', names, unwaited: [] } },
+    { key: keys.startupProbe, value: 'eager', why: { kind: 'eager', ...slowest } },
+  ]
+  return { kind: 'faster', sidecars, lines }
+}
+
+interface Case {
+  readonly manifest: Fields
+  readonly pod: Pod
+  readonly sidecars: Known
+  /** Those that the app doesn't wait for, in the order in which they have to start. */
+  readonly open: readonly KnownSidecar[]
+  readonly context: Context
+}
+
+/** What is suggested has been tried: whatever the plan says against it counts. */
+function mend({ manifest, pod, sidecars, open, context }: Case): Suggestion {
+  const names = open.map(({ name }) => name)
+  const orderOf = (unwaited: readonly string[]): Lines => [
+    {
+      key: keys.sidecars,
+      value: names.join(', '),
+      why: { kind: 'order', names: names.filter((name) => !unwaited.includes(name)), unwaited },
+    },
+    ...nativeInJob({ pod, open, context }),
+  ]
+  const order = orderOf([])
+  const attempt = (lines: readonly Line[]) => examine(withAnnotations(manifest, lines), context)
+  const first = attempt(order)
+  if (first.kind === 'invalid') return { kind: 'none', sidecars, why: first.problems }
+  const asked = open.map((known) => ({ known, line: checkLine(known, first, pod.metadata) }))
+  const conditional = asked.flatMap(({ line }) => (line?.why.kind === 'if-configured' ? [line] : []))
+  const checks = asked.flatMap(({ line }) => (line === undefined || conditional.includes(line) ? [] : [line]))
+  // The configuration may not allow a check of this kind in annotations.
+  const last = checks.length === 0 ? first : attempt([...order, ...checks])
+  const [tried, more] = last.kind === 'invalid' ? [first, []] : [last, checks]
+  const deadlocks =
+    tried.kind === 'planned' ? tried.warnings.filter(({ kind }) => kind === 'deadlock' || kind === 'never-ready') : []
+  if (deadlocks.length > 0) return { kind: 'none', sidecars, why: deadlocks }
+  const [head, ...rest] = orderOf(unwaitedIn(tried))
+  return { kind: 'mend', sidecars, lines: [head, ...rest, ...more], conditional }
+}
+
+function unwaitedIn(tried: Examined): readonly string[] {
+  if (tried.kind !== 'planned') return []
+  return tried.plan.tiers.flat().flatMap(({ name, kind }) => (kind === 'none' ? [name] : []))
+}
+
+/** In a Job a regular sidecar would run on, and the Job never complete. */
+function nativeInJob({ pod, open, context }: Pick<Case, 'pod' | 'open' | 'context'>): readonly Line[] {
+  const { kubernetesVersion: version, defaults } = context.configuration
+  const regular = open.filter(({ container }) => container?.list === 'containers').map(({ name }) => name)
+  const isJob = context.surroundings.job || pod.metadata.ownedByJob
+  const knows = version === undefined || version.major > 1 || version.minor >= 29
+  if (!isJob || regular.length === 0 || !knows || defaults.gate === 'native') return []
+  return [{ key: keys.gate, value: 'native', why: { kind: 'job', names: regular } }]
+}
+
+/** The check to write where the sidecar's own probe is missing, or waits for more than the sidecar. */
+function checkLine(known: KnownSidecar, tried: Examined, metadata: Metadata): Line | undefined {
+  const { name, preset, container } = known
+  const line = (check: Check | string, why: Why): Line => ({
+    key: perContainer.check + name,
+    value: typeof check === 'string' ? check : formatCheck(check),
+    why,
+  })
+  if (container === undefined) {
+    const asked = preset.check.kind === 'probe' || preset.name === 'dapr' ? askable(known, metadata) : undefined
+    return asked?.kind === 'always' ? line(asked.check, { kind: 'not-there-to-probe', name }) : undefined
+  }
+  if (tried.kind !== 'planned') return undefined
+  const replaced = tried.warnings.find((warning) => warning.kind === 'check-replaced' && warning.name === name)
+  if (replaced?.kind === 'check-replaced') return line(replaced.instead, { kind: 'wrong-probe', name })
+  if (tried.plan.tiers.flat().find((each) => each.name === name)?.kind !== 'none') return undefined
+  const asked = askable(known, metadata)
+  switch (asked.kind) {
+    case 'always':
+      return line(asked.check, { kind: 'no-probe', name })
+    case 'if-configured':
+      return line(asked.check, { kind: 'if-configured', name, trap: preset.traps[0] ?? '' })
+    case 'nothing':
+      return undefined
+    default:
+      return asked satisfies never
+  }
+}

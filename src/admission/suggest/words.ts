@@ -1,0 +1,71 @@
+import { printable } from '../words/printable.ts'
+import type { KnownSidecar } from './known.ts'
+import type { Why } from './suggest.ts'
+
+/** `istio-proxy (Istio)`, `cache (Envoy, by its image)` */
+export function knownText({ name, preset, by }: KnownSidecar): string {
+  return `${name} (${preset.title}${by === 'image' ? ', by its image' : ''})`
+}
+
+/** What happens to a pod with this sidecar as it is: completes its name. */
+export function todayText({ gate, behind, holds }: KnownSidecar): string {
+  const waits = 'the app starts without waiting for it'
+  const place = behind.length === 0 ? '' : `starts behind ${listed(behind)}`
+  switch (gate.kind) {
+    case 'none':
+      return place === '' ? `starts first, but ${waits}` : `${place}: ${waits}`
+    case 'native':
+      return 'starts first, but has no startupProbe: the app starts as soon as it runs, ready or not'
+    case 'startup-probe':
+      return `its startupProbe already holds the app (asked every ${gate.every} s)`
+    case 'own-hook':
+      if (holds) return 'its own hook already holds the app'
+      if (gate.waits) return `${place}, so its own hook holds back nothing: ${waits}`
+      return `${place === '' ? 'starts first with' : `${place}, with`} a hook of its own that isn't known to wait`
+    case 'sidecar-first':
+      return 'sidecar-first holds the app until it is ready'
+    case 'init-container':
+      return `${gate.name}, an init container, does its work before the app starts`
+    case 'not-yet-there':
+      return `is added when the pod is created (${gate.key}); whether the app waits for it is up to its injector`
+    default:
+      return gate satisfies never
+  }
+}
+
+/** Why a line is suggested. */
+export function whyText(why: Why): string {
+  switch (why.kind) {
+    case 'order':
+      return [
+        ...(why.names.length > 0 ? [`the app starts once ${listed(why.names, ', then ')} ${be(why.names)} ready`] : []),
+        ...(why.unwaited.length > 0
+          ? [`${listed(why.unwaited)} ${be(why.unwaited)} started first, but not waited for`]
+          : []),
+      ].join('; ')
+    case 'job':
+      return `in a Job ${listed(why.names)} would run on as a regular container, and the Job never complete`
+    case 'wrong-probe':
+      return `the probe of ${why.name} waits for more than ${why.name}`
+    case 'no-probe':
+      return `${why.name} has no startupProbe or readinessProbe, and this answers when it is ready`
+    case 'not-there-to-probe':
+      return `this answers when ${why.name} is ready`
+    case 'if-configured':
+      return printable(why.trap.replaceAll('`', ''), 1024)
+    case 'eager':
+      return `asked every second instead of every ${why.every} s, for the same total time`
+    default:
+      return why satisfies never
+  }
+}
+
+const be = (names: readonly string[]) => (names.length === 1 ? 'is' : 'are')
+
+/** More names than a line is good for. */
+const mostNames = 8
+
+function listed(names: readonly string[], separator = ', '): string {
+  const more = names.length - mostNames
+  return more > 0 ? `${names.slice(0, mostNames).join(separator)} and ${more} more` : names.join(separator)
+}

@@ -1,0 +1,24 @@
+import type { Edit } from './edit.ts'
+import type { Preview } from './preview.ts'
+import { annotating, linesOf } from './suggestion.ts'
+import { editsOf } from './write.ts'
+
+/** Characters of documents that are looked through for places to write: reading one again, to be sure, takes up to 3 s for a million. */
+const mostEdited = 500_000
+
+/** For each preview with lines to add, the edits that add them; without those for which there is too much to do. */
+export function suggestionEdits(previews: readonly Preview[]): ReadonlyMap<Preview, readonly Edit[]> {
+  const edits = new Map<Preview, readonly Edit[]>()
+  let room = mostEdited
+  for (const preview of previews) {
+    const { object, suggestion } = preview
+    const { document } = object
+    const lines = linesOf(suggestion)
+    const range = document.yaml?.tree.range
+    const length = range === undefined ? document.text.length : range[2] - range[0]
+    if (lines.length === 0 || length > room) continue
+    room -= length
+    edits.set(preview, editsOf(document, object.path, annotating(object, lines)))
+  }
+  return edits
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
+import { answerPreview } from '../../src/preview/answer.ts'
+import { applyEdits } from '../../src/preview/edit.ts'
+import type { PreviewResult } from '../../src/preview/preview.ts'
+
+const configuration = defaultConfiguration('0.0.0-test')
+
+function previewed(body: string, query = 'include=edits'): readonly PreviewResult[] {
+  const answer = answerPreview({ body, query, contentType: undefined, accept: undefined }, configuration)
+  assert.equal(answer.status, 200, answer.body)
+  return JSON.parse(answer.body).results
+}
+
+/** The input with the lines of one suggestion, as a page would add them. */
+function added(body: string, at = 0): string {
+  const { suggestion } = previewed(body)[at] ?? {}
+  assert.ok(suggestion?.edits, JSON.stringify(suggestion))
+  return applyEdits(body, suggestion.edits)
+}
+
+const istio = `# the shop
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: shop # its name
+spec:
+  template:
+    metadata:
+      labels:
+        app: shop
+    spec:
+      containers:
+        - name: shop # the app
+          image: shop
+        - name: istio-proxy
+          image: istio/proxyv2
+          readinessProbe: {httpGet: {path: /healthz/ready, port: 15021}}
+`
+
+describe('the edits of a suggestion', () => {
+  test('add the lines to the template, and nothing else', () => {
+    const text = added(istio)
+    const line = '      annotations:\n        sidecar-first.dev/sidecars: istio-proxy\n'
+    assert.equal(text, istio.replace('    spec:\n      containers', `${line}    spec:\n      containers`))
+    assert.equal(previewed(text)[0]?.verdict, 'patched')
+  })
+
+  test('keep line breaks, a byte order mark, comments and what else stands in the input', () => {
+    const others = '# first\napiVersion: v1\nkind: Service\nmetadata:\n  name: s\n---\n'
+    for (const [body, at] of [
+      [istio.replaceAll('\n', '\r\n'), 0],
+      [`\uFEFF${istio}`, 0],
+      [others + istio, 1],
+      [istio.trimEnd(), 0],
+      [`${istio}---\n${others.slice(0, -4)}`, 0],
+    ] as const) {
+      const text = added(body, at)
+      const eol = body.includes('\r') ? '\r\n' : '\n'
+      const lines = [`      annotations:`, `        sidecar-first.dev/sidecars: istio-proxy`]
+      assert.deepEqual(
+        text.split(eol).filter((line) => !lines.includes(line)),
+        body.split(eol),
+      )
+      assert.equal(previewed(text)[at]?.verdict, 'patched')
+    }
+  })
+
+  test('join annotations that are there, also empty ones and none at all', () => {
+    const pod = (metadata: string) =>
+      `kind: Pod\napiVersion: v1\n${metadata}spec:\n  containers: [{name: app}, {name: envoy, readinessProbe: {tcpSocket: {port: 1}}}]\n`
+    const all = [
+      'metadata:\n  name: a\n  annotations:\n    mine: "1" # kept\n',
+      'metadata:\n  name: a\n  annotations: {}\n',
+      'metadata:\n  name: a\n  annotations:\n',
+      'metadata: {name: a}\n',
+      '',
+    ]
+    for (const metadata of all) {
+      const text = added(pod(metadata))
+      assert.equal(previewed(text)[0]?.verdict, 'patched', text)
+      assert.ok(!metadata.includes('# kept') || text.includes('mine: "1" # kept'))
+    }
+  })
+
+  test('fit JSON, lists and reviews', () => {
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'a' },
+      spec: { containers: [{ name: 'app' }, { name: 'envoy', readinessProbe: { tcpSocket: { port: 1 } } }] },
+    }
+    const list = { apiVersion: 'v1', kind: 'List', items: [{ kind: 'Secret', apiVersion: 'v1' }, pod, pod] }
+    const text = added(JSON.stringify(list, null, 2), 2)
+    assert.deepEqual(
+      previewed(text).map(({ verdict }) => verdict),
+      ['skipped', 'skipped', 'patched'],
+    )
+    assert.match(text, /^\{\n {2}"/)
+  })
+
+  test('are there only if they are asked for, and end where it becomes too much', () => {
+    assert.equal(previewed(istio, '')[0]?.suggestion?.edits, undefined)
+    const long = istio.replace('# the shop', `# ${'x'.repeat(100_000)}`)
+    const results = previewed(Array.from({ length: 8 }, () => long).join('---\n'))
+    assert.deepEqual(
+      [results[0], results[7]].map((result) => result?.suggestion?.edits !== undefined),
+      [true, false],
+    )
+    assert.ok(results.every(({ suggestion }) => suggestion?.lines.length === 1))
+  })
+})
+
+test('a pod whose app already waits is unchanged, and says by what', () => {
+  const native = (every: number) => `kind: Pod
+apiVersion: v1
+spec:
+  initContainers:
+  - {name: linkerd-proxy, restartPolicy: Always, startupProbe: {httpGet: {path: /ready, port: 4191}, periodSeconds: ${every}}}
+  containers: [{name: app}]
+`
+  const [result] = previewed(native(1))
+  assert.equal(result?.verdict, 'unchanged')
+  assert.deepEqual(result?.reasons, ['linkerd-proxy: its startupProbe already holds the app (asked every 1 s)'])
+  assert.equal(result?.suggestion?.kind, 'holds')
+  const [slow] = previewed(native(10))
+  assert.deepEqual([slow?.verdict, slow?.suggestion?.kind], ['unchanged', 'faster'])
+})
+
+test('a pod that asks, is ruled or opts out gets no suggestion', () => {
+  const pod = (annotations: string) =>
+    `kind: Pod\napiVersion: v1\nmetadata: {annotations: {${annotations}}}\nspec: {containers: [{name: app}, {name: envoy}]}\n`
+  for (const annotations of ['sidecar-first.dev/sidecars: envoy', 'sidecar-first.dev/inject: "false"']) {
+    assert.equal(previewed(pod(annotations))[0]?.suggestion, undefined, annotations)
+  }
+  assert.equal(previewed(pod(''))[0]?.suggestion?.kind, 'mend')
+})
