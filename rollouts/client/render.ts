@@ -32,9 +32,9 @@ export function countsText({ counts, staying }: RolloutView): string {
   return some.length === 0 ? 'no pods' : some.join(', ') + stay
 }
 
-export function phaseText({ phase, why }: RolloutView): string {
+export function phaseText({ phase, code, why }: RolloutView): string {
   if (phase === 'Unseen') return 'waiting for a controller'
-  return why === '' ? phase : `${phase}: ${why}`
+  return `${code === undefined ? '' : `${code} `}${phase}${why === '' ? '' : `: ${why}`}`
 }
 
 /** Whole seconds, since the API's times have no more; `1m 5s` from a minute on. */

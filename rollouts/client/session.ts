@@ -1,6 +1,7 @@
 import { quote } from '../../src/admission/words/quote.ts'
 import type { Terminal } from '../../src/terminal/command.ts'
 import { ExpectedError } from '../../src/terminal/command.ts'
+import { rolloutCodes } from '../codes.ts'
 import { CONTROLLER_LABELS, type SidecarRollout } from '../types.ts'
 import { installLine, type RolloutCluster } from './calls.ts'
 
@@ -31,5 +32,5 @@ export async function sayNobody({ cluster, terminal }: Session): Promise<void> {
     (await cluster.hasController()) === false
       ? `no controller runs in this cluster: ${installLine}`
       : `no controller has taken it up yet; check that one is running: ${look}`
-  terminal.stderr.write(`sidecar-first: ${said}\n`)
+  terminal.stderr.write(`sidecar-first: ${rolloutCodes.unseen} ${said}\n`)
 }

@@ -1,3 +1,5 @@
+import type { Code } from '../../src/admission/words/values.ts'
+import { rolloutCodes } from '../codes.ts'
 import { type Member, membersOf, withContainer } from '../members.ts'
 import { remember } from '../memory.ts'
 import type { SeenContainer, SeenPod } from '../pod.ts'
@@ -29,6 +31,8 @@ export interface RolloutView {
   readonly image: string
   /** `Unseen`: no controller has seen the current spec. */
   readonly phase: RolloutPhase | 'Unseen'
+  /** Of what `check` finds of such a rollout. */
+  readonly code?: Code
   /** The controller's message, or what went wrong. */
   readonly why: string
   readonly counts: Readonly<Record<PodState, number>>
@@ -68,6 +72,7 @@ export function viewOf(
     selector: selectorText(spec.selector),
     image: spec.image,
     phase: seen ? status.phase : 'Unseen',
+    ...codeOf(seen, failureIn(rollout)),
     why: seen ? whyOf(rollout) : '',
     // Of one decision with the phase; before there is one, as the pods are.
     counts: status === undefined ? counted(rows) : reported(status),
@@ -80,6 +85,11 @@ export function viewOf(
 
 const rank: Record<PodState, number> = { failed: 0, 'in progress': 1, new: 2, old: 3 }
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+function codeOf(seen: boolean, failure: RolloutFailure | undefined): { readonly code?: Code } {
+  if (!seen) return { code: rolloutCodes.unseen }
+  return failure === undefined ? {} : { code: rolloutCodes.failed }
+}
 
 /** What went wrong, in the phases that a failure decides. */
 function failureIn({ status }: SidecarRollout): RolloutFailure | undefined {

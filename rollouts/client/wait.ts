@@ -1,6 +1,7 @@
 import type { ExitCode } from '../../src/terminal/command.ts'
 import { interrupted } from '../../src/terminal/interrupted.ts'
 import { lookOf } from '../../src/terminal/look.ts'
+import { rolloutCodes } from '../codes.ts'
 import { follow } from './follow.ts'
 import { screen } from './screen.ts'
 import { type Session, sayNobody } from './session.ts'
@@ -23,10 +24,14 @@ export async function wait(session: Session, name: string): Promise<ExitCode> {
     case 'done':
       return 0
     case 'failed':
-      terminal.stderr.write(`sidecar-first: the rollout has failed. Undo it: sidecar-first rollout undo ${again}\n`)
+      terminal.stderr.write(
+        `sidecar-first: ${rolloutCodes.failed} the rollout has failed. Undo it: sidecar-first rollout undo ${again}\n`,
+      )
       return 1
     case 'rolled back':
-      terminal.stderr.write('sidecar-first: the rollout has failed, and every pod is back on the image it had\n')
+      terminal.stderr.write(
+        `sidecar-first: ${rolloutCodes.failed} the rollout has failed, and every pod is back on the image it had\n`,
+      )
       return 1
     case 'unseen':
       await sayNobody(session)

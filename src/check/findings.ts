@@ -1,4 +1,5 @@
 import { type Problem as CertificateProblem, problemCode, problemText } from '../../certs/problems.ts'
+import { rolloutCodes } from '../../rollouts/codes.ts'
 import type { FailurePolicy } from '../admission/words/choices.ts'
 import { keys } from '../admission/words/keys.ts'
 import { codeOf, textOf, type Warning } from '../admission/words/messages.ts'
@@ -14,7 +15,16 @@ import {
   workloadsReference,
 } from '../kubernetes/names.ts'
 import type { Early, Lacking, Stuck, Unknown } from '../outcome/outcome.ts'
-import { earlyText, lackingNext, lackingText, stuckNext, stuckText, unknownText } from '../outcome/words.ts'
+import {
+  earlyText,
+  lackingCode,
+  lackingNext,
+  lackingText,
+  outcomeCodes,
+  stuckNext,
+  stuckText,
+  unknownText,
+} from '../outcome/words.ts'
 import type { InstallMode } from '../webhooks/configurations.ts'
 
 /** `warning`: it works, but somebody should know about it. */
@@ -28,6 +38,8 @@ export interface Told {
   readonly text: string
   /** What to do: a sentence, or a command to paste. */
   readonly next?: string
+  /** Where in the object that was asked about: `spec.template.metadata.annotations[sidecar-first.dev/gate]`. */
+  readonly path?: string
 }
 
 /** What keeps a check from looking. */
@@ -575,12 +587,12 @@ const findings = {
   'rollouts-unknown': ok('SF801', () => 'no SidecarRollout is known here: sidecars are not upgraded in place'),
   'no-rollouts': ok('SF802', () => 'there are none'),
   'rollout-not-taken-up': warning(
-    'SF803',
+    rolloutCodes.unseen,
     ({ namespace, name }: Rollout) => `no controller has taken up ${namespace}/${name}`,
     rolloutStatus,
   ),
   'rollout-failed': warning(
-    'SF804',
+    rolloutCodes.failed,
     ({ namespace, name, phase, message }: Rollout & Of<'phase' | 'message'>) =>
       `${namespace}/${name} ${phase === 'Stopped' ? 'has stopped' : 'was rolled back'}: ${message}`,
     rolloutStatus,
@@ -654,7 +666,7 @@ const findings = {
   ),
   'admission-warning': warning(
     ({ warning }: Of<'warning'>) => codeOf(warning),
-    ({ warning }: Of<'warning'>) => textOf(warning),
+    ({ warning }: Of<'warning'> & { readonly path?: string }) => textOf(warning),
   ),
   'left-alone': ok('SF609', ({ why }: Of<'why'>) => `it is left alone: ${why}`),
   'opted-out': warning(
@@ -698,24 +710,24 @@ const findings = {
     ({ would, because }: Of<'would' | 'because'>) => `it should ${would}, and doesn't: ${missedText(because)}`,
     ({ renew }: Of<'renew'>) => renew,
   ),
-  held: ok('SF621', () => 'its app began after its sidecars were ready'),
+  held: ok(outcomeCodes.held, () => 'its app began after its sidecars were ready'),
   'too-early': warning(
-    'SF622',
+    outcomeCodes['too-early'],
     ({ early }: Of<'early'>) => `its app began too early: ${early.map(earlyText).join('; ')}`,
     ({ namespace, pod }: Where) => `sidecar-first timeline -n ${namespace} pod/${pod}`,
   ),
   stuck: problem(
-    'SF623',
+    outcomeCodes.stuck,
     (data: Of<'stuck' | 'seconds'>) => `stuck${forText(data)}: ${stuckText(data.stuck)}`,
     ({ stuck, namespace, pod }: Where & Of<'stuck'>) => stuckNext(stuck, `-n ${namespace} ${pod}`),
   ),
   'start-unknown': ok(
-    'SF624',
+    outcomeCodes.unknown,
     ({ unsure }: Of<'unsure'>) =>
       `whether its app began after its sidecars were ready is not known: ${unsure.map(unknownText).join('; ')}`,
   ),
   lacking: problem(
-    'SF625',
+    lackingCode,
     ({ lacking }: Of<'lacking'>) => `it runs without ${lacking.sidecar}: ${lackingText(lacking)}`,
     ({ lacking, namespace, pod }: Where & Of<'lacking'>) => lackingNext(lacking, `-n ${namespace} ${pod}`),
   ),
@@ -747,6 +759,7 @@ export function told(finding: Finding): Told {
     level,
     text: text(finding),
     ...(next && { next: next(finding) }),
+    ...('path' in finding && finding.path !== '' && { path: finding.path }),
   }
 }
 

@@ -17,12 +17,12 @@ export function textReport(checked: readonly Checked[], look: Look): string {
   const width = alone ? -2 : Math.max(...checked.map(({ name }) => name.length))
   const title = alone ? `${styled(look, 'bold', only.name)}\n` : ''
   const lines = checked.flatMap(({ name, findings }) =>
-    findings.flatMap(({ level, text, next }, index) => {
+    findings.flatMap(({ code, level, text, next }, index) => {
       const column = alone ? '' : `${(index === 0 ? name : '').padEnd(width)}  `
       const head = `${styled(look, styles[level], level.padEnd(8))} ${column}`
       const arrow = `${' '.repeat(width + 11)}${look.unicode ? '→' : '->'} `
       const told = next === undefined || next === findings[index + 1]?.next
-      return [`${head}${shown(text)}\n`, ...(told ? [] : [`${arrow}${shown(next)}\n`])]
+      return [`${head}${code} ${shown(text)}\n`, ...(told ? [] : [`${arrow}${shown(next)}\n`])]
     }),
   )
   return `${title}${lines.join('')}\n${amount(checked, 'problem')}, ${amount(checked, 'warning')}\n`
@@ -36,10 +36,18 @@ function amount(checked: readonly Checked[], what: Level): string {
   return `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`
 }
 
-/** `{"findings": [{check, level, text, next?}]}` */
+/** `{"findings": [{check, code, severity, level, text, path?, next?}]}`; `level` is the older name of `severity`. */
 export function jsonReport(checked: readonly Checked[]): string {
   const findings = checked.flatMap(({ name, findings }) =>
-    findings.map(({ level, text, next }) => ({ check: name, level, text, next })),
+    findings.map(({ code, level, text, path, next }) => ({
+      check: name,
+      code,
+      severity: level,
+      level,
+      text,
+      path,
+      next,
+    })),
   )
   return `${JSON.stringify({ findings }, null, 2)}\n`
 }

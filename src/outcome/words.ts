@@ -1,4 +1,14 @@
-import type { Early, Lacking, Stuck, Unknown } from './outcome.ts'
+import type { Code } from '../admission/words/values.ts'
+import type { Early, Lacking, Outcome, Stuck, Unknown } from './outcome.ts'
+
+/** The public codes, of `check` and `timeline`. */
+export const outcomeCodes = {
+  held: 'SF621',
+  'too-early': 'SF622',
+  stuck: 'SF623',
+  unknown: 'SF624',
+} as const satisfies Record<Outcome['kind'], Code>
+export const lackingCode: Code = 'SF625'
 
 const all = (names: readonly string[]) => names.join(' + ')
 

@@ -21,10 +21,13 @@ type Way = readonly (string | number)[]
 /** Where a message about an object belongs: at the annotation or field that it names, else at the container, else at the list of sidecars. */
 export function spotOf(said: Said, object: ManifestObject): Spot {
   const template = podTemplate(object)
-  const way = template === undefined ? undefined : wayOf(said, object, parts(template.path), template.pod)
+  const way = template === undefined ? undefined : wayOf(said, parts(template.path), template.pod)
   const { line, column } = placeOf(object.document, [...parts(object.path), ...(way ?? [])])
   return { path: written(way ?? []), line, column }
 }
+
+/** The path of a message about a pod that stands at `toPod` in an object. */
+export const pathOf = (said: Said, toPod: Way, pod: Json): string => written(wayOf(said, toPod, pod) ?? [])
 
 /** JSON Pointer, of keys without slashes and of list indexes. */
 const parts = (pointer: string): Way =>
@@ -33,8 +36,8 @@ const parts = (pointer: string): Way =>
     .slice(1)
     .map((part) => (/^\d+$/.test(part) ? Number(part) : part))
 
-function wayOf(said: Said, object: ManifestObject, toPod: Way, pod: Json): Way | undefined {
-  if (said.kind === 'left-untouched') return wayOf(said.problem, object, toPod, pod)
+function wayOf(said: Said, toPod: Way, pod: Json): Way | undefined {
+  if (said.kind === 'left-untouched') return wayOf(said.problem, toPod, pod)
   const at = (...way: Way): Way | undefined => (exists(pod, way) ? [...toPod, ...way] : undefined)
   const annotated = (key: string) => at('metadata', 'annotations', key)
   if (said.kind === 'key-on-workload') return ['metadata', 'annotations', said.key]

@@ -1,6 +1,14 @@
 import { printable } from '../admission/words/printable.ts'
 import type { Moment } from '../outcome/moment.ts'
-import { earlyText, lackingText, stuckNext, stuckText, unknownText } from '../outcome/words.ts'
+import {
+  earlyText,
+  lackingCode,
+  lackingText,
+  outcomeCodes,
+  stuckNext,
+  stuckText,
+  unknownText,
+} from '../outcome/words.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../terminal/chart.ts'
 import { type Look, styled } from '../terminal/look.ts'
 import type { Start, Timeline } from './timeline.ts'
@@ -69,19 +77,24 @@ function sentences(timeline: Timeline, { waits, early }: Waited): string[] {
   lines.push(...waits.map((wait) => `  ${describe(wait)}`))
   for (const { sidecar, by, exact } of early) lines.push(`  ${app} started ${seconds(by, exact)} before ${sidecar} did`)
   if (sidecars.size > 0) lines.push(...told(timeline, pod))
-  lines.push(...lacking.map((each) => `now ${app} runs without ${each.sidecar}: ${printable(lackingText(each), 1024)}`))
+  lines.push(
+    ...lacking.map(
+      (each) => `${lackingCode} now ${app} runs without ${each.sidecar}: ${printable(lackingText(each), 1024)}`,
+    ),
+  )
   return lines
 }
 
 /** What came of it. */
 function told({ outcome, app, namespace, name, until, from }: Timeline, pod: string): string[] {
   const { kind } = outcome
+  const code = outcomeCodes[kind]
   switch (kind) {
     case 'held':
       return []
     case 'too-early':
       return [
-        ...outcome.reasons.map((reason) => `too early: ${earlyText(reason)}`),
+        ...outcome.reasons.map((reason) => `${code} too early: ${earlyText(reason)}`),
         ...(outcome.reasons.some(({ why }) => why === 'never-gated')
           ? [`see sidecar-first check -n ${namespace} pod/${name}`]
           : []),
@@ -89,11 +102,16 @@ function told({ outcome, app, namespace, name, until, from }: Timeline, pod: str
     case 'stuck': {
       const { since } = outcome.reason
       const long = seconds(until - (since ?? from).at, (since ?? from).exact)
-      return [`stuck for ${long}: ${printable(stuckText(outcome.reason), 1024)}`, `  ${stuckNext(outcome.reason, pod)}`]
+      return [
+        `${code} stuck for ${long}: ${printable(stuckText(outcome.reason), 1024)}`,
+        `  ${stuckNext(outcome.reason, pod)}`,
+      ]
     }
     case 'unknown':
       return outcome.reasons.flatMap((reason) =>
-        reason.why === 'starting' ? [] : [`not known whether ${app} found its sidecars ready: ${unknownText(reason)}`],
+        reason.why === 'starting'
+          ? []
+          : [`${code} not known whether ${app} found its sidecars ready: ${unknownText(reason)}`],
       )
     default:
       return kind satisfies never

@@ -1,4 +1,5 @@
 import type { Moment } from '../outcome/moment.ts'
+import { lackingCode, outcomeCodes } from '../outcome/words.ts'
 import type { Timeline } from './timeline.ts'
 import type { Waited } from './waits.ts'
 
@@ -16,11 +17,15 @@ export function jsonTimeline(timeline: Timeline, { waits, early }: Waited): stri
     ready: after(ready),
     finished: after(finished),
   }))
+  const code = outcomeCodes[outcome.kind]
   const told =
     outcome.kind === 'stuck'
-      ? { ...outcome, reason: { ...outcome.reason, since: after(outcome.reason.since) } }
-      : outcome
+      ? { code, ...outcome, reason: { ...outcome.reason, since: after(outcome.reason.since) } }
+      : { code, ...outcome }
   const pod = { namespace, name, from: new Date(from.at).toISOString(), until: Math.round(until - from.at) }
-  const start = timeline.sidecars.size === 0 ? {} : { outcome: told, lacking }
+  const start =
+    timeline.sidecars.size === 0
+      ? {}
+      : { outcome: told, lacking: lacking.map((each) => ({ code: lackingCode, ...each })) }
   return `${JSON.stringify({ ...pod, containers, waited: { app, waits, early }, ...start, unknown }, null, 2)}\n`
 }

@@ -1,9 +1,11 @@
 import type { KubernetesObject, V1Namespace, V1Pod } from '@kubernetes/client-node'
 import { defaultConfiguration } from '../../admission/intent/configuration.ts'
 import { misplacedKeys } from '../../admission/intent/misplaced.ts'
+import type { Json } from '../../admission/words/json.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
 import { observe } from '../../outcome/observe.ts'
 import { judge } from '../../outcome/outcome.ts'
+import { pathOf } from '../../preview/place.ts'
 import { type Finding, type Told, told } from '../findings.ts'
 import type { Installed } from '../site.ts'
 import { covering, createdOf, standingOf } from './coverage.ts'
@@ -50,7 +52,11 @@ export async function examineOne(
       (warning) => ({ kind: 'admission-warning', warning }) as const,
     ),
   )
-  return findings.map(told)
+  const placed = (finding: Finding): Finding =>
+    finding.kind === 'admission-warning'
+      ? { ...finding, path: pathOf(finding.warning, kind.template, pod as Json) }
+      : finding
+  return findings.map((finding) => told(placed(finding)))
 }
 
 /** How a pod really started, whoever created it. */

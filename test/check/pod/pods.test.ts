@@ -6,9 +6,11 @@ import { toldOnce } from '../../../src/check/checks.ts'
 import { told } from '../../../src/check/findings.ts'
 import { judgePod, judgePods as podFindings, refusedMirrors } from '../../../src/check/installation/pods.ts'
 import { explain as findingsOf } from '../../../src/check/pod/explain.ts'
+import { examineOne } from '../../../src/check/pod/one.ts'
 import { ownerOf } from '../../../src/check/pod/owner.ts'
 import { manifestOf, parseSubject } from '../../../src/check/pod/subject.ts'
-import { textReport } from '../../../src/check/report.ts'
+import { jsonReport, textReport } from '../../../src/check/report.ts'
+import type { Installed } from '../../../src/check/site.ts'
 import type { Objects } from '../../../src/kubernetes/objects.ts'
 import { asking, installation, levels, namespace, ofDeployment, patched, shop, worded } from '../cluster.ts'
 
@@ -326,7 +328,46 @@ describe('the report', () => {
     const text = textReport(checked, { width: 100, color: false, unicode: false, terminal: false })
     assert.equal(
       text,
-      'problem  first   it is broken\n                 -> mend it\nok       second  fine\n\n1 problem, no warnings\n',
+      'problem  first   SF501 it is broken\n                 -> mend it\nok       second  SF501 fine\n\n1 problem, no warnings\n',
+    )
+  })
+
+  test('as JSON: code and severity of each finding, and where in the workload it is', async () => {
+    const template = {
+      metadata: { annotations: { 'sidecar-first.dev/sidecars': 'bare', 'sidecar-first.dev/timout': '5s' } },
+    }
+    const spec = { containers: [{ name: 'app' }, { name: 'bare' }] }
+    const web = {
+      metadata: { name: 'web', namespace: 'shop', annotations: { 'sidecar-first.dev/gate': 'native' } },
+      spec: { template: { ...template, spec } },
+    }
+    const read = async ({ kind }: { kind?: string }) => (kind === 'Namespace' ? shop : web)
+    const ok = <T>(value: T) => ({ ok: true, value }) as const
+    const installed = { ...optIn, mutating: ok(optIn.mutating), validating: ok(optIn.validating) }
+    const live = { read: { ok: true, configuration } }
+    const findings = await examineOne(
+      {
+        objects: { read } as unknown as Objects,
+        installed: { ...installed, configuration: ok(live) } as unknown as Installed,
+        version: '1.0.0',
+        now: () => 0,
+      },
+      { ...(parseSubject('deploy/web') ?? assert.fail()), namespace: 'shop' },
+    )
+    const told = JSON.parse(jsonReport([{ name: 'shop/web', findings }])).findings
+    for (const each of told) {
+      assert.equal(each.severity, each.level)
+      assert.match(each.code, /^SF\d{3}$/)
+    }
+    assert.deepEqual(
+      told.flatMap(({ code, path }: { code: string; path?: string }) =>
+        path === undefined ? [] : [`${code} ${path}`],
+      ),
+      [
+        'SF204 spec.template.spec.containers[1].name',
+        'SF220 spec.template.metadata.annotations[sidecar-first.dev/timout]',
+        'SF223 metadata.annotations[sidecar-first.dev/gate]',
+      ],
     )
   })
 
