@@ -440,7 +440,8 @@ export const warnings: Entries<Warning> = {
     next: 'Nothing, if they rarely crash while they start. Otherwise one tier each, or a shorter timeout.',
   },
   'unknown-key': {
-    means: 'An annotation in our domain that this version does not know: misspelt, or of a newer version.',
+    means:
+      'An annotation in our domain, or in one that looks like it, that this version does not know: misspelt, or of a newer version.',
     example: { key: 'sidecar-first.dev/timout', version: '0.2.0' },
     next: 'Correct the key; docs/annotations.md lists them all.',
   },

@@ -20,7 +20,8 @@ export const workloads: readonly V1RuleWithOperations[] = [
 const template = (object: 'object' | 'oldObject') =>
   `${object}.?spec.?jobTemplate.?spec.?template.or(${object}.?spec.?template).orValue({})`
 const annotations = (object: string) => `${object}.?metadata.?annotations.orValue({})`
-const isOurs = 'k.startsWith("sidecar-first.dev/") || k.contains(".sidecar-first.dev/")'
+/** Also in a misspelt domain, such as `sidecar-first.io` or `sidecar-frist.dev`: nothing else would tell its author. */
+const isOurs = 'k.contains("sidecar-f")'
 
 /**
  * When a workload is worth a look, in CEL: a pod template with our keys is new or another than before, or one of our keys on the workload
@@ -31,5 +32,5 @@ export const workloadsCondition = `!object.metadata.?ownerReferences.orValue([])
 (${annotations('t')}.exists(k, ${isOurs}) ||
 "${keys.sidecars}" in t.?metadata.?labels.orValue({})) &&
 (request.operation == "CREATE" || t != ${template('oldObject')})) ||
-${annotations('object')}.exists(k, (${isOurs}) &&
+${annotations('object')}.exists(k, ${isOurs} &&
 (request.operation == "CREATE" || ${annotations('oldObject')}[?k].orValue("") != object.metadata.annotations[k])))`

@@ -95,6 +95,14 @@ describe('kubectl apply of a workload', () => {
     assert.match(told, /did you mean native\?/)
     assert.match(told, /deployment.apps\/web created/)
     assert.match(await apply(deployment('other', { [sidecars]: 'evnoy' })), /names "evnoy".*did you mean envoy\?/)
+    for (const [index, domain] of ['sidecar-frist.dev', 'sidecar-first.io', 'check.sidecar-first.com'].entries()) {
+      const told = await apply(deployment(`domain-${index}`, { [`${domain}/sidecars`]: 'envoy' }))
+      assert.match(
+        told,
+        /Warning: SF220 .* has no effect: .*did you mean (check\.)?sidecar-first\.dev\/sidecars\?/,
+        domain,
+      )
+    }
   })
 
   test('is silent when it is in order, the same again, scaled, annotated, or its status changes', async () => {

@@ -19,7 +19,7 @@ import {
   timeoutActions,
 } from '../words/choices.ts'
 import { byteLength } from '../words/json.ts'
-import { isOurs, keys, perContainer, rolloutNote } from '../words/keys.ts'
+import { inOurDomain, isOurs, keys, perContainer, rolloutNote } from '../words/keys.ts'
 import type { Problem, Warning } from '../words/messages.ts'
 import { type Parsed, parsed, problem } from '../words/parsed.ts'
 import type { Configuration } from './configuration.ts'
@@ -88,6 +88,9 @@ export function hasRoom(annotations: Fields, more: number): boolean {
   )
 }
 
+/** Keys of others that are compared with our domain: a pod has a dozen, one that somebody wrote to hurt has ten thousand. */
+const mostCompared = 64
+
 /** Reads every key under our domains; all problems at once, each naming its annotation. */
 export function readWishes(metadata: Metadata, configuration: Configuration): Wishes {
   const optedOut = optsOut(metadata)
@@ -97,9 +100,15 @@ export function readWishes(metadata: Metadata, configuration: Configuration): Wi
   const characters = charactersOf(metadata.annotations)
   const tooMany = characters > mostAnnotations
   if (tooMany) problems.push({ kind: 'too-many-annotations', characters, most: mostAnnotations })
+  let compared = 0
   for (const [key, value] of tooMany ? [] : metadata.annotations) {
     if (problems.length >= mostProblems) break
-    if (!isOurs(key) || idle.has(key) || key.startsWith(rolloutNote)) continue
+    if (!isOurs(key)) {
+      if (compared++ < mostCompared && inOurDomain(key) !== undefined)
+        warnings.push({ kind: 'unknown-key', key, version: configuration.version })
+      continue
+    }
+    if (idle.has(key) || key.startsWith(rolloutNote)) continue
     if (typeof value !== 'string') problems.push({ kind: 'unexpected-value', expected: 'text', path: key })
     else if (settings.has(key) || prefixes.some((prefix) => key.startsWith(prefix))) values.set(key, value)
     else if (warnings.length < mostProblems) warnings.push({ kind: 'unknown-key', key, version: configuration.version })

@@ -1,4 +1,4 @@
-import { nearest } from './nearest.ts'
+import { isNear, nearest } from './nearest.ts'
 
 /** The annotation and label keys of the contract, by name. */
 const domain = 'sidecar-first.dev'
@@ -45,8 +45,22 @@ const { status: _status, sets: _sets, ...settings } = keys
 const names: readonly string[] = Object.values(settings).map((key) => key.slice(plain.length))
 const prefixes: readonly string[] = Object.values(perContainer).map((prefix) => prefix.slice(0, -prefixed.length))
 
-/** The key that was probably meant, of those that a pod can set; only what stands before or behind the domain can be misspelt. */
+/** `sidecar-first.io` is three from ours, `sidecar.istio.io` is eight. */
+const mostMistyped = 3
+
+/** A key in a domain that looks like ours, with our domain instead. */
+export function inOurDomain(key: string): string | undefined {
+  const slash = key.indexOf('/')
+  const prefix = prefixes.find((each) => key.startsWith(`${each}.`))
+  const start = prefix === undefined ? 0 : prefix.length + 1
+  if (slash < 0 || isOurs(key) || !isNear(key.slice(start, slash), domain, mostMistyped)) return undefined
+  return key.slice(0, start) + domain + key.slice(slash)
+}
+
+/** The key that was probably meant, of those that a pod can set. */
 export function nearestKey(key: string): string | undefined {
+  const ours = inOurDomain(key)
+  if (ours !== undefined) return isKnown(ours) ? ours : nearestKey(ours)
   if (key.startsWith(plain)) {
     const name = nearest(key.slice(plain.length), names)
     return name && plain + name
@@ -55,3 +69,8 @@ export function nearestKey(key: string): string | undefined {
   const prefix = nearest(start, prefixes)
   return prefix && prefix + prefixed + container
 }
+
+const isKnown = (key: string): boolean =>
+  key.startsWith(plain)
+    ? names.includes(key.slice(plain.length))
+    : Object.values(perContainer).some((prefix) => key.startsWith(prefix))

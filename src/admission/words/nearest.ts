@@ -8,6 +8,11 @@ export function nearest(text: string, choices: readonly string[]): string | unde
   return best !== undefined && best.distance <= tolerance(best.choice) ? best.choice : undefined
 }
 
+/** Whether so many typing mistakes, or fewer, lead from a choice to `text`. */
+export function isNear(text: string, choice: string, mistakes: number): boolean {
+  return Math.abs(choice.length - text.length) <= mistakes && distance(text, choice) <= mistakes
+}
+
 /** In keystrokes. */
 const tolerance = ({ length }: string) => (length < 4 ? length >> 1 : Math.max(2, length / 3))
 
