@@ -1,8 +1,21 @@
 import { parseArgs } from 'node:util'
+import { whyText } from '../admission/suggest/words.ts'
+import { coded } from '../admission/words/messages.ts'
+import { printable } from '../admission/words/printable.ts'
 import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
 import { line, messagesOf } from '../preview/message.ts'
-import { fileHelp, fileOptions, placeOf, previewFiles, refuse, withoutIgnored } from '../preview/show/files.ts'
+import { applyPatch } from '../preview/patch.ts'
+import {
+  fileHelp,
+  fileOptions,
+  type PreviewedFiles,
+  placeOf,
+  previewFiles,
+  refuse,
+  withoutIgnored,
+} from '../preview/show/files.ts'
 import { sampleManifest } from '../preview/show/sample.ts'
+import { annotating } from '../preview/suggestion.ts'
 import { writeManifests } from '../preview/write.ts'
 import type { Command } from '../terminal/command.ts'
 import { exact, lookOf } from '../terminal/look.ts'
@@ -13,6 +26,8 @@ and formatting stay where nothing changes.
 Usage: sidecar-first inject [flags] [PATH...]
 
 ${fileHelp}
+  --suggest             instead of patching, add the annotations that preview
+                        suggests for well-known sidecars
 ${ignoreHelp}
 
 It prints nothing and exits with 1 if an object is refused or a file can't be
@@ -23,16 +38,23 @@ sidecar-first inject -f - <<'EOF'
 ${sampleManifest}EOF
 `
 
-const options = { ...fileOptions, ...ignoreOption } as const
+const options = { ...fileOptions, ...ignoreOption, suggest: { type: 'boolean', default: false } } as const
 
 export const inject: Command = {
   help,
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const ignored = ignoredCodes(values.ignore)
-    const read = await previewFiles([...values.filename, ...positionals], values.config, terminal)
+    const read = await previewFiles([...values.filename, ...positionals], values, terminal)
     const found = withoutIgnored(read, ignored)
     refuse(found)
+    const look = lookOf(terminal, process.env)
+    if (values.suggest) {
+      const { files, told } = suggested(found)
+      terminal.stderr.write(told.map((each) => `${each}\n`).join(''))
+      terminal.stdout.write(exact(joinDocuments(files.map(writeManifests)), look))
+      return 0
+    }
     for (const { name, previewed } of found.files) {
       for (const preview of previewed.previews) {
         for (const one of messagesOf(preview)) {
@@ -42,9 +64,33 @@ export const inject: Command = {
       }
     }
     const text = joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed)))
-    terminal.stdout.write(exact(text, lookOf(terminal, process.env)))
+    terminal.stdout.write(exact(text, look))
     return 0
   },
+}
+
+/** The files with the lines that mend something, and what is said of each object. */
+function suggested({ files }: PreviewedFiles) {
+  const told: string[] = []
+  const changed = files.map(({ name, previewed }) => ({
+    ...previewed,
+    previews: previewed.previews.map((preview) => {
+      const { object, suggestion, decision } = preview
+      const said = (what: string) => told.push(`${placeOf(name, preview)}: ${printable(what, 4096)}`)
+      const lines = suggestion?.kind === 'mend' ? suggestion.lines : []
+      for (const { key, value, why } of lines) said(`added ${key}: ${value} (${whyText(why)})`)
+      if (suggestion?.kind === 'mend') {
+        for (const { key, value, why } of suggestion.conditional) said(`not added ${key}: ${value} (${whyText(why)})`)
+      } else if (suggestion !== undefined) {
+        const why = suggestion.kind === 'none' ? suggestion.why : decision.reasons
+        said(`${decision.verdict}: ${why.map(coded).join('; ')}`)
+      }
+      const patch = annotating(object, lines)
+      return { ...preview, patch, patched: applyPatch(object.value, patch) }
+    }),
+  }))
+  if (told.length === 0) told.push('nothing to suggest: no pod that says nothing has a sidecar that a preset knows')
+  return { files: changed, told }
 }
 
 /** Joins YAML streams. They stay as they are, with a separator where two would run into one document. */

@@ -1,9 +1,15 @@
 import { parseArgs } from 'node:util'
+import type { Configuration } from '../admission/intent/configuration.ts'
+import { presets } from '../admission/intent/presets.ts'
+import { podTemplate } from '../admission/pod/template.ts'
+import { deliveries, gates } from '../admission/words/choices.ts'
 import { isCost } from '../admission/words/messages.ts'
+import { printable } from '../admission/words/printable.ts'
 import { catalogue } from '../messages/catalogue.ts'
 import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
 import { formatJson } from '../preview/json.ts'
 import { type Preview, previewResult } from '../preview/preview.ts'
+import { withSettings } from '../preview/settings.ts'
 import {
   complaints,
   fileHelp,
@@ -18,8 +24,10 @@ import { annotations } from '../preview/show/github.ts'
 import { sampleManifest } from '../preview/show/sample.ts'
 import { sarif } from '../preview/show/sarif.ts'
 import { describe, fileDiff } from '../preview/show/text.ts'
+import { hasOneOf } from '../preview/trial.ts'
 import { writeManifests } from '../preview/write.ts'
 import { type Command, type ExitCode, UsageError } from '../terminal/command.ts'
+import { oneOf } from '../terminal/flag.ts'
 import { exact, type Look, lookOf } from '../terminal/look.ts'
 import { joinDocuments } from './inject.ts'
 
@@ -37,6 +45,14 @@ ${ignoreHelp}
   --fail-on WHAT        exit with 1 if an object is refused, or also if there is
                         a warning other than a cost: refused, warning (refused)
 
+What if, without editing the files:
+  --sidecars NAMES      the annotation, such as vault-agent,envoy+otel, on pods
+                        that have one of them
+  --gate GATE           hook, native or auto
+  --delivery HOW        init-container, image-volume or shell
+  --preset NAME         a rule for a known sidecar, such as istio; can be
+                        repeated
+
 It also exits with 1 if a file can't be read as manifests, and with 2 if the
 call is wrong.
 
@@ -50,6 +66,10 @@ const options = {
   ...ignoreOption,
   output: { type: 'string', short: 'o', default: 'text' },
   'fail-on': { type: 'string', default: 'refused' },
+  sidecars: { type: 'string' },
+  gate: { type: 'string' },
+  delivery: { type: 'string' },
+  preset: { type: 'string', multiple: true },
 } as const
 
 export const preview: Command = {
@@ -61,8 +81,11 @@ export const preview: Command = {
     const failOn = (['refused', 'warning'] as const).find((what) => what === values['fail-on'])
     if (failOn === undefined) throw new UsageError('--fail-on takes refused, warning')
     const ignored = ignoredCodes(values.ignore)
-    const read = await previewFiles([...values.filename, ...positionals], values.config, terminal)
+    const read = await previewFiles([...values.filename, ...positionals], { ...values, ...whatIf(values) }, terminal)
     const found = withoutIgnored(read, ignored)
+    if (values.sidecars !== undefined && !previewsOf(found).some(has(values.sidecars))) {
+      terminal.stderr.write(`--sidecars: no pod here has ${printable(values.sidecars, 200)}\n`)
+    }
     terminal.stdout.write(format(found, lookOf(terminal, process.env)))
     // There is no place for reasons in a diff.
     const said = values.output === 'diff' ? complaints(found) : found.problems.map(problemText)
@@ -71,6 +94,35 @@ export const preview: Command = {
     return verdict(found, failOn)
   },
 }
+
+/** What to preview with instead of what is written. @throws UsageError */
+function whatIf(values: {
+  readonly sidecars?: string | undefined
+  readonly gate?: string | undefined
+  readonly delivery?: string | undefined
+  readonly preset?: readonly string[] | undefined
+}) {
+  const gate = values.gate === undefined ? undefined : oneOf('--gate', values.gate, gates)
+  const delivery = values.delivery === undefined ? undefined : oneOf('--delivery', values.delivery, deliveries)
+  const wanted = (values.preset ?? []).map((name) => oneOf('--preset', name, presetNames))
+  const change = (configuration: Configuration): Configuration => {
+    const changed = withSettings(configuration, {
+      ...(gate && { gate }),
+      ...(delivery && { delivery }),
+      presets: wanted,
+    })
+    if (!changed.ok) throw new UsageError(changed.problem)
+    return changed.value
+  }
+  return { change, trial: { sidecars: values.sidecars, gate, delivery } }
+}
+
+const has = (sidecars: string) => (preview: Preview) => {
+  const template = podTemplate(preview.object)
+  return template !== undefined && hasOneOf(sidecars, template.pod)
+}
+
+const presetNames = presets.map(({ name }) => name)
 
 function verdict(found: PreviewedFiles, failOn: 'refused' | 'warning'): ExitCode {
   const previews = previewsOf(found)
@@ -91,7 +143,7 @@ const formats: Partial<Record<string, (found: PreviewedFiles, look: Look) => str
     const [only, ...others] = previewsOf(found)
     if (others.length > 0) throw new UsageError('--output patch is for one object')
     refuse(found)
-    return exact(`${formatJson(only?.patch, 2)}\n`, look)
+    return exact(`${formatJson(only?.patch ?? [], 2)}\n`, look)
   },
   github: (found) => annotations(found, checkout()),
   sarif: (found, look) => exact(sarif(found, catalogue, checkout()), look),

@@ -24,6 +24,12 @@ export const manifests: Entries<Fault> = {
     example: { message: 'Missing closing "quote' },
     next: 'Correct it at the line and column that are named.',
   },
+  'name-not-text': {
+    means:
+      'Without quotes, YAML 1.1 reads `n`, `y`, `on` and `off` as truth values, and `1e3` as a number; kubectl does, too.',
+    example: { path: 'metadata.name', value: 'false' },
+    next: 'Put quotes around the name.',
+  },
   'helm-template': {
     means: 'The text has template expressions, which are not YAML.',
     next: 'Render it first: `helm template RELEASE CHART | sidecar-first preview -`.',

@@ -157,7 +157,9 @@ function faultsOf(tree: Document.Parsed, text: string): Found[] {
     const end = text.indexOf('\n', tree.range[2])
     const template = unquotedBraces.exec(text.slice(tree.range[0], end < 0 ? text.length : end))
     if (template !== null) return [{ offset: tree.range[0] + template.index, fault: unrendered }]
-    return [{ offset: syntax.pos[0], fault: { kind: 'invalid-yaml', message: syntax.message } }]
+    // JSON that breaks off, say; YAML in braces seldom quotes its keys
+    const json = /^\uFEFF?\s*\{\s*"/.test(text)
+    return [{ offset: syntax.pos[0], fault: { kind: 'invalid-yaml', message: syntax.message, ...(json && { json }) } }]
   }
   const faults: Found[] = []
   const anchors = new Set<string>()

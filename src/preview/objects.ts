@@ -1,6 +1,6 @@
 import { isNode } from 'yaml'
 import { type Json, pointer } from '../admission/words/json.ts'
-import { isObject, type JsonObject } from './json.ts'
+import { formatJson, isObject, type JsonObject } from './json.ts'
 import { lineAndColumn, type ManifestDocument, type Manifests } from './manifests.ts'
 import type { Fault, Problem } from './problems.ts'
 
@@ -76,9 +76,14 @@ function* openUp(value: Json | undefined, place: Place): Generator<ManifestObjec
     const metadata = isObject(value.metadata) ? value.metadata : {}
     const name = text(metadata.name) || (text(metadata.generateName) && `${text(metadata.generateName)}*`)
     const namespace = text(metadata.namespace) || place.namespace
+    const odd = named.find((key) => isOdd(metadata[key]))
     // a quoted template is YAML, but no name has braces
     if (`${kind}${namespace}${name}`.includes('{{')) yield wrong({ kind: 'helm-template' })
-    else yield { apiVersion, kind, namespace, name, value, document, path: pointer(...path), line }
+    else if (odd !== undefined) {
+      const way = [...path, 'metadata', odd]
+      const fault: Fault = { kind: 'name-not-text', path: way.join('.'), value: formatJson(metadata[odd]).slice(0, 64) }
+      yield { document: document.number, ...positionOf({ document, path: way }), fault }
+    } else yield { apiVersion, kind, namespace, name, value, document, path: pointer(...path), line }
   }
 }
 
@@ -88,11 +93,15 @@ function kindOf(value: Json | undefined): { kind: string; apiVersion: string } {
   return { kind: text(kind), apiVersion: [text(group), text(version)].filter((part) => part !== '').join('/') }
 }
 
-function positionOf({ document, path }: Place): { line: number; column: number } {
+function positionOf({ document, path }: Pick<Place, 'document' | 'path'>): { line: number; column: number } {
   const { yaml } = document
   const node = yaml?.tree.getIn(path, true)
   if (yaml === undefined || !isNode(node) || !node.range) return { line: 1, column: 1 }
   return lineAndColumn(document.text, yaml.lines, node.range[0])
 }
+
+/** What every API server wants as text. */
+const named = ['name', 'generateName', 'namespace'] as const
+const isOdd = (value: Json | undefined): boolean => value !== undefined && value !== null && typeof value !== 'string'
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '')

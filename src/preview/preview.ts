@@ -5,7 +5,7 @@ import type { Configuration } from '../admission/intent/configuration.ts'
 import { misplacedKeys } from '../admission/intent/misplaced.ts'
 import type { Tiers } from '../admission/plan/tiers.ts'
 import { podTemplate } from '../admission/pod/template.ts'
-import { type Suggestion, suggest } from '../admission/suggest/suggest.ts'
+import { type Suggestion, suggest, withAnnotations } from '../admission/suggest/suggest.ts'
 import type { Operation } from '../admission/words/json.ts'
 import { isCost, type Reason, textOf } from '../admission/words/messages.ts'
 import type { GateForm } from '../admission/words/openings.ts'
@@ -18,9 +18,10 @@ import { setsOf } from './namespace.ts'
 import { type ManifestObject, objectsOf } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
 import type { Problem } from './problems.ts'
-import { purposesOf } from './purpose.ts'
+import { purposesOf, triedPurpose } from './purpose.ts'
 import { predictStart, type Start } from './start.ts'
-import { type SuggestionResult, suggestionResult } from './suggestion.ts'
+import { annotating, type SuggestionResult, suggestionResult } from './suggestion.ts'
+import { type Trial, triedLines } from './trial.ts'
 
 /** What would happen to one object. */
 export interface Preview {
@@ -42,16 +43,21 @@ export type Previewed =
  * What would happen to the objects of a text (JSON or YAML), in order. If one can't be read, only that is reported.
  * @param namespace of objects that name none, if it is known
  */
-export function preview(text: string, configuration: Configuration, namespace = ''): Previewed {
-  return previewManifests(readManifests(text), configuration, namespace)
+export function preview(text: string, configuration: Configuration, namespace = '', trial: Trial = {}): Previewed {
+  return previewManifests(readManifests(text), configuration, namespace, trial)
 }
 
 /** The same for manifests that have been read. */
-export function previewManifests(manifests: Manifests, configuration: Configuration, namespace = ''): Previewed {
+export function previewManifests(
+  manifests: Manifests,
+  configuration: Configuration,
+  namespace = '',
+  trial: Trial = {},
+): Previewed {
   if (!manifests.ok) return failed(manifests.problems)
   const found = objectsOf(manifests)
   if (!found.ok) return failed(found.problems)
-  const previews = found.objects.map((object) => previewObject(object, configuration, namespace))
+  const previews = found.objects.map((object) => previewObject(object, configuration, { namespace, trial }))
   return { ok: true, manifests, previews }
 }
 
@@ -59,15 +65,20 @@ function failed(problems: readonly Problem[]): Previewed {
   return { ok: false, problems: problems.slice(0, mostProblems) }
 }
 
-function previewObject(found: ManifestObject, configuration: Configuration, assumed: string): Preview {
+function previewObject(
+  found: ManifestObject,
+  configuration: Configuration,
+  assumed: { readonly namespace: string; readonly trial: Trial },
+): Preview {
   const template = podTemplate(found)
   if (template === undefined) {
     const decision = skipped([{ kind: 'no-pod-template', object: found.kind }], [])
     return { object: found, decision, patch: [], patched: found.value }
   }
-  const namespace = found.namespace || assumed
+  const namespace = found.namespace || assumed.namespace
+  const tried = triedLines(assumed.trial, template.pod)
   const object = { ...found, namespace }
-  const decided = decide(template.pod, configuration, {
+  const decided = decide(withAnnotations(template.pod, tried), configuration, {
     ...template.surroundings,
     sets: setsOf(namespace, configuration),
   })
@@ -79,12 +90,15 @@ function previewObject(found: ManifestObject, configuration: Configuration, assu
   const decision = { ...judged, warnings: shownWarnings([...judged.warnings, ...misplaced]) }
   switch (decision.verdict) {
     case 'skipped':
-    case 'unchanged':
       return { object, decision, patch: [], patched: object.value, ...(suggestion && { suggestion }) }
+    case 'unchanged': {
+      const patch = annotating(object, tried)
+      return { object, decision, patch, patched: applyPatch(object.value, patch), ...(suggestion && { suggestion }) }
+    }
     case 'refused':
       return { object, decision, patch: [], patched: undefined }
     case 'patched': {
-      const patch = atPath(template.path, decision.patch)
+      const patch = [...annotating(object, tried), ...atPath(template.path, decision.patch)]
       return { object, decision, patch, patched: applyPatch(object.value, patch) }
     }
     default:
@@ -212,10 +226,11 @@ export function previewResult(preview: Preview, edits?: readonly Edit[]): Previe
   }
 }
 
-function purposesIn({ object, decision }: Preview): readonly string[] {
-  if (decision.verdict !== 'patched') return []
+function purposesIn({ object, decision, patch }: Preview): readonly string[] {
+  if (decision.verdict !== 'patched') return patch.map(() => triedPurpose)
+  const tried = patch.slice(decision.patch.length).map(() => triedPurpose)
   const sidecars = new Set(decision.tiers.flat().map(({ name }) => name))
-  return purposesOf(podTemplate(object)?.pod ?? {}, decision.patch, sidecars)
+  return [...tried, ...purposesOf(podTemplate(object)?.pod ?? {}, decision.patch, sidecars)]
 }
 
 /** How its pods would start; undefined without a plan. */

@@ -27,8 +27,8 @@ const problems = {
   'aliases-expand': { code: 'SF404', text: () => 'its aliases expand to too much' },
   'invalid-yaml': {
     code: 'SF405',
-    text: ({ message }: { readonly message: string }) =>
-      `invalid YAML: ${message.charAt(0).toLowerCase()}${message.slice(1)}`,
+    text: ({ message, json = false }: { readonly message: string; readonly json?: boolean }) =>
+      `invalid ${json ? 'JSON' : 'YAML'}: ${message.charAt(0).toLowerCase()}${message.slice(1)}`,
   },
   'helm-template': {
     code: 'SF406',
@@ -50,6 +50,11 @@ const problems = {
   'not-a-manifest': { code: 'SF411', text: () => 'a manifest is an object with apiVersion and kind' },
   'not-an-object': { code: 'SF412', text: ({ path }: At) => `${path} is not an object` },
   'kind-missing': { code: 'SF413', text: ({ path }: At) => `${path || 'the document'} has no kind` },
+  'name-not-text': {
+    code: 'SF415',
+    text: ({ path, value }: At & { readonly value: string }) =>
+      `${path} is ${value}, not text, and no API server takes that; put quotes around it`,
+  },
   'request-object-missing': { code: 'SF414', text: () => 'the AdmissionReview has no request.object' },
 } as const satisfies CodedWords
 

@@ -45,6 +45,7 @@ const purposes = {
   'resets-lock': { text: () => 'closes the lock whenever the pod begins anew' },
   'keeps-default': { text: () => 'keeps the app as the container that kubectl logs and exec mean' },
   reports: { text: () => 'says what was done, for people and for sidecar-first check' },
+  tries: { text: () => 'is tried, as if the pod said it' },
   annotates: { text: () => 'says what was done, and keeps the app as the container that kubectl logs and exec mean' },
 } as const satisfies Words
 
@@ -65,6 +66,9 @@ export function purposesOf(pod: Json, patch: readonly Operation[], sidecars: Rea
     return (purposes[purpose.kind].text as (data: Purpose) => string)(purpose)
   })
 }
+
+/** The same for operations that only write what is tried. */
+export const triedPurpose: string = purposes.tries.text()
 
 /** Which container stands where, while operations move them. */
 class Names {

@@ -205,9 +205,86 @@ test('manifests and configurations that can not be read are told by file, line a
   )
   for (const command of ['preview', 'inject']) {
     const empty = await here(`${command} empty.yaml`)
-    const told = `sidecar-first ${command}: there is no manifest in empty.yaml\n`
-    assert.deepEqual([empty.code, empty.stdout, empty.stderr], [1, '', told])
+    const shown = command === 'inject' ? '# nothing\n' : ''
+    assert.deepEqual([empty.code, empty.stdout, empty.stderr], [0, shown, 'there is no manifest in empty.yaml\n'])
+    // A chart that renders nothing doesn't break a pipeline.
+    const piped = await here(`${command} -`, '')
+    assert.deepEqual([piped.code, piped.stdout, piped.stderr], [0, '', 'there is no manifest in standard input\n'])
   }
+  assert.deepEqual(JSON.parse((await here('preview -o json -', '')).stdout), { results: [] })
+  assert.equal((await here('preview -o patch -', '')).stdout, '[]\n')
+})
+
+const istio = `kind: Deployment # web
+apiVersion: apps/v1
+metadata:
+  name: web
+spec:
+  template:
+    spec:
+      containers:
+        - name: web # the app
+        - name: istio-proxy
+          readinessProbe: {httpGet: {path: /healthz/ready, port: 15021}}
+`
+
+test('a pod that says nothing is told what its sidecar does today, and the line that mends it', async () => {
+  const { stdout, code } = await here('preview -', istio)
+  assert.equal(code, 0)
+  assert.match(
+    stdout,
+    / {2}today: istio-proxy \(Istio\) starts behind web: .*\n {2}add to spec\.template\.metadata\.annotations:\n {4}sidecar-first\.dev\/sidecars: istio-proxy {2}# /,
+  )
+  const many = Array.from({ length: 10 }, () => secret).join('---\n')
+  assert.match((await here('preview -', `${many}---\n${istio}`)).stdout, /today: istio-proxy/, 'not hidden by others')
+  const hostile = istio.replaceAll('istio-proxy', '"envoy\\e[31m"')
+  assert.ok(!(await here('preview -', hostile)).stdout.includes('\u001b'))
+})
+
+test('inject --suggest writes the lines, keeps comments, and leaves alone what already waits', async () => {
+  const waits = istio
+    .replace('containers:\n        - name: web # the app', 'initContainers:')
+    .replace('readinessProbe', 'restartPolicy: Always\n          startupProbe')
+    .concat('      containers:\n        - name: web # the app\n')
+  const { code, stdout, stderr } = await here('inject --suggest -', `${istio}---\n${waits}---\n${pod}`)
+  const line = '    metadata:\n      annotations:\n        sidecar-first.dev/sidecars: istio-proxy\n'
+  // A pod that asks isn't patched either.
+  assert.equal(stdout, `${istio}${line}---\n${waits}---\n${pod}`)
+  assert.equal(code, 0)
+  assert.match(stderr, /^standard input:1: Deployment web: added sidecar-first\.dev\/sidecars: istio-proxy \(.*\)\n/)
+  assert.match(stderr, /Deployment web: unchanged: istio-proxy: its startupProbe already holds the app/)
+  assert.match((await here('inject --suggest -', pod)).stderr, /^nothing to suggest/)
+})
+
+test('what if: flags stand for annotations and rules, and the patch has what is tried', async () => {
+  const results = async (flags: string, text = istio) =>
+    JSON.parse((await here(`preview -o json ${flags} -`, text)).stdout).results[0]
+  const said = await results('--sidecars istio-proxy --gate native')
+  assert.equal(said.verdict, 'patched')
+  assert.equal(said.patched.spec.template.metadata.annotations['sidecar-first.dev/gate'], 'native')
+  assert.equal(said.patched.spec.template.spec.initContainers.at(-1).name, 'istio-proxy')
+  assert.equal(said.purposes.length, said.patch.length)
+  assert.equal((await results('--preset istio')).tiers[0][0].rule, 'what if: istio')
+  assert.equal((await results('--preset linkerd')).verdict, 'skipped')
+  const other = pod.replace('sidecars: proxy', 'sidecars: proxy\n    sidecar-first.dev/gate: hook')
+  assert.equal((await results('--gate native', other)).gates[0].form, 'native')
+  assert.ok(!JSON.stringify((await results('--delivery shell', pod)).patched).includes('sidecar-first-waiter'))
+  assert.match((await here('preview --sidecars istoi-proxy -', istio)).stderr, /no pod here has istoi-proxy/)
+  assert.equal((await here('preview --sidecars a,,b -', istio)).code, 1)
+  for (const wrong of ['--gate nativ', '--delivery x', '--preset istoi']) {
+    assert.equal((await here(`preview ${wrong} -`, istio)).code, 2, wrong)
+  }
+})
+
+test('a name that YAML takes for a truth value is told, as is JSON that breaks off', async () => {
+  for (const name of ['n', 'on', '1e3', '{a: b}']) {
+    const { code, stderr } = await here('preview -', pod.replace('name: sample', `name: ${name}`))
+    assert.equal(code, 1)
+    assert.match(stderr, /^standard input:4:9: document 1: SF415 metadata\.name is .*, not text/)
+  }
+  assert.equal((await here('preview -', pod.replace('name: sample', 'name: "n"'))).code, 0)
+  assert.match((await here('preview -', '{"kind": "Pod",')).stderr, /SF405 invalid JSON/)
+  assert.match((await here('preview -', 'kind: Ingress\nmetadata: {name: i}\n')).stdout, /an Ingress has no pod/)
 })
 
 test('--ignore leaves out warnings and notes, never refusals, and a code that does not exist is a wrong call', async () => {

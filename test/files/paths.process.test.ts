@@ -44,6 +44,33 @@ test('quoted globs, files, standard input and -f mix; a file that is meant twice
   assert.deepEqual((await previewed('k8s/d*')).names, ['c'])
 })
 
+test('--exclude leaves out files and folders by name or path, and says so', async () => {
+  const all = ['--exclude', 'deep', '--exclude', '*.yml']
+  assert.deepEqual(await previewed('k8s', ...all), {
+    names: ['b', 'b'],
+    stderr: 'excluded: k8s/a.yml, k8s/deep\nno manifests, passed over: k8s/values.yaml\n',
+  })
+  assert.deepEqual((await previewed('k8s', '--exclude', 'k8s/*/c.json', '--exclude', 'k8s/d')).names, ['a', 'b', 'b'])
+  assert.deepEqual((await previewed('k8s/*.y*ml', '--exclude', 'a.yml')).names, ['b', 'b'])
+  const nothing = await run(['preview', 'k8s', '--exclude', '*'], { cwd: folder })
+  assert.deepEqual(
+    [nothing.code, nothing.stderr.split('\n')[0]],
+    [2, 'sidecar-first preview: --exclude leaves nothing of k8s'],
+  )
+})
+
+test("a chart's templates below a folder are told of, with the way out", async () => {
+  const chart = join(folder, 'chart/templates')
+  await mkdir(chart, { recursive: true })
+  await writeFile(join(chart, 'a.yaml'), 'kind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\n')
+  await writeFile(join(folder, 'chart/b.yaml'), manifest('b'))
+  const broken = await run(['preview', 'chart'], { cwd: folder })
+  assert.equal(broken.code, 1)
+  assert.match(broken.stderr, /SF406 .*Helm/)
+  assert.match(broken.stderr, /--exclude templates/)
+  assert.deepEqual((await previewed('chart', '--exclude', 'templates')).names, ['b'])
+})
+
 test('a folder in which nothing is a manifest', async () => {
   for (const command of ['preview', 'inject']) {
     const { code, stdout, stderr } = await run([command, 'k8s/v*.yaml'], { cwd: folder })

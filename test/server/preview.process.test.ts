@@ -96,7 +96,7 @@ for (const [name, body, status, says] of [
   ['a broken end', `${pod('p')}---\nkind: [\n`, 400, /document 2, line 6, .*invalid YAML/],
   ['no kind', 'spec: {}', 400, /document 1, line 1, column 1: SF413 the document has no kind/],
   ['text', 'hello', 400, /line 1, .*a manifest is an object/],
-  ['half of a JSON file', '{"kind":"Pod",', 400, /line 1, column \d+: SF405 invalid YAML/],
+  ['half of a JSON file', '{"kind":"Pod",', 400, /line 1, column \d+: SF405 invalid JSON/],
   ['bytes that are no text', Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe), 400, /not UTF-8/],
   ['a program', `\x7fELF\x02\x01\x01${'\0'.repeat(64)}`, 400, /line 1, column 1/],
   ['50 MB', 'x: y\n'.repeat(10_000_000), 413, /larger than 7340032 bytes/],

@@ -68,6 +68,7 @@ export function suggest(manifest: unknown, context: Context): Suggestion | undef
 
 /** The same manifest with annotations, as it would be if the pod said them. */
 export function withAnnotations(manifest: Fields, lines: readonly Pick<Line, 'key' | 'value'>[]): Fields {
+  if (lines.length === 0) return manifest
   const metadata = isMap(manifest.metadata) ? manifest.metadata : {}
   const annotations = isMap(metadata.annotations) ? metadata.annotations : {}
   const added = Object.fromEntries(lines.map(({ key, value }) => [key, value]))

@@ -40,6 +40,9 @@ function nearCheck(text: string): string {
 }
 const checkKinds = ['probe', 'none', 'http', 'https', 'tcp', 'grpc', 'unix', 'file', 'exec', 'hook']
 
+/** By its first letter; a U is nearly always spoken as in user. */
+const article = (noun: string) => (/^[aeio]/i.test(noun) ? 'an' : 'a')
+
 interface Named {
   readonly name: string
 }
@@ -303,7 +306,9 @@ const reasons = {
   'not-a-pod': { text: () => 'not a Pod' },
   subresource: { text: () => 'a subresource of a Pod' },
   'not-a-creation': { text: () => 'not the creation of a Pod' },
-  'no-pod-template': { text: ({ object }: { readonly object: string }) => `a ${object} has no pod template` },
+  'no-pod-template': {
+    text: ({ object }: { readonly object: string }) => `${article(object)} ${object} has no pod template`,
+  },
   'startup-probe-holds': {
     text: ({ name, every, already }: Named & { readonly every: number; readonly already: boolean }) =>
       `${name}: its startupProbe${already ? ' already' : ''} holds the app (asked every ${every} s)`,

@@ -1,4 +1,5 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
+import type { Configuration } from '../../admission/intent/configuration.ts'
 import { heard } from '../../admission/words/messages.ts'
 import { printable } from '../../admission/words/printable.ts'
 import { readConfigurationFile } from '../../files/configuration-file.ts'
@@ -9,6 +10,7 @@ import { readJson } from '../manifests.ts'
 import { line, type Message, messagesOf } from '../message.ts'
 import { type Preview, type Previewed, preview } from '../preview.ts'
 import { faultCode, faultText, type Problem } from '../problems.ts'
+import type { Trial } from '../trial.ts'
 
 /** An input with what would happen to each of its objects. */
 export interface PreviewedFile {
@@ -30,6 +32,7 @@ export interface PreviewedFiles {
 /** The flags that `preview` and `inject` share. Files may also be named without `-f`. */
 export const fileOptions = {
   filename: { type: 'string', short: 'f', multiple: true, default: [] },
+  exclude: { type: 'string', multiple: true, default: [] },
   config: { type: 'string' },
 } as const satisfies ParseArgsOptionsConfig
 
@@ -37,10 +40,21 @@ export const fileOptions = {
 export const fileHelp = `  -f, --filename PATH   manifests, YAML or JSON: a file, a folder with all below
                         it, a quoted glob, or - for standard input; can be
                         repeated, and -f can be omitted
+  --exclude GLOB        leave out files and folders of that name or path, as in
+                        templates or '*/ci/*'; can be repeated
   --config FILE         configuration`
 
 /** YAML takes a few seconds and half a gigabyte for this many characters, and worse if somebody means it to. */
 const mostYaml = 8_000_000
+
+/** What is previewed, and with what. */
+interface Choice {
+  readonly config?: string | undefined
+  readonly exclude: readonly string[]
+  /** The configuration to preview with, made from the one in the file. */
+  readonly change?: (configuration: Configuration) => Configuration
+  readonly trial?: Trial
+}
 
 /**
  * Reads and previews files, or standard input if none is named.
@@ -48,14 +62,16 @@ const mostYaml = 8_000_000
  */
 export async function previewFiles(
   paths: readonly string[],
-  config: string | undefined,
+  { config, exclude, change = (configuration) => configuration, trial = {} }: Choice,
   terminal: Terminal,
 ): Promise<PreviewedFiles> {
-  const configuration = await readConfigurationFile(config)
-  const found = await findFiles(paths)
+  const configuration = change(await readConfigurationFile(config))
+  const { found, excluded } = await findFiles(paths, exclude)
+  if (excluded.length > 0) terminal.stderr.write(`excluded: ${excluded.map(fileName).join(', ')}\n`)
   const files: PreviewedFile[] = []
   const problems: FileProblem[] = []
   const others: string[] = []
+  const foundBelow = new Set(found.flatMap(({ path, named }) => (named ? [] : [path])))
   const inputs = await readInputs(
     found.map(({ path }) => path),
     terminal,
@@ -65,7 +81,7 @@ export async function previewFiles(
       others.push(name)
       continue
     }
-    const previewed = isTooLong(text) ? tooLong : preview(text, configuration)
+    const previewed = isTooLong(text) ? tooLong : preview(text, configuration, '', trial)
     if (previewed.ok) files.push({ name, previewed })
     else problems.push(...previewed.problems.map((problem) => ({ name, ...problem })))
   }
@@ -73,7 +89,11 @@ export async function previewFiles(
     throw new ExpectedError(`there is no manifest in ${others.map(fileName).join(', ')}`)
   }
   if (problems.length === 0 && files.every(({ previewed }) => previewed.previews.length === 0)) {
-    throw new ExpectedError(`there is no manifest in ${files.map(({ name }) => fileName(name)).join(', ')}`)
+    // A chart may render nothing.
+    terminal.stderr.write(`there is no manifest in ${files.map(({ name }) => fileName(name)).join(', ')}\n`)
+  }
+  if (problems.some(({ name, fault }) => fault.kind === 'helm-template' && foundBelow.has(name))) {
+    terminal.stderr.write("to leave a chart's templates out: --exclude templates\n")
   }
   if (others.length > 0) terminal.stderr.write(`no manifests, passed over: ${others.map(fileName).join(', ')}\n`)
   return { files, problems }

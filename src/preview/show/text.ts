@@ -1,11 +1,16 @@
 import { formatDuration } from '../../admission/check/duration.ts'
 import type { Decision } from '../../admission/decision.ts'
+import { podTemplate } from '../../admission/pod/template.ts'
+import type { Line } from '../../admission/suggest/suggest.ts'
+import { knownText, todayText, whyText } from '../../admission/suggest/words.ts'
 import { coded, isCost } from '../../admission/words/messages.ts'
 import { printable } from '../../admission/words/printable.ts'
+import { writeYaml } from '../../kubernetes/dialect.ts'
 import { exact, type Look, type Style, styled } from '../../terminal/look.ts'
 import { line, messagesOf } from '../message.ts'
 import { type GateResult, gatesOf, type Preview, startOf, tiersOf } from '../preview.ts'
 import type { Start } from '../start.ts'
+import { linesOf } from '../suggestion.ts'
 import { type Rewritten, rewrite } from '../write.ts'
 import { changesOf, hunksOf } from './diff.ts'
 import { type PreviewedFile, titleOf } from './files.ts'
@@ -33,8 +38,9 @@ export function describe(files: readonly PreviewedFile[], look: Look): string {
   return blocks.join('\n')
 }
 
-/** Without a warning, which is somebody's to read. */
-const isSkipped = ({ decision }: Preview): boolean => decision.verdict === 'skipped' && decision.warnings.length === 0
+/** Without a warning or a suggestion, which is somebody's to read. */
+const isSkipped = ({ decision, suggestion }: Preview): boolean =>
+  decision.verdict === 'skipped' && decision.warnings.length === 0 && linesOf(suggestion).length === 0
 
 function skippedFor(skipped: ReadonlySet<Preview>): string {
   const byReason = Map.groupBy(skipped, ({ decision }) => decision.reasons.map(coded).join('; '))
@@ -71,6 +77,7 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
       `${styled(look, 'bold', titleOf(object))} (${oneLine(name)}:${object.line}): ${verdict}\n`,
       ...reasonsOf(each).map((reason) => `  ${oneLine(reason)}\n`),
       ...warningsOf(decision, look).map((line) => `  ${line}\n`),
+      ...suggestionOf(each, look).map((line) => `  ${line}\n`),
       ...orderOf(decision, start).map((line) => `  ${oneLine(line)}\n`),
       ...gatesOf(decision).map((gate) => `  ${styled(look, 'dim', oneLine(gateLine(gate)))}\n`),
       start === undefined ? '' : chartOf(start, each === explained, look),
@@ -94,6 +101,30 @@ function warningsOf({ warnings }: Decision, look: Look): string[] {
     ...warnings.filter((each) => !isCost(each)).map((each) => `${warning} ${coded(each)}`),
     ...warnings.filter(isCost).map((each) => `${cost} ${coded(each)}`),
   ]
+}
+
+/** What holds the app back today, and the lines that would, as they stand in a manifest. */
+function suggestionOf({ object, suggestion }: Preview, look: Look): string[] {
+  if (suggestion === undefined) return []
+  const { kind, sidecars } = suggestion
+  const open = sidecars.filter(({ holds }) => !holds)
+  const today = (kind === 'mend' ? open : []).map((known) => `today: ${knownText(known)} ${todayText(known)}`)
+  const why = kind === 'none' ? suggestion.why.map((each) => `nothing to suggest: ${coded(each)}`) : []
+  const path = podTemplate(object)?.path.slice(1).replaceAll('/', '.') ?? ''
+  const place = `${path}${path && '.'}metadata.annotations`
+  const add = { mend: `add to ${place}`, faster: `to wait less, add to ${place}` }
+  const lines = linesOf(suggestion)
+  const conditional = kind === 'mend' ? suggestion.conditional : []
+  return [
+    ...[...today, ...why].map(oneLine),
+    ...(kind === 'mend' || kind === 'faster' ? [`${add[kind]}:`, ...lines.map((line) => added(line, look))] : []),
+    ...(conditional.length > 0 ? ['perhaps also:', ...conditional.map((line) => added(line, look))] : []),
+  ]
+}
+
+function added({ key, value, why }: Line, look: Look): string {
+  const line = writeYaml({ [key]: value }).trimEnd()
+  return `  ${styled(look, 'green', oneLine(line))}  ${styled(look, 'dim', oneLine(`# ${whyText(why)}`))}`
 }
 
 /** `gate hook: the app starts without envoy if it crashes, …` */
