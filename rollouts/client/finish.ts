@@ -33,7 +33,10 @@ export async function finish(
   const list = lines.map((line) => `  ${line}\n`).join('')
   if (behind.length > 0 && !force) {
     const why = `${behind.length} of the templates would still create pods with the old image`
-    throw new ExpectedError(`${why}. Set them with the app's next release, or use --force:\n${list.trimEnd()}`)
+    throw new ExpectedError(
+      'would-harm',
+      `${why}. Set them with the app's next release, or use --force:\n${list.trimEnd()}`,
+    )
   }
   await cluster.remove(rollout)
   terminal.stdout.write(`sidecarrollout/${name} deleted; no pod has changed\n`)

@@ -56,7 +56,7 @@ export async function follow(
     const asked = performance.now()
     const rollout = await passed(() => cluster.read(name), signal)
     if (rollout === 'ended') return 'ended'
-    if (rollout === undefined) throw new ExpectedError(`the rollout ${name} has been deleted`)
+    if (rollout === undefined) throw new ExpectedError('not-there', `the rollout ${name} has been deleted`)
     const pods = await passed(() => cluster.pods(rollout.spec.selector), signal)
     if (pods === 'ended') return 'ended'
     view = viewOf(rollout, pods, cluster.now(), view)

@@ -51,16 +51,16 @@ export function startRequest(flags: StartFlags, namespace: string): StartRequest
   const container = needed('--container', flags.container, "the sidecar's name")
   const image = needed('--image', flags.image, 'the new image of the sidecar')
   const selector = parseSelector(given)
-  if (!selector.ok) throw new UsageError(`--selector: ${selector.problem}`)
+  if (!selector.ok) throw new UsageError('flag-value', `--selector: ${selector.problem}`)
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(container)) {
-    throw new UsageError(`--container takes a container's name: a-z, 0-9 and -, not ${quote(container)}`)
+    throw new UsageError('flag-value', `--container takes a container's name: a-z, 0-9 and -, not ${quote(container)}`)
   }
   if (image.length > 1024 || !imageForm.test(image)) {
-    throw new UsageError(`--image takes an image such as example/envoy:2.1, not ${quote(image)}`)
+    throw new UsageError('flag-value', `--image takes an image such as example/envoy:2.1, not ${quote(image)}`)
   }
   const name = flags.name ?? nameOf(selector.value, container)
   if (name.length > 253 || !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) {
-    throw new UsageError(`--name takes a-z, 0-9, - and ., not ${quote(name)}`)
+    throw new UsageError('flag-value', `--name takes a-z, 0-9, - and ., not ${quote(name)}`)
   }
   const strategy = strategyOf(flags)
   const metadata = { name, namespace }
@@ -89,6 +89,7 @@ function strategyOf(flags: StartFlags): StartRequest['spec']['strategy'] {
   } satisfies StartRequest['spec']['strategy']
   if ((strategy.progressDeadlineSeconds ?? 300) <= (strategy.minReadySeconds ?? 10)) {
     throw new UsageError(
+      'flags-together',
       '--deadline (300s) must be more than --min-ready-seconds (10): a pod must be ready that long to be done',
     )
   }
@@ -102,7 +103,7 @@ function share(flag: string, text: string, least: 0 | 1): number | string {
   const count = /^\d{1,9}$/.test(text) ? Number(text) : undefined
   const percent = /^(100|[1-9]?\d)%$/.test(text) ? Number.parseInt(text, 10) : undefined
   if ((count ?? percent ?? -1) < least) {
-    throw new UsageError(`${flag} takes a number or a percentage, ${least} to 100%, not ${quote(text)}`)
+    throw new UsageError('flag-value', `${flag} takes a number or a percentage, ${least} to 100%, not ${quote(text)}`)
   }
   return count ?? text
 }
@@ -112,7 +113,7 @@ export const parseSeconds = (flag: string, text: string): number => Math.ceil(du
 
 function needed(flag: string, text: string | undefined, what: string): string {
   if (text) return text
-  throw new UsageError(`start needs ${flag}: ${what}`)
+  throw new UsageError('flags-together', `start needs ${flag}: ${what}`)
 }
 
 /** `shop-envoy` for the container envoy of app=shop. */

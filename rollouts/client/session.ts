@@ -22,7 +22,7 @@ export async function found({ cluster, namespace }: Session, name: string): Prom
   if (rollout) return rollout
   const all = (await cluster.list()).map(({ metadata }) => metadata.name)
   const there = all.length === 0 ? 'it has none' : `it has ${all.join(', ')}`
-  throw new ExpectedError(`no rollout ${quote(name)} in namespace ${namespace}; ${there}`)
+  throw new ExpectedError('not-there', `no rollout ${quote(name)} in namespace ${namespace}; ${there}`)
 }
 
 /** Reports that no controller has taken a rollout up. */

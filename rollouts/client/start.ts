@@ -32,12 +32,15 @@ async function apply(cluster: RolloutCluster, request: StartRequest): Promise<st
   const before = there.find((one) => one.metadata.name === metadata.name)
   if (before && !claimsTheSame(before, request)) {
     const claimed = `${before.spec.container} of ${selectorText(before.spec.selector)}`
-    throw new ExpectedError(`the rollout ${metadata.name} already exists, for ${claimed}; choose another --name`)
+    throw new ExpectedError(
+      'would-harm',
+      `the rollout ${metadata.name} already exists, for ${claimed}; choose another --name`,
+    )
   }
   const having = pods?.filter((pod) => pod.containers.some(({ name }) => name === spec.container))
-  if (pods && having?.length === 0) throw new ExpectedError(nothingTo(request, pods))
+  if (pods && having?.length === 0) throw new ExpectedError('not-there', nothingTo(request, pods))
   const other = there.find((one) => one !== before && claims(one, request, having ?? []))
-  if (other) throw new ExpectedError(claimedBy(other, request))
+  if (other) throw new ExpectedError('would-harm', claimedBy(other, request))
 
   const after = await cluster.apply(request)
   if (before?.metadata.generation === after.metadata.generation) return 'is unchanged'

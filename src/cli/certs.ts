@@ -73,12 +73,13 @@ const actions = ['run', 'once', 'status', 'rotate', 'issue'] as const
 
 export const certs: Command = {
   help,
+  options,
   async run(args, terminal) {
     const { values, positionals } = parse(args)
     const [word, ...rest] = positionals
     const action = actionOf(word, actions)
     if (rest.length > (action === 'rotate' ? 1 : 0)) {
-      throw new UsageError(`${action} takes no ${quote(rest.at(-1) ?? '')}`)
+      throw new UsageError('wrong-arguments', `${action} takes no ${quote(rest.at(-1) ?? '')}`)
     }
     switch (action) {
       case 'run':
@@ -112,7 +113,7 @@ async function once(flags: Flags): Promise<ExitCode> {
   const { bootstrap } = await import('../../certs/run.ts')
   const finished = await bootstrap(settings)
   await flush()
-  if (!finished) throw new ExpectedError('the certificates are not ready yet; the log says why')
+  if (!finished) throw new ExpectedError('not-in-time', 'the certificates are not ready yet; the log says why')
   return 0
 }
 
@@ -145,13 +146,16 @@ async function status(flags: Flags, terminal: Terminal): Promise<ExitCode> {
 }
 
 async function rotate(what: string | undefined, flags: Flags, terminal: Terminal): Promise<ExitCode> {
-  if (what !== 'leaf' && what !== 'ca') throw new UsageError('rotate takes leaf or ca')
+  if (what !== 'leaf' && what !== 'ca') throw new UsageError('wrong-arguments', 'rotate takes leaf or ca')
   const { kubernetes } = await import('../../certs/kubernetes.ts')
   const { kubeconfig } = await loadKubeconfig(flags.context)
   const { cluster } = kubernetes({ kubeconfig, names: namesOf(flags) })
   const secret = await cluster.readSecret()
   if (!secret)
-    throw new ExpectedError(`there is no Secret in namespace ${flags.namespace}; sidecar-first check says why`)
+    throw new ExpectedError(
+      'not-there',
+      `there is no Secret in namespace ${flags.namespace}; sidecar-first check says why`,
+    )
   await cluster.updateSecret(secret.version, { data: {}, annotations: { [objectKeys.rotate]: what satisfies Asked } })
   const which = what === 'ca' ? `the CA, in steps, which takes ${flags.settle} and more` : 'the leaf'
   terminal.stdout.write(
@@ -162,7 +166,7 @@ async function rotate(what: string | undefined, flags: Flags, terminal: Terminal
 
 async function issue(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   const { dir } = flags
-  if (dir === undefined) throw new UsageError('issue needs --dir, the folder to write to')
+  if (dir === undefined) throw new UsageError('flags-together', 'issue needs --dir, the folder to write to')
   const { issueAuthority, issueLeaf, serviceNames } = await import('../../certs/x509.ts')
   const { checkAuthorityPair } = await import('../../certs/faults.ts')
   const lifetimes = lifetimesOf(flags)
@@ -183,7 +187,8 @@ async function issue(flags: Flags, terminal: Terminal): Promise<ExitCode> {
     )
     authority = { certificate: certificate ?? '', key: key ?? '' }
     const [problem] = checkAuthorityPair({ ...authority, at })
-    if (problem) throw new ExpectedError(`the CA in ${dir} can't sign: ${problem.message}; --force replaces it`)
+    if (problem)
+      throw new ExpectedError('bad-certificate', `the CA in ${dir} can't sign: ${problem.message}; --force replaces it`)
   } else {
     authority = await issueAuthority({ commonName: 'sidecar-first CA', life: lifetimes.authority, at })
   }
@@ -234,7 +239,7 @@ function lifetimesOf(flags: Flags): Lifetimes {
   const leaf = life('--leaf-life', flags['leaf-life'])
   const settle = life('--settle', flags.settle)
   // A CA is replaced under two leaf lives: one that lives less than four would be replaced halfway.
-  if (authority < 4 * leaf) throw new UsageError('--ca-life must be at least four times --leaf-life')
-  if (settle > leaf / 3) throw new UsageError('--settle must be at most a third of --leaf-life')
+  if (authority < 4 * leaf) throw new UsageError('flags-together', '--ca-life must be at least four times --leaf-life')
+  if (settle > leaf / 3) throw new UsageError('flags-together', '--settle must be at most a third of --leaf-life')
   return { authority, leaf, settle }
 }

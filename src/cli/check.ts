@@ -43,11 +43,12 @@ const parse = (args: readonly string[]) => parseArgs({ args: [...args], options,
 
 export const check: Command = {
   help,
+  options,
   async run(args, terminal) {
     const { values, positionals } = parse(args)
     const output = oneOf('--output', values.output, ['text', 'json'])
     const [subject] = positionals
-    if (positionals.length > 1) throw new UsageError('check takes one pod/NAME, or none')
+    if (positionals.length > 1) throw new UsageError('wrong-arguments', 'check takes one pod/NAME, or none')
     const { ignoredCodes } = await import('../messages/ignore.ts')
     const ignored = ignoredCodes(values.ignore)
     const stop = interrupted()
@@ -82,7 +83,7 @@ async function connect({ context }: Flags) {
 
 async function one(subject: string, flags: Flags): Promise<readonly Checked[]> {
   const found = parseSubject(subject)
-  if (!found) throw new UsageError(`check takes pod/NAME or deploy/NAME, not ${quote(subject)}`)
+  if (!found) throw new UsageError('wrong-arguments', `check takes pod/NAME or deploy/NAME, not ${quote(subject)}`)
   const { kubeconfig, objects, installed, now } = await connect(flags)
   const { examineOne } = await import('../check/pod/one.ts')
   const namespace = flags.namespace ?? namespaceOf(kubeconfig)

@@ -48,13 +48,14 @@ const options = {
 
 export const config: Command = {
   help,
+  options,
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const { namespace, webhooks, helm } = values
     const mode = oneOf('--mode', values.mode, installModes)
     checkNamespaceName(namespace)
-    if (helm && webhooks) throw new UsageError('--webhooks and --helm exclude each other')
-    if (positionals.length !== 1) throw new UsageError('name one configuration file')
+    if (helm && webhooks) throw new UsageError('flags-together', '--webhooks and --helm exclude each other')
+    if (positionals.length !== 1) throw new UsageError('wrong-arguments', 'name one configuration file')
     const [file] = await readInputs(positionals, terminal)
     if (file === undefined) return 0
 

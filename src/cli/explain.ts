@@ -18,6 +18,7 @@ const options = { output: { type: 'string', short: 'o', default: 'text' } } as c
 
 export const explain: Command = {
   help,
+  options,
   async run(args, { stdout }) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const output = oneOf('--output', values.output, ['text', 'json'])
@@ -30,6 +31,7 @@ export const explain: Command = {
 
 function find(text: string): Listed {
   const found = catalogue.find(({ code }) => code === text.toUpperCase())
-  if (found === undefined) throw new UsageError(`no message has the code ${quote(text)}; codes are like SF101`)
+  if (found === undefined)
+    throw new UsageError('wrong-arguments', `no message has the code ${quote(text)}; codes are like SF101`)
   return found
 }

@@ -83,6 +83,7 @@ type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>['values']
 
 export const install: Command = {
   help,
+  options,
   async run(args, terminal) {
     const { values: flags } = parseArgs({ args: [...args], options })
     const applies = flags.apply || flags['dry-run']

@@ -74,12 +74,13 @@ const options = {
 
 export const preview: Command = {
   help,
+  options,
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const format = formats[values.output]
-    if (format === undefined) throw new UsageError(`--output takes ${Object.keys(formats).join(', ')}`)
+    if (format === undefined) throw new UsageError('flag-value', `--output takes ${Object.keys(formats).join(', ')}`)
     const failOn = (['refused', 'warning'] as const).find((what) => what === values['fail-on'])
-    if (failOn === undefined) throw new UsageError('--fail-on takes refused, warning')
+    if (failOn === undefined) throw new UsageError('flag-value', '--fail-on takes refused, warning')
     const ignored = ignoredCodes(values.ignore)
     const read = await previewFiles([...values.filename, ...positionals], { ...values, ...whatIf(values) }, terminal)
     const found = withoutIgnored(read, ignored)
@@ -111,7 +112,7 @@ function whatIf(values: {
       ...(delivery && { delivery }),
       presets: wanted,
     })
-    if (!changed.ok) throw new UsageError(changed.problem)
+    if (!changed.ok) throw new UsageError('flags-together', changed.problem)
     return changed.value
   }
   return { change, trial: { sidecars: values.sidecars, gate, delivery } }
@@ -141,7 +142,7 @@ const formats: Partial<Record<string, (found: PreviewedFiles, look: Look) => str
   },
   patch(found, look) {
     const [only, ...others] = previewsOf(found)
-    if (others.length > 0) throw new UsageError('--output patch is for one object')
+    if (others.length > 0) throw new UsageError('flags-together', '--output patch is for one object')
     refuse(found)
     return exact(`${formatJson(only?.patch ?? [], 2)}\n`, look)
   },

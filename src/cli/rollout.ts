@@ -87,6 +87,7 @@ type Action = (typeof actions)[number]
 
 export const rollout: Command = {
   help,
+  options,
   async run(args, terminal) {
     const { values: flags, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const [word, name, ...rest] = positionals
@@ -140,13 +141,14 @@ export const rollout: Command = {
 /** A flag that would have no effect is a mistake. */
 function checkFlags(action: Action, name: string | undefined, flags: Flags, rest: readonly string[]): void {
   const [stray] = action === 'start' && name !== undefined ? [name] : rest
-  if (stray !== undefined) throw new UsageError(`${action} takes no ${quote(stray)}`)
+  if (stray !== undefined) throw new UsageError('wrong-arguments', `${action} takes no ${quote(stray)}`)
   if (name === undefined && action !== 'start' && action !== 'status')
-    throw new UsageError(`${action} needs the rollout's NAME`)
-  if (name === undefined && action === 'status' && flags.wait) throw new UsageError("--wait needs the rollout's NAME")
+    throw new UsageError('wrong-arguments', `${action} needs the rollout's NAME`)
+  if (name === undefined && action === 'status' && flags.wait)
+    throw new UsageError('wrong-arguments', "--wait needs the rollout's NAME")
   const given = (flag: keyof Flags) => flags[flag] !== undefined && flags[flag] !== false
   const only = (flag: keyof Flags, ...allowed: Action[]) => {
-    if (given(flag) && !allowed.includes(action)) throw new UsageError(`${action} takes no --${flag}`)
+    if (given(flag) && !allowed.includes(action)) throw new UsageError('flags-together', `${action} takes no --${flag}`)
   }
   for (const flag of Object.keys(startFlags)) only(flag as keyof Flags, 'start')
   only('partition', 'start', 'promote')
@@ -154,10 +156,10 @@ function checkFlags(action: Action, name: string | undefined, flags: Flags, rest
   only('to-origin', 'undo')
   only('force', 'finish')
   only('wait', 'start', 'status', 'resume', 'promote', 'undo')
-  if (given('timeout') && !flags.wait) throw new UsageError('--timeout goes with --wait')
+  if (given('timeout') && !flags.wait) throw new UsageError('flags-together', '--timeout goes with --wait')
   if (given('output') && flags.output !== 'json')
-    throw new UsageError(`-o takes json, not ${quote(flags.output ?? '')}`)
-  if (given('output') && flags.wait) throw new UsageError('-o json does not go with --wait')
+    throw new UsageError('flag-value', `-o takes json, not ${quote(flags.output ?? '')}`)
+  if (given('output') && flags.wait) throw new UsageError('flags-together', '-o json does not go with --wait')
 }
 
 interface Connected {

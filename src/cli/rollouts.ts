@@ -42,11 +42,12 @@ const options = {
 
 export const rollouts: Command = {
   help,
+  options,
   async run(args): Promise<ExitCode> {
     const { values: flags, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const [action, extra] = positionals
     actionOf(action, ['run'])
-    if (extra !== undefined) throw new UsageError(`run takes no ${quote(extra)}`)
+    if (extra !== undefined) throw new UsageError('wrong-arguments', `run takes no ${quote(extra)}`)
     const metricsPort = port('--metrics-port', flags['metrics-port'])
     const level = oneOf('--log-level', flags['log-level'], levels)
     const range = durationRange('1s', '1d')

@@ -49,6 +49,7 @@ const options = {
 
 export const serve: Command = {
   help,
+  options,
   async run(args, terminal) {
     const flags = readFlags(args)
     const { log, inform, flush } = createLog(flags.logLevel)
@@ -90,7 +91,8 @@ interface Flags {
 function readFlags(args: readonly string[]): Flags {
   const { values } = parseArgs({ args: [...args], options, allowPositionals: false })
   const { cert, key } = values
-  if ((cert === undefined) !== (key === undefined)) throw new UsageError('--cert and --key go together')
+  if ((cert === undefined) !== (key === undefined))
+    throw new UsageError('flags-together', '--cert and --key go together')
   return {
     host: values.host,
     port: port('--port', values.port),
@@ -133,7 +135,7 @@ function explained({ host, port }: Flags): (error: unknown) => never {
   }
   return (error) => {
     const reason = error instanceof Error && 'code' in error ? reasons[String(error.code)] : undefined
-    throw reason === undefined ? error : new ExpectedError(reason, { cause: error })
+    throw reason === undefined ? error : new ExpectedError('cannot-listen', reason, { cause: error })
   }
 }
 

@@ -29,6 +29,7 @@ const options = {
 
 export const timeline: Command = {
   help,
+  options,
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const { context } = values
@@ -36,7 +37,10 @@ export const timeline: Command = {
     const [subject = '', ...others] = positionals
     const name = /^(?:po|pod|pods)\/([a-z0-9][a-z0-9.-]*)$/.exec(subject)?.[1]
     if (name === undefined || others.length > 0)
-      throw new UsageError(`name one pod/NAME${positionals.length ? `, not ${quote(positionals.join(' '))}` : ''}`)
+      throw new UsageError(
+        'wrong-arguments',
+        `name one pod/NAME${positionals.length ? `, not ${quote(positionals.join(' '))}` : ''}`,
+      )
     const { kubeconfig } = await loadKubeconfig(context)
     const namespace = values.namespace ?? namespaceOf(kubeconfig)
     const { connection } = await import('../kubernetes/connection.ts')
@@ -47,7 +51,7 @@ export const timeline: Command = {
     let now = Date.now()
     const objects = objectsOf(connection(kubeconfig, { heard: (date) => (now = date) }))
     const pod = await objects.read<V1Pod>({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace } })
-    if (!pod) throw new ExpectedError(`there is no pod ${name} in namespace ${namespace}; name it with -n`)
+    if (!pod) throw new ExpectedError('not-there', `there is no pod ${name} in namespace ${namespace}; name it with -n`)
     const found = timelineOf({ pod, ...(await observe(objects, pod)), now })
     const waited = waitedFor(found)
     if (output === 'json') {

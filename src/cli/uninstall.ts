@@ -41,6 +41,7 @@ const options = {
 
 export const uninstall: Command = {
   help,
+  options,
   async run(args, terminal) {
     const { values: flags } = parseArgs({ args: [...args], options })
     const timeout = duration('--timeout', flags.timeout)

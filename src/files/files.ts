@@ -6,7 +6,7 @@ import { ExpectedError, type Terminal, UsageError } from '../terminal/command.ts
 /** What is wrong in a file, one line for each problem: `FILE:LINE:COLUMN: what`. Printed unchanged, so that editors find the places. */
 export class FileError extends ExpectedError {
   constructor(problems: readonly string[]) {
-    super(problems.join('\n'))
+    super('unreadable', problems.join('\n'))
   }
 
   override told(): string {
@@ -26,10 +26,11 @@ const most = 100_000_000
 /** The texts of files (`-` is standard input), or of standard input if none is named. @throws UsageError */
 export async function readInputs(paths: readonly string[], { stdin }: Pick<Terminal, 'stdin'>): Promise<Input[]> {
   if (paths.length === 0 && 'isTTY' in stdin && stdin.isTTY === true) {
-    throw new UsageError('nothing to read; name a file with -f FILE, or pipe manifests in')
+    throw new UsageError('no-manifest', 'nothing to read; name a file with -f FILE, or pipe manifests in')
   }
   const wanted = paths.length === 0 ? ['-'] : paths
-  if (wanted.filter((path) => path === '-').length > 1) throw new UsageError('standard input can be read once')
+  if (wanted.filter((path) => path === '-').length > 1)
+    throw new UsageError('wrong-arguments', 'standard input can be read once')
   const inputs: Input[] = []
   for (const path of wanted) {
     if (path === '-')
@@ -50,7 +51,7 @@ export async function readText(path: string): Promise<string> {
 export function unreadable(path: string): (error: unknown) => never {
   return (error) => {
     if (error instanceof UsageError) throw error
-    throw new UsageError(`cannot read ${path}: ${reason(error)}`, { cause: error })
+    throw new UsageError('unreadable', `cannot read ${path}: ${reason(error)}`, { cause: error })
   }
 }
 
@@ -59,7 +60,7 @@ async function readAll(name: string, stream: Readable): Promise<Buffer> {
   let size = 0
   for await (const chunk of stream) {
     size += chunk.length
-    if (size > most) throw new UsageError(`${name} is over ${most / 1e6} MB; split it`)
+    if (size > most) throw new UsageError('unreadable', `${name} is over ${most / 1e6} MB; split it`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -67,13 +68,13 @@ async function readAll(name: string, stream: Readable): Promise<Buffer> {
 
 function decode(name: string, content: Buffer): string {
   if (content[0] === 0xff && content[1] === 0xfe) {
-    throw new UsageError(`${name} is UTF-16; save it as UTF-8 (PowerShell: Out-File -Encoding utf8)`)
+    throw new UsageError('unreadable', `${name} is UTF-16; save it as UTF-8 (PowerShell: Out-File -Encoding utf8)`)
   }
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content)
   } catch (error) {
     const what = content.includes(0) ? 'is binary, not text' : 'is not UTF-8 text; save it as UTF-8'
-    throw new UsageError(`${name}:${firstNoText(content)} ${what}`, { cause: error })
+    throw new UsageError('unreadable', `${name}:${firstNoText(content)} ${what}`, { cause: error })
   }
 }
 

@@ -32,7 +32,8 @@ export async function findFiles(
     }
   }
   const excluded = [...excluding.met]
-  if (paths.length > 0 && found.length === 0) throw new UsageError(`--exclude leaves nothing of ${paths.join(', ')}`)
+  if (paths.length > 0 && found.length === 0)
+    throw new UsageError('no-manifest', `--exclude leaves nothing of ${paths.join(', ')}`)
   return { found, excluded }
 }
 
@@ -62,7 +63,7 @@ async function findOne(path: string, excluding: Excluding): Promise<readonly Fou
   if (kind === 'folder') {
     const inside = await manifestsBelow(path, excluding)
     if (inside.length === 0 && excluding.met.size === 0)
-      throw new UsageError(`no *.yaml, *.yml or *.json file in ${path}`)
+      throw new UsageError('no-manifest', `no *.yaml, *.yml or *.json file in ${path}`)
     return inside
   }
   if (kind === 'file' || !/[*?[{]/.test(path)) return [{ path, named: true }]
@@ -74,7 +75,7 @@ async function findOne(path: string, excluding: Excluding): Promise<readonly Fou
     if ((await kindOf(match)) === 'folder') found.push(...(await manifestsBelow(match, excluding)))
     else found.push({ path: match, named: false })
   }
-  if (found.length === 0 && excluding.met.size === 0) throw new UsageError(`no file matches ${path}`)
+  if (found.length === 0 && excluding.met.size === 0) throw new UsageError('no-manifest', `no file matches ${path}`)
   return found
 }
 

@@ -67,6 +67,7 @@ export function explained(error: unknown, object: Reference): Error {
   const kind = failureKind(error)
   if (isMissingKind(error)) {
     return new ExpectedError(
+      'unfit-cluster',
       `the cluster has no kind ${object.kind} (${object.apiVersion}); install what brings it first, or leave its part out`,
     )
   }
@@ -76,5 +77,5 @@ export function explained(error: unknown, object: Reference): Error {
       : kind === 'forbidden'
         ? '\nInstalling takes the rights of a cluster administrator'
         : ''
-  return new ExpectedError(`${label(object)}: ${message}${advice}`, { cause: error })
+  return new ExpectedError(`call-${kind}`, `${label(object)}: ${message}${advice}`, { cause: error })
 }

@@ -34,6 +34,7 @@ export async function survey(connected: Connected): Promise<{ version: string; n
   const version = await connected.version()
   if (isOlder(version, [1, 30])) {
     throw new ExpectedError(
+      'unfit-cluster',
       `the cluster is ${version}; sidecar-first needs Kubernetes 1.30 or newer, whose API servers know matchConditions`,
     )
   }

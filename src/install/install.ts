@@ -30,7 +30,7 @@ export async function apply(installation: Installation): Promise<void> {
   if (!force) {
     const pods = await objects.list({ apiVersion: 'v1', kind: 'Pod' }, { namespace })
     const damage = damageOf({ before, pods: pods.length, version, configured, mode })
-    if (damage !== undefined) throw new ExpectedError(damage)
+    if (damage !== undefined) throw new ExpectedError('would-harm', damage)
   }
   const webhooks = manifests.filter(({ kind }) => kind.endsWith('WebhookConfiguration'))
   const deployments = manifests.filter(({ kind }) => kind === 'Deployment')

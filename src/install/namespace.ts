@@ -7,7 +7,7 @@ const reserved = ['default', 'kube-system', 'kube-public', 'kube-node-lease']
 /** @throws UsageError if a namespace can't have that name */
 export function checkNamespaceName(name: string): void {
   if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name)) {
-    throw new UsageError('--namespace takes the name of a namespace: a-z, 0-9 and -, at most 63')
+    throw new UsageError('flag-value', '--namespace takes the name of a namespace: a-z, 0-9 and -, at most 63')
   }
 }
 
@@ -15,5 +15,5 @@ export function checkNamespaceName(name: string): void {
 export function checkNamespace(name: string): void {
   checkNamespaceName(name)
   if (reserved.includes(name))
-    throw new UsageError(`--namespace takes a namespace of sidecar-first's own, not ${quote(name)}`)
+    throw new UsageError('flag-value', `--namespace takes a namespace of sidecar-first's own, not ${quote(name)}`)
 }

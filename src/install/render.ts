@@ -1,7 +1,7 @@
 import { type Document, isMap, isSeq, parse, Scalar, YAMLMap, YAMLSeq } from 'yaml'
 import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
 import type { GateChoice } from '../admission/words/choices.ts'
-import { faultText, type Remark } from '../configuration/faults.ts'
+import { faultCode, faultText, type Remark } from '../configuration/faults.ts'
 import { readConfiguration } from '../configuration/read.ts'
 import { configurationFile, endpoint, objectKeys, objectNames } from '../kubernetes/names.ts'
 import { configurationHash, type InstallMode, webhookConfigurations } from '../webhooks/configurations.ts'
@@ -97,7 +97,7 @@ export function render(files: Readonly<Record<string, string>>, version: string,
     if (isA(document, 'Deployment'))
       adapt(document, { ...wanted, waiterImage: read.configuration.waiter.image }, version)
   }
-  const notices = [...read.notices.map(({ fault }) => faultText(fault)), ...webhooks.notices]
+  const notices = [...read.notices.map(({ fault }) => `${faultCode(fault)} ${faultText(fault)}`), ...webhooks.notices]
   return { ok: true, documents, configuration: read.configuration, notices }
 }
 

@@ -1,4 +1,5 @@
 import { ExpectedError } from '../terminal/command.ts'
+import type { Failure } from '../terminal/failures.ts'
 
 /** `conflict`: somebody else wrote first; `invalid`: the request makes no sense, or a patch's `test` failed. */
 export const failureKinds = [
@@ -25,8 +26,8 @@ export class ClusterError extends ExpectedError {
   readonly kind: FailureKind
   /** undefined where the answer names none. */
   readonly object: NamedObject | undefined
-  constructor(kind: FailureKind, message: string, object?: NamedObject) {
-    super(message)
+  constructor(kind: FailureKind, message: string, object?: NamedObject, failure: Failure = `call-${kind}`) {
+    super(failure, message)
     this.kind = kind
     this.object = object
   }

@@ -15,12 +15,12 @@ export async function loadKubeconfig(
     kubeconfig.loadFromDefault()
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new ClusterError('other', `the kubeconfig can't be read: ${reason}`)
+    throw unusable(`the kubeconfig can't be read: ${reason}`)
   }
   if (context !== undefined) {
     if (kubeconfig.getContextObject(context) === null) {
       const names = kubeconfig.getContexts().map(({ name }) => name)
-      throw new ClusterError('other', `the kubeconfig has no context ${context}; it has ${names.join(', ') || 'none'}`)
+      throw unusable(`the kubeconfig has no context ${context}; it has ${names.join(', ') || 'none'}`)
     }
     kubeconfig.setCurrentContext(context)
   }
@@ -30,10 +30,12 @@ export async function loadKubeconfig(
     server === undefined ||
     (server === 'http://localhost:8080' && kubeconfig.getCurrentContext() === 'loaded-context')
   ) {
-    throw new ClusterError('other', 'there is no kubeconfig; set KUBECONFIG to its path, or name a context')
+    throw unusable('there is no kubeconfig; set KUBECONFIG to its path, or name a context')
   }
   return { kubeconfig, inside: kubeconfig.getCurrentContext() === 'inClusterContext' }
 }
+
+const unusable = (why: string): ClusterError => new ClusterError('other', why, undefined, 'kubeconfig')
 
 /** The context's namespace, as kubectl takes it. */
 export const namespaceOf = (kubeconfig: KubeConfig): string =>

@@ -16,8 +16,11 @@ import {
   faultCode as manifestCode,
   faultText as manifestText,
 } from '../preview/problems.ts'
+import { type Failure, failures } from '../terminal/failures.ts'
+import { type Notice, noticeCode, noticeText } from '../webhooks/notices.ts'
 import { problems, warnings } from './admission.ts'
 import { certificates } from './certificates.ts'
+import { commands, notices } from './commands.ts'
 import { faults, values } from './configuration.ts'
 import { findings } from './findings.ts'
 import { manifests } from './manifests.ts'
@@ -35,6 +38,7 @@ export interface Listed {
 
 /** By the hundred of the code. */
 export const areas = {
+  0: 'Commands that end without what was asked for',
   1: 'Refused pods',
   2: 'Warnings and notes about pods',
   3: 'Configuration',
@@ -83,6 +87,15 @@ export const catalogue: readonly Listed[] = [
     const { code, level, text, next } = told(one)
     return { code, grade: level, text, next }
   }),
+  ...Object.entries(commands).map(
+    ([kind, entry]): Listed => ({
+      ...entry,
+      code: failures[kind as Failure],
+      kind,
+      grade: 'refusal',
+    }),
+  ),
+  ...list<Notice>(notices, (one) => ({ code: noticeCode(one), grade: 'note', text: noticeText(one) })),
   ...list<CertificateProblem>(certificates, (one) => ({
     code: problemCode(one),
     grade: 'problem',

@@ -15,9 +15,9 @@ export function ignoredCodes(flags: readonly string[]): ReadonlySet<string> {
   const codes = flags.flatMap((flag) => flag.split(',')).map((code) => code.trim().toUpperCase())
   for (const code of codes) {
     const found = catalogue.find((each) => each.code === code)
-    if (found === undefined) throw new UsageError(`--ignore: no message has the code ${quote(code)}`)
+    if (found === undefined) throw new UsageError('flag-value', `--ignore: no message has the code ${quote(code)}`)
     if (found.grade !== 'warning' && found.grade !== 'note')
-      throw new UsageError(`--ignore: ${code} is a ${found.grade}, which can't be ignored`)
+      throw new UsageError('flag-value', `--ignore: ${code} is a ${found.grade}, which can't be ignored`)
   }
   return new Set(codes)
 }

@@ -5,7 +5,7 @@ import { areaOf, areas, type Listed } from './catalogue.ts'
 const plain = (text: string) => printable(text, 1024)
 
 const grades = {
-  refusal: 'refused or not read',
+  refusal: 'refused, not read or not done',
   problem: 'problem',
   warning: 'warning',
   note: 'note',
@@ -46,6 +46,7 @@ function entry({ code, grade, text, means, next }: Listed): string {
 const head = `# Messages
 
 Every refusal, warning, note and finding has a code that never changes its meaning. \`sidecar-first explain SF101\` prints an entry of this page. The texts are examples.
+What is only progress, such as \`deployment/sidecar-first ready\`, has no code, and neither has \`--help\`.
 
 The hundreds are areas: ${Object.entries(areas)
   .map(([number, title]) => `${number} ${title.charAt(0).toLowerCase()}${title.slice(1)}`)

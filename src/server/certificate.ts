@@ -51,7 +51,7 @@ export interface CertificateEvents {
 export async function openCertificate(sources: Sources, events: CertificateEvents): Promise<Certificate> {
   const { material: first, problems } = await load(sources, events.now())
   const fatal = problems.filter(({ fault }) => fault !== 'expired' && fault !== 'not-yet-valid')
-  if (fatal.length > 0) throw new CertificateError(fatal.map(({ message }) => message).join('; '))
+  if (fatal.length > 0) throw new CertificateError('bad-certificate', fatal.map(({ message }) => message).join('; '))
   let material = first
   let leaf = new X509Certificate(material.certificate)
   let reported = ''
@@ -132,7 +132,10 @@ async function read(flag: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new CertificateError(`${flag} ${path} can't be read: ${(error as NodeJS.ErrnoException).code}`)
+    throw new CertificateError(
+      'bad-certificate',
+      `${flag} ${path} can't be read: ${(error as NodeJS.ErrnoException).code}`,
+    )
   }
 }
 

@@ -1,4 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
+import type { ParseArgsOptionsConfig } from 'node:util'
+import { type Failure, failures } from './failures.ts'
 
 /** The streams a command reads and writes. `color`: only ever true on a terminal. */
 export interface Terminal {
@@ -15,6 +17,8 @@ export type ExitCode = 0 | 1 | 2
 export interface Command {
   /** `--help`: what it does, its flags, an example that works when pasted. */
   readonly help: string
+  /** Its flags, as `parseArgs` takes them. */
+  readonly options: ParseArgsOptionsConfig
   /** Takes the words after the command's name. Returns or throws; only main.ts ends the process. @throws ExpectedError */
   run(args: readonly string[], terminal: Terminal): Promise<ExitCode>
 }
@@ -22,10 +26,16 @@ export interface Command {
 /** A failure that the user can do something about. It is printed without a stack; thrown where it arises, caught by `runCommand` alone. */
 export class ExpectedError extends Error {
   readonly exitCode: ExitCode = 1
+  readonly failure: Failure
+
+  constructor(failure: Failure, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.failure = failure
+  }
 
   /** What a command that fails with it prints. */
   told(command: string): string {
-    return `sidecar-first ${command}: ${this.message}\n`
+    return `sidecar-first ${command}: ${failures[this.failure]} ${this.message}\n`
   }
 }
 

@@ -8,7 +8,7 @@ export function oneOf<T extends string>(flag: string, text: string, choices: rea
   const choice = choices.find((name) => name === text)
   if (choice !== undefined) return choice
   const list = `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`
-  throw new UsageError(`${flag} takes ${list}, not ${quote(text)}`)
+  throw new UsageError('flag-value', `${flag} takes ${list}, not ${quote(text)}`)
 }
 
 /** The first word of a command that has several actions. @throws UsageError that names them */
@@ -16,6 +16,7 @@ export function actionOf<T extends string>(word: string | undefined, actions: re
   const action = actions.find((name) => name === word)
   if (action !== undefined) return action
   throw new UsageError(
+    'wrong-arguments',
     `${word === undefined ? 'missing action' : `unknown action ${quote(word)}`}: ${actions.join(', ')}`,
   )
 }
@@ -24,7 +25,7 @@ export function actionOf<T extends string>(word: string | undefined, actions: re
 export function wholeNumber(flag: string, text: string, least: number, most: number): number {
   const value = Number(text)
   if (!/^\d{1,9}$/.test(text) || value < least || value > most) {
-    throw new UsageError(`${flag} takes a number from ${least} to ${most}, not ${quote(text)}`)
+    throw new UsageError('flag-value', `${flag} takes a number from ${least} to ${most}, not ${quote(text)}`)
   }
   return value
 }
@@ -35,7 +36,7 @@ export const patience = durationRange('1s', '7d')
 /** Milliseconds. @throws UsageError that names the flag and its range */
 export function duration(flag: string, text: string, range: DurationRange = patience): number {
   const parsed = parseDuration(text, range)
-  if (!parsed.ok) throw new UsageError(`${flag}: ${textOf(parsed.problem)}`)
+  if (!parsed.ok) throw new UsageError('flag-value', `${flag}: ${textOf(parsed.problem)}`)
   return parsed.value
 }
 

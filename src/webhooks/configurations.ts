@@ -16,6 +16,7 @@ import type { FailurePolicy } from '../admission/words/choices.ts'
 import { writeYaml } from '../kubernetes/dialect.ts'
 import { labelsOf, objectKeys, objectNames, registration } from '../kubernetes/names.ts'
 import { condition, markedByOthers } from './condition.ts'
+import { coded } from './notices.ts'
 import { paths } from './path.ts'
 import { workloads, workloadsCondition } from './workloads.ts'
 
@@ -88,11 +89,7 @@ export function webhookConfigurations(
     const { expression, fits } = condition(own, about.path === paths.mutate, room)
     room -= expression.length
     if (!fits) {
-      const which = selector ? `of the namespaceSelector ${JSON.stringify(selector)}` : 'without a namespaceSelector'
-      const what = 'are more than matchConditions can hold: every pod of the selected namespaces is sent to the webhook'
-      notices.push(
-        `the ${own.length} rules ${which} ${what}; use fewer rules, or list container names instead of globs`,
-      )
+      notices.push(coded({ kind: 'rules-do-not-fit', count: own.length, selector }))
     }
     return { ...about, selector: selector ?? {}, expression }
   }
@@ -151,9 +148,7 @@ export function webhookConfigurations(
   const bytes =
     JSON.stringify(mutating).length + (options.caBundle === undefined ? entries.length * roomForCaBundle : 0)
   if (bytes > mostBytes) {
-    notices.push(
-      `${sets.size} distinct namespaceSelectors make webhook configurations of ${bytes} bytes, and the API server stores 1.5 MB: let rules share selectors`,
-    )
+    notices.push(coded({ kind: 'too-many-selectors', count: sets.size, bytes }))
   }
   const ofWorkloads: V1ValidatingWebhookConfiguration = {
     apiVersion: registration,

@@ -57,7 +57,7 @@ test('each bad input is told what is wrong with it and where, by preview and inj
     await writeFile(join(folder, file), content)
     const [shown, injected] = await Promise.all([preview, inject].map((command) => runInside(command, file)))
     for (const [command, ended] of Object.entries({ preview: shown, inject: injected })) {
-      const told = ended?.stderr.split('\n')[0]?.replace(`sidecar-first ${command}: `, '')
+      const told = ended?.stderr.split('\n')[0]?.replace(`sidecar-first ${command}: SF006 `, '')
       assert.equal(told, file + expected)
       assert.equal(ended?.stdout, '')
       assert.equal(ended?.code, expected.includes('document') ? 1 : 2, file)
@@ -90,7 +90,7 @@ test('50 MB of YAML, of broken JSON, and what never ends: told at once what can 
   assert.match(broken.stderr, /^standard input:1:1: document 1: SF402 more than 8 MB of YAML/)
   const endless = await run(['inject', '/dev/zero'])
   assert.equal(endless.code, 2)
-  assert.match(endless.stderr, /^sidecar-first inject: \/dev\/zero is over 100 MB; split it\n/)
+  assert.match(endless.stderr, /^sidecar-first inject: SF006 \/dev\/zero is over 100 MB; split it\n/)
 })
 
 test('CRLF, a byte order mark, anchors, a List in a List and kinds nobody knows are no obstacle', async () => {

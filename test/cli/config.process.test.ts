@@ -48,6 +48,6 @@ test('config in a wrong call points to its help', async () => {
   ]) {
     const { code, stderr } = await run(args)
     assert.equal(code, 2)
-    assert.match(stderr, /^sidecar-first config: .+\nSee sidecar-first config --help\n$/)
+    assert.match(stderr, /^sidecar-first config: SF0\d\d .+\nSee sidecar-first config --help\n$/)
   }
 })

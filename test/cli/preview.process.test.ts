@@ -311,13 +311,13 @@ test('the configuration holds', async () => {
 
 test('a wrong call is one line and exit code 2', async () => {
   for (const [args, expected] of [
-    ['inject nowhere.yaml', 'cannot read nowhere.yaml: no such file'],
-    ['inject - -', 'standard input can be read once'],
-    ['preview --config nowhere.yaml pod.yaml', 'cannot read nowhere.yaml: no such file'],
-    ['preview -o xml pod.yaml', '--output takes text, diff, json, yaml, patch, github, sarif'],
-    ['preview --fail-on all pod.yaml', '--fail-on takes refused, warning'],
-    ['preview -o patch pod.yaml secret.yaml', '--output patch is for one object'],
-    ['inject --filname x', "Unknown option '--filname'; did you mean --filename?\n"],
+    ['inject nowhere.yaml', 'SF006 cannot read nowhere.yaml: no such file'],
+    ['inject - -', 'SF005 standard input can be read once'],
+    ['preview --config nowhere.yaml pod.yaml', 'SF006 cannot read nowhere.yaml: no such file'],
+    ['preview -o xml pod.yaml', 'SF003 --output takes text, diff, json, yaml, patch, github, sarif'],
+    ['preview --fail-on all pod.yaml', 'SF003 --fail-on takes refused, warning'],
+    ['preview -o patch pod.yaml secret.yaml', 'SF004 --output patch is for one object'],
+    ['inject --filname x', "SF002 Unknown option '--filname'; did you mean --filename?\n"],
   ] as const) {
     const { code, stdout, stderr } = await here(args)
     assert.deepEqual([code, stdout], [2, ''], args)

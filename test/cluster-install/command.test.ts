@@ -56,7 +56,10 @@ describe('install on an API server alone', () => {
   test('a kind that the cluster does not have is told before anything is made', async () => {
     const { code, stderr } = await run(install, '--apply', '--monitoring')
     assert.equal(code, 1)
-    assert.match(stderr, /^sidecar-first install: the cluster has no kind \w+ \(monitoring\.coreos\.com\/v1\); .*\n$/)
+    assert.match(
+      stderr,
+      /^sidecar-first install: SF011 the cluster has no kind \w+ \(monitoring\.coreos\.com\/v1\); .*\n$/,
+    )
     assert.doesNotMatch(await there('namespaces'), /sidecar-first/)
   })
 
@@ -67,7 +70,7 @@ describe('install on an API server alone', () => {
     // Without certs nothing that serves can start: its pods know what is in the way.
     assert.match(
       stderr,
-      /^sidecar-first install: deployment\/sidecar-first-certs: 0 of 1 replica ready\nIt takes longer than --timeout; .*\n$/,
+      /^sidecar-first install: SF010 deployment\/sidecar-first-certs: 0 of 1 replica ready\nIt takes longer than --timeout; .*\n$/,
     )
     assert.equal(await there('mutatingwebhookconfigurations'), '')
   })
@@ -115,7 +118,7 @@ describe('install on an API server alone', () => {
     }
     assert.match(
       await ask(''),
-      /^sidecar-first: once this is applied, Pod mirrored\/web would be refused if created now: .*"mirror\.example\/hub\/waiter:1"; .*waiter\.mirrors$/m,
+      /^sidecar-first: SF\d+ once this is applied, Pod mirrored\/web would be refused if created now: .*"mirror\.example\/hub\/waiter:1"; .*waiter\.mirrors$/m,
     )
     assert.doesNotMatch(await ask(''), /mirrored\/own/)
     assert.doesNotMatch(await ask('waiter: {mirrors: ["mirror.example/*/waiter"]}\n'), /once this is applied/)
@@ -135,7 +138,7 @@ describe('install on an API server alone', () => {
     assert.equal(code, 1)
     assert.match(
       stderr,
-      /^sidecar-first install: deployment\/sidecar-first: .*conflict with "kubectl-set".*image\n.*--force\n$/,
+      /^sidecar-first install: SF015 deployment\/sidecar-first: .*conflict with "kubectl-set".*image\n.*--force\n$/,
     )
   })
 
@@ -182,9 +185,9 @@ describe('install on an API server alone', () => {
     process.env.KUBECONFIG = api.kubeconfigFile('admin')
     assert.match(
       refused.stderr,
-      /^sidecar-first install: the cluster is v1\.29\.3; sidecar-first needs Kubernetes 1\.30 or newer/,
+      /^sidecar-first install: SF011 the cluster is v1\.29\.3; sidecar-first needs Kubernetes 1\.30 or newer/,
     )
-    assert.match(gone.stderr, /^sidecar-first install: the API server can't be reached: /)
+    assert.match(gone.stderr, /^sidecar-first install: SF022 the API server can't be reached: /)
     assert.deepEqual([refused.code, gone.code], [1, 1])
   })
 })

@@ -43,7 +43,7 @@ describe('an installation that is disturbed', () => {
     assert.equal(code, 1, stdout)
     assert.match(
       stderr,
-      /^sidecar-first install: deployment\/sidecar-first-certs: .*sidecar-first-certs-\S+: (ErrImagePull|ImagePullBackOff): .*registry\.invalid/,
+      /^sidecar-first install: SF010 deployment\/sidecar-first-certs: .*sidecar-first-certs-\S+: (ErrImagePull|ImagePullBackOff): .*registry\.invalid/,
     )
     await installed()
     assert.deepEqual((await load.stop()).failures, [])

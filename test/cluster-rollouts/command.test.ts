@@ -68,7 +68,10 @@ test('without the kind it says how to install it', async () => {
 
 test('start says what it matches, and creates nothing where that is nothing', async () => {
   const none = await command('start', ...envoy, '--image', 'example/envoy:2.1')
-  assert.deepEqual([none.code, none.out], [1, 'sidecar-first rollout: no pod in namespace default matches app=shop\n'])
+  assert.deepEqual(
+    [none.code, none.out],
+    [1, 'sidecar-first rollout: SF008 no pod in namespace default matches app=shop\n'],
+  )
 
   const items = shopPods(4)
   await api.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))

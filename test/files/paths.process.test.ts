@@ -55,7 +55,7 @@ test('--exclude leaves out files and folders by name or path, and says so', asyn
   const nothing = await run(['preview', 'k8s', '--exclude', '*'], { cwd: folder })
   assert.deepEqual(
     [nothing.code, nothing.stderr.split('\n')[0]],
-    [2, 'sidecar-first preview: --exclude leaves nothing of k8s'],
+    [2, 'sidecar-first preview: SF007 --exclude leaves nothing of k8s'],
   )
 })
 
@@ -76,16 +76,16 @@ test('a folder in which nothing is a manifest', async () => {
     const { code, stdout, stderr } = await run([command, 'k8s/v*.yaml'], { cwd: folder })
     assert.deepEqual(
       [code, stdout, stderr],
-      [1, '', `sidecar-first ${command}: there is no manifest in k8s/values.yaml\n`],
+      [1, '', `sidecar-first ${command}: SF007 there is no manifest in k8s/values.yaml\n`],
     )
   }
 })
 
 test('where there is nothing, it is said so', async () => {
   for (const [path, expected] of [
-    ['empty', 'no *.yaml, *.yml or *.json file in empty'],
-    ['k8s/*.toml', 'no file matches k8s/*.toml'],
-    ['k8s/z.yaml', 'cannot read k8s/z.yaml: no such file'],
+    ['empty', 'SF007 no *.yaml, *.yml or *.json file in empty'],
+    ['k8s/*.toml', 'SF007 no file matches k8s/*.toml'],
+    ['k8s/z.yaml', 'SF006 cannot read k8s/z.yaml: no such file'],
   ] as const) {
     const { names, stderr } = await previewed(path)
     assert.deepEqual([names, stderr.split('\n')[0]], [[], `sidecar-first preview: ${expected}`])

@@ -42,6 +42,6 @@ test('without a kubeconfig, or with a cluster that is not there, one line says s
   for (const command of [uninstall, install]) {
     const { code, stdout, stderr } = await run(command, ...(command === install ? ['--apply'] : ['--yes']))
     assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /^sidecar-first (un)?install: the kubeconfig can't be read: .*\/nowhere\/config'\n$/)
+    assert.match(stderr, /^sidecar-first (un)?install: SF014 the kubeconfig can't be read: .*\/nowhere\/config'\n$/)
   }
 })

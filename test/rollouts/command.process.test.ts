@@ -29,6 +29,6 @@ test('a wrong call is told in a line, and --help says what a right one is', asyn
 
 test('without a kubeconfig it says so and ends', async () => {
   const [code, text] = await rollouts('run', '--metrics-port', '0', '--resync', '1d')
-  assert.match(text, /^sidecar-first rollouts: the kubeconfig can't be read: .*\n$/)
+  assert.match(text, /^sidecar-first rollouts: SF014 the kubeconfig can't be read: .*\n$/)
   assert.equal(code, 1)
 })

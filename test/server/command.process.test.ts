@@ -18,7 +18,7 @@ test('a port in use is one clear line', async () => {
   await using server = await startServe()
   const { code, stderr } = await run(['serve', '--port', String(server.port)])
   assert.equal(code, 1)
-  assert.match(stderr, new RegExp(`^sidecar-first serve: port ${server.port} .*in use.*\n$`))
+  assert.match(stderr, new RegExp(`^sidecar-first serve: SF013 port ${server.port} .*in use.*\n$`))
 })
 
 for (const [name, args, pattern] of [

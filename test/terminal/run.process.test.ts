@@ -9,11 +9,11 @@ test('every command ends a failure alike: its name, the reason, 1', async () => 
     const { code, stdout, stderr } = await run(call.split(' '), { env: { KUBECONFIG: '/nowhere/config' } })
     assert.deepEqual([code, stdout], [1, ''], call)
     const [name] = call.split(' ')
-    assert.match(stderr, new RegExp(`^sidecar-first ${name}: the kubeconfig can't be read: .*\n$`))
+    assert.match(stderr, new RegExp(`^sidecar-first ${name}: SF014 the kubeconfig can't be read: .*\n$`))
   }
 })
 
 test('what a failure quotes can neither color a terminal nor reorder its text', async () => {
   const { stderr } = await run(['check'], { env: { KUBECONFIG: '/nowhere/\u001b[31m\u202econfig' } })
-  assert.match(stderr, /^sidecar-first check: the kubeconfig can't be read: .*\/nowhere\/\?\[31m\?config.*\n$/)
+  assert.match(stderr, /^sidecar-first check: SF014 the kubeconfig can't be read: .*\/nowhere\/\?\[31m\?config.*\n$/)
 })

@@ -21,10 +21,14 @@ export async function foresee(
     const former = read?.ok ? read.configuration : undefined
     const place = { objects, namespaces: needed(installed.namespaces), progress: () => undefined }
     const findings = await refusedMirrors(place, configuration, { webhooks, former })
-    const shown = findings.slice(0, mostTold).map((finding) => `once this is applied, ${told(finding).text}`)
+    const shown = findings
+      .slice(0, mostTold)
+      .map(told)
+      .map(({ code, text }) => `${code} once this is applied, ${text}`)
     const more = findings.length - shown.length
     return more > 0 ? [...shown, `and ${more} more; sidecar-first check lists them afterwards`] : shown
   } catch (error) {
-    return [told({ kind: 'not-looked-at', obstacle: obstacleOf(error) }).text]
+    const { code, text } = told({ kind: 'not-looked-at', obstacle: obstacleOf(error) })
+    return [`${code} ${text}`]
   }
 }

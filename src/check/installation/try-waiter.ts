@@ -16,10 +16,10 @@ export async function tryWaiter(
   const waiting = () => progress.waiting(thing, `a pod pulls ${waiter.image}`)
   try {
     const finding = await pullWaiter({ objects, namespace, signal, progress: waiting }, waiter)
-    const { level, text, next } = told(finding)
+    const { code, level, text, next } = told(finding)
     progress.done(thing, level === 'ok' ? text : 'in doubt')
     if (level === 'ok') return undefined
-    return `${text}\nUnless your pods' own pull secrets fit, those that wait don't start, or start without their sidecars: ${next}`
+    return `${code} ${text}\nUnless your pods' own pull secrets fit, those that wait don't start, or start without their sidecars: ${next}`
   } catch (error) {
     const { text } = told({ kind: 'not-looked-at', obstacle: obstacleOf(error) })
     progress.done(thing, text)

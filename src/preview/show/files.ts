@@ -86,7 +86,7 @@ export async function previewFiles(
     else problems.push(...previewed.problems.map((problem) => ({ name, ...problem })))
   }
   if (found.length > 0 && others.length === found.length) {
-    throw new ExpectedError(`there is no manifest in ${others.map(fileName).join(', ')}`)
+    throw new ExpectedError('no-manifest', `there is no manifest in ${others.map(fileName).join(', ')}`)
   }
   if (problems.length === 0 && files.every(({ previewed }) => previewed.previews.length === 0)) {
     // A chart may render nothing.

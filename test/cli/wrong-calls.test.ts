@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { commands } from '../../src/commands.ts'
+import { catalogue } from '../../src/messages/catalogue.ts'
+import { failures } from '../../src/terminal/failures.ts'
+import { run } from './inside.ts'
+
+const environment = { ...process.env }
+beforeEach(() => {
+  process.env.KUBECONFIG = '/nowhere/config'
+})
+afterEach(() => {
+  process.env.KUBECONFIG = environment.KUBECONFIG
+  if (environment.KUBECONFIG === undefined) delete process.env.KUBECONFIG
+})
+
+/** Ways to call a command wrongly, made from its own flags. */
+function* wrongCalls(name: string, options: Awaited<ReturnType<(typeof commands)[string]['load']>>['options']) {
+  yield ['--no-such-flag']
+  yield ['one', 'two', 'three', 'four']
+  // A server would start.
+  const serves = name === 'serve' ? ['host', 'client-ca'] : []
+  for (const [flag, { type }] of Object.entries(options)) {
+    if (type === 'boolean') yield [`--${flag}=yes`]
+    else if (!serves.includes(flag)) {
+      yield [`--${flag}`]
+      yield [`--${flag}`, 'not a value']
+    }
+  }
+}
+
+for (const [name, { load }] of Object.entries(commands)) {
+  test(`a wrong call of ${name} says its code, and exits with 2`, async () => {
+    const command = await load()
+    const codes = new Set<string>(catalogue.map(({ code }) => code))
+    for (const args of wrongCalls(name, command.options)) {
+      const { code, stderr } = await run(command, ...args)
+      if (code === 0) continue // such as `install --image "not a value"`, which prints manifests
+      // What is wrong in a configuration has its place in front.
+      const [, told = ''] = /^(?:sidecar-first [a-z]+|.+:\d+:\d+): (SF\d{3}) ./.exec(stderr) ?? []
+      assert.ok(codes.has(told), `${args.join(' ')}: ${stderr}`)
+      const wrong = ['unknown-flag', 'flag-value', 'flags-together', 'wrong-arguments'] as const
+      if (wrong.some((kind) => failures[kind] === told)) assert.equal(code, 2, stderr)
+    }
+  })
+}
