@@ -57,16 +57,16 @@ export function next(shown: Shown): Decision {
     ({ type, status, observedGeneration }) =>
       type === 'Completed' && status === 'True' && observedGeneration === generation,
   )
-  const named = (of: (one: Member) => boolean) => all.filter(of).map(({ pod }) => pod.name)
+  const namesOf = (of: (one: Member) => boolean) => all.filter(of).map(({ pod }) => pod.name)
   const failing = failingOf(shown, all)
   const still = {
     counts,
     since: patience.since,
     leftAlone: {
-      superseded: named((one) => one.standing === 'superseded'),
-      refused: named((one) => one.standing === 'refused'),
-      silent: named(({ silent }) => silent),
-      tooOld: named((one) => one.standing === 'too old'),
+      superseded: namesOf((one) => one.standing === 'superseded'),
+      refused: namesOf((one) => one.standing === 'refused'),
+      silent: namesOf(({ silent }) => silent),
+      tooOld: namesOf((one) => one.standing === 'too old'),
     },
     behind: shown.behind,
     unneeded: false,
@@ -124,8 +124,8 @@ export function next(shown: Shown): Decision {
       return { ...going, phase: 'RolledBack', reason: 'RolledBack', message }
     }
     const stuck = off.find(({ state }) => state.is === 'failed')
-    const rest = stuck ? `pod ${stuck.pod.name} does not recover` : `${moves.length} pods to put back`
-    const message = `${rest}, after ${why}`
+    const rest = stuck ? `pod ${stuck.pod.name} does not recover` : `${moves.length} left to put back${waitingFor(off)}`
+    const message = `${rest}; after ${why}`
     return { ...going, phase: 'RollingBack', reason: 'RollingBack', message }
   }
   const done = counts.updatedReady >= Math.min(counts.updated, counts.desired) - broken
@@ -139,13 +139,14 @@ export function next(shown: Shown): Decision {
   }
   const only = moves.length === 0 && counts.inProgress === broken && counts.refused > 0
   if (only) {
-    const message = `${progress}; admission puts the old image back on ${counts.refused} pods`
+    const message = `${progress}; admission puts the old image back: ${named(still.leftAlone.refused)}`
     return { ...going, phase: 'Stopped', reason: 'Refused', message }
   }
   if (held && touches.length === 0 && counts.inProgress === 0) {
     return { ...going, phase: 'Progressing', reason: held.reason, message: `${progress}; ${held.message}` }
   }
-  return { ...going, phase: 'Progressing', reason: back ? 'TakingBack' : 'Updating', message: progress }
+  const waiting = back ? '' : waitingFor(all)
+  return { ...going, phase: 'Progressing', reason: back ? 'TakingBack' : 'Updating', message: `${progress}${waiting}` }
 }
 
 /** Where a failure was: `pod shop-1 on node a`. */
@@ -158,6 +159,26 @@ function progressOf({ matched, desired, updatedReady }: Counts, toTakeBack: numb
   if (desired === 0) return `none of ${matched} pods is to have the image`
   return `${updatedReady} of ${desired} pods are done${broken > 0 ? `, ${broken} failed` : ''}`
 }
+
+/** The first pods that are on their way. */
+function waitingFor(members: readonly Member[]): string {
+  const found = (silent: boolean) =>
+    members.flatMap((one) =>
+      one.inProgress && one.state.is !== 'failed' && one.silent === silent ? [one.pod.name] : [],
+    )
+  const [going, silent] = [found(false), found(true)]
+  return [
+    going.length > 0 ? `; waiting for ${named(going, WAITING)}` : '',
+    silent.length > 0 ? `; no answer from the kubelets of ${named(silent, WAITING)}` : '',
+  ].join('')
+}
+
+/** So many of the pods that are waited for are named: the message is one line of a table. */
+const WAITING = 2
+
+/** The first of many names. */
+export const named = (names: readonly string[], most = 5) =>
+  names.slice(0, most).join(', ') + (names.length > most ? ` and ${names.length - most} more` : '')
 
 /** What admission makes of the present image, as soon as one pod has shown it. */
 function withEffective(memory: Memory, members: readonly Member[]): Memory {

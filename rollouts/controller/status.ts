@@ -6,7 +6,7 @@ import {
   type RolloutStatus,
   type SidecarRollout,
 } from '../types.ts'
-import { type Decision, placeOf } from './next.ts'
+import { type Decision, named, placeOf } from './next.ts'
 
 interface Finding {
   readonly status: 'True' | 'False'
@@ -42,7 +42,7 @@ export function statusOf(
   }
 }
 
-/** Whether steps must wait until the API server has the new status: what is decided by it later may differ, and not by counts alone. */
+/** Whether steps must wait until the API server has the new status: more has changed than how far it is, and what holds it for a moment. */
 export function differs(a: RolloutStatus | undefined, b: RolloutStatus): boolean {
   const kept = (status: RolloutStatus) => [
     status.observedGeneration,
@@ -51,15 +51,11 @@ export function differs(a: RolloutStatus | undefined, b: RolloutStatus): boolean
     status.failure,
     status.revisions,
     status.origins,
-    status.conditions.map(({ type, status: value, reason }) => [type, value, reason]),
+    status.conditions.map(({ type, status: value, reason }) => [type, value, reason === 'CallFailed']),
   ]
   // Not compared as text: the API server orders fields in its own way.
   return a === undefined || !isDeepStrictEqual(kept(a), kept(b))
 }
-
-const NAMED = 5
-const named = (names: readonly string[]) =>
-  names.slice(0, NAMED).join(', ') + (names.length > NAMED ? ` and ${names.length - NAMED} more` : '')
 
 function findingsOf(decision: Decision, trouble: string | undefined): Partial<Record<ConditionType, Finding>> {
   const { phase, reason, message, failure, completed, unfetchable, unfetched, leftAlone, behind, unneeded } = decision

@@ -370,3 +370,16 @@ test('an app with a lock that crashes beside a sidecar that never gets ready sta
   assert.equal(world.settle().phase, 'Complete')
   assert.ok(world.pods.every(world.works))
 })
+
+test('whoever reads the status knows which pods are waited for, and which kubelet does not answer', () => {
+  const world = new World(3)
+  const message = () => world.status?.conditions.find(({ type }) => type === 'Ready')?.message
+  world.run(3)
+  assert.equal(message(), '0 of 3 pods are done; waiting for p0')
+  for (const node of world.nodes) node.frozen = true
+  world.run(320)
+  assert.equal(message(), '0 of 3 pods are done; no answer from the kubelets of p0')
+  for (const node of world.nodes) node.frozen = false
+  world.settle()
+  assert.equal(message(), '3 of 3 pods are done')
+})
