@@ -46,7 +46,6 @@ export interface Cluster {
 }
 
 const workloads: Readonly<Record<string, string>> = {
-  Deployment: 'deployments',
   ReplicaSet: 'replicasets',
   StatefulSet: 'statefulsets',
   DaemonSet: 'daemonsets',

@@ -45,9 +45,9 @@ export interface Controlling {
   readonly signal: AbortSignal
 }
 
-/** The shortest time between two writes of a status in which only the counts differ, in ms; and for each rollout under way. */
+/** The shortest time between two writes of a status in which only the counts differ, in ms; and on average, for each rollout under way. */
 const COUNTS = 1000
-const COUNTS_EACH = 100
+const COUNTS_EACH = 250
 /** How often it is looked whether a kubelet lives, in ms. */
 const LIVES = 3000
 /** For so long after its last word a watch isn't taken for silent, in ms. */
@@ -62,6 +62,12 @@ export async function control(controlling: Controlling): Promise<void> {
   await new Controller(controlling).run()
 }
 
+/** When a status was written, and what part of the time for all it then rests: not all the same, so that the watch is never silent for long. */
+interface Written {
+  readonly at: number
+  readonly share: number
+}
+
 /** How many rollouts are worked on at once. */
 const WORKERS = 4
 /** A slice of work is at most so many calls, and takes about so long, in ms; then it's another rollout's turn. */
@@ -74,7 +80,7 @@ class Controller {
   /** Their keys by namespace. */
   readonly #names = new Map<string, Set<string>>()
   /** Kept only to save calls, to wait less, and for messages: a new process finds it out again. */
-  readonly #written = new Map<string, number>()
+  readonly #written = new Map<string, Written>()
   readonly #trouble = new Map<string, string>()
   readonly #settled = new Map<string, ReadonlySet<string>>()
   readonly #told = new Map<string, ReadonlySet<string>>()
@@ -231,13 +237,13 @@ class Controller {
   async #act(
     key: string,
     rollout: SidecarRollout,
-    { space, decision: { steps }, written }: { space: Space; decision: Decision; written: boolean },
+    { space, decision, written }: { space: Space; decision: Decision; written: boolean },
   ) {
     const { leads, steady, observer } = this.#controlling
     const end = steady() + SLICE
     const isFresh = written || this.#isHeard(rollout)
-    if (!isFresh && steps.some((step) => step.do !== 'fetch') && !(await this.#stillWanted(key, rollout))) return
-    for (const [index, step] of steps.entries()) {
+    if (!isFresh && touches(decision) && !(await this.#stillWanted(key, rollout))) return
+    for (const [index, step] of decision.steps.entries()) {
       if (index >= CALLS || steady() > end) return this.#queue.add(key)
       const { metadata } = this.#rollouts.get(key) ?? {}
       if (metadata?.uid !== rollout.metadata.uid || metadata.generation !== rollout.metadata.generation) {
@@ -245,7 +251,11 @@ class Controller {
       }
       if (!leads()) return
       const began = steady()
-      if (step.do === 'fetch') this.#images.began(step)
+      if (step.do === 'fetch') {
+        // Another worker may have begun it since this was decided.
+        if (this.#images.isUnderway(step)) continue
+        this.#images.began(step)
+      }
       await this.#actor.take(step, rollout, space).catch((error) => {
         if (step.do === 'fetch') this.#images.ended(step)
         throw error
@@ -314,14 +324,15 @@ class Controller {
     const status = statusOf(rollout, decision, { now: now(), trouble: this.#trouble.get(key) })
     if (!differs(former, status)) {
       if (isDeepStrictEqual(former, status)) return rollout
-      const pause = Math.max(COUNTS, COUNTS_EACH * this.#moving.size)
-      const rest = (this.#written.get(key) ?? Number.NEGATIVE_INFINITY) + pause - steady()
-      if (rest > 0) {
+      const { at, share } = this.#written.get(key) ?? { at: Number.NEGATIVE_INFINITY, share: 1 }
+      const rest = at + Math.max(COUNTS, COUNTS_EACH * this.#moving.size * share) - steady()
+      // Before a touch it would have to be read otherwise.
+      if (rest > 0 && !(touches(decision) && !this.#isHeard(rollout))) {
         this.#queue.add(key, rest)
         return rollout
       }
     }
-    this.#written.set(key, steady())
+    this.#written.set(key, { at: steady(), share: 2 * Math.random() })
     const said = await cluster.writeStatus(rollout, status).catch(async (error) => {
       // Somebody else wrote first, or the rollout is gone: the watch may not have told us yet.
       const kind = failureKind(error)
@@ -332,6 +343,8 @@ class Controller {
     const report = reportOf(rollout, decision)
     if (report) {
       observer.turned(said, report)
+      // That it has been taken up is one of a rollout's few calls, and its status says so.
+      if (former === undefined && report.reason === 'Progressing') return said
       await cluster.report(said, report, now()).catch((error) => observer.failed(failureKind(error), error))
     }
     return said
@@ -400,6 +413,8 @@ class Controller {
 }
 
 const keyOf = ({ namespace, name }: { namespace: string; name: string }) => `${namespace}/${name}`
+
+const touches = ({ steps }: Decision) => steps.some((step) => step.do !== 'fetch')
 
 /** An event when the phase changes. */
 function reportOf({ status }: SidecarRollout, { phase, message, failure }: Decision): Report | undefined {

@@ -31,6 +31,10 @@ export class Images {
     if (like.pullSecrets.length === 0) this.#underway.set(keyOf(node, image), this.#steady() + UNDERWAY)
   }
 
+  isUnderway({ node, image, like }: Extract<Step, { do: 'fetch' }>): boolean {
+    return like.pullSecrets.length === 0 && this.#lasts(this.#underway, keyOf(node, image))
+  }
+
   /** Nothing came of it. */
   ended({ node, image }: Extract<Step, { do: 'fetch' }>) {
     this.#underway.delete(keyOf(node, image))

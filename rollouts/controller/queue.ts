@@ -66,6 +66,8 @@ export function createQueue({
       if (working.size === 0) over.resolve()
       return
     }
+    // Whichever ends first looks again.
+    if (working.size >= workers) return
     let next = IDLE
     const now = steady()
     const free = [...entries].filter(([, entry]) => !group(entry.group).busy)

@@ -57,14 +57,12 @@ export class Templates {
     this.#known.delete(key)
   }
 
-  /** A ReplicaSet's template is its Deployment's. */
+  /** A ReplicaSet stands for its Deployment: where a release has changed that one, these pods go, and others come with their own owner. */
   async #holder(namespace: string, kind: string, name: string) {
     const found = await this.#cluster.readWorkload(namespace, kind, name)
-    const above = found?.metadata.ownerReferences?.find(({ controller }) => controller)
-    const deployment =
-      above?.kind === 'Deployment' ? await this.#cluster.readWorkload(namespace, above.kind, above.name) : undefined
-    const template = (deployment ?? found)?.spec?.template?.spec
-    const title = deployment && above ? `${above.kind} ${above.name}` : `${kind} ${name}`
-    return template && { name: title, template }
+    const above =
+      kind === 'ReplicaSet' ? found?.metadata.ownerReferences?.find(({ controller }) => controller) : undefined
+    const template = found?.spec?.template?.spec
+    return template && { name: above ? `${above.kind} ${above.name}` : `${kind} ${name}`, template }
   }
 }

@@ -17,10 +17,10 @@ export async function installKind(api: ApiServer): Promise<void> {
   await until('the kind', 30 * SECOND, served)
 }
 
-/** Pods of a shop with the sidecar envoy, on nodes that needn't exist. */
+/** Pods of a shop with the sidecar envoy, on nodes that needn't exist. `weight`: bytes that make them as large as a cluster's own are. */
 export function shopPods(
   count: number,
-  { image = 'example/envoy:2.0', nodes = 3, namespace = 'default', first = 0 } = {},
+  { image = 'example/envoy:2.0', nodes = 3, namespace = 'default', first = 0, weight = 0 } = {},
 ) {
   return Array.from({ length: count }, (_, index) => ({
     apiVersion: 'v1',
@@ -29,6 +29,7 @@ export function shopPods(
       name: `shop-${index}`,
       namespace,
       labels: { app: 'shop', 'pod-template-hash': 'abc12' },
+      ...(weight > 0 && { annotations: { 'example.com/weight': 'x'.repeat(weight) } }),
       ownerReferences: [
         { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'shop-abc12', uid: 'none', controller: true },
       ],
@@ -41,6 +42,18 @@ const containers = (image: string) => [
   { name: 'envoy', image },
   { name: 'app', image: 'example/shop:1' },
 ]
+
+/** Their owner. */
+export function shopReplicaSet(namespace: string) {
+  const { metadata, spec } = shopDeployment(namespace)
+  const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: metadata.name, uid: 'none', controller: true }
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    metadata: { name: 'shop-abc12', namespace, ownerReferences: [owner] },
+    spec,
+  }
+}
 
 /** What would have made them. */
 export function shopDeployment(namespace: string, image = 'example/envoy:2.0') {
