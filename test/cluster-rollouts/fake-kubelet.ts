@@ -36,9 +36,10 @@ interface Container {
  * A fake of all kubelets at once, on nodes that needn't exist: a new pod's containers run, and where an image changes that one container
  * is restarted. As with the real one, the status is the old container's until the new one's hook has returned, though it's about the new
  * generation. The hook of an image that has `broken` in its name fails. A pod whose containers all end by themselves (restartPolicy Never)
- * succeeds; a deleted one is gone.
+ * succeeds; a deleted one is gone. An image whose tag ends in `-again` is the one without that, by another name.
+ * @param clocks of nodes, as far as they are before the API server's, in ms
  */
-export function startFakeKubelet(kubeconfig: KubeConfig): FakeKubelet {
+export function startFakeKubelet(kubeconfig: KubeConfig, clocks: Readonly<Record<string, number>> = {}): FakeKubelet {
   const core = new CoreV1Api(connection(kubeconfig))
   const known = new Map<string, Known>()
   const starts = new Map<string, number>()
@@ -91,11 +92,13 @@ export function startFakeKubelet(kubeconfig: KubeConfig): FakeKubelet {
     }
     await sleep(HOOK)
     for (const { name, image = '' } of changed) {
-      pod.containers.set(name, { image, status: started(name, image, pod.containers.get(name)?.status) })
+      pod.containers.set(name, { image, status: started(name, image, clockOf(pod), pod.containers.get(name)?.status) })
     }
     if (again) count.now -= 1
   }
 
+  const clockOf = ({ latest: { spec } }: Known) =>
+    new Date(Date.now() + (clocks[spec?.nodeName ?? ''] ?? 0)).toISOString()
   const ignore = (error: unknown) => {
     if (!missingObject(error) && !stop.signal.aborted) throw error
   }
@@ -105,7 +108,7 @@ export function startFakeKubelet(kubeconfig: KubeConfig): FakeKubelet {
   }
   async function report(pod: Known, generation: number) {
     const { name = '', namespace = '' } = pod.latest.metadata ?? {}
-    const body = { status: { ...statusOf(pod), observedGeneration: generation } }
+    const body = { status: { ...statusOf(pod, clockOf(pod)), observedGeneration: generation } }
     const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
     await call(() => core.patchNamespacedPodStatus({ name, namespace, body }, merge)).catch(ignore)
     pod.said = generation
@@ -143,13 +146,12 @@ interface ContainerStatus {
 }
 
 /** The status of a container once its hook has returned. */
-function started(name: string, image: string, before: ContainerStatus | undefined): ContainerStatus {
-  const now = new Date().toISOString()
+function started(name: string, image: string, now: string, before: ContainerStatus | undefined): ContainerStatus {
   const containerID = `containerd://${randomUUID().replaceAll('-', '')}`
   const base = {
     name,
     image: `docker.io/${image.includes('/') ? image : `library/${image}`}`,
-    imageID: `sha256:${image}`,
+    imageID: `sha256:${image.replace(/-again$/, '')}`,
     containerID,
     restartCount: before ? before.restartCount + 1 : 0,
   }
@@ -166,7 +168,7 @@ function started(name: string, image: string, before: ContainerStatus | undefine
   return { ...base, ready: true, started: true, state: { running: { startedAt: now } }, lastState }
 }
 
-function statusOf({ latest: { spec, status = {} }, containers }: Known): Record<string, unknown> {
+function statusOf({ latest: { spec, status = {} }, containers }: Known, now: string): Record<string, unknown> {
   if (spec?.restartPolicy === 'Never') return { phase: 'Succeeded' }
   const native = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
   const statusesOf = (listed: readonly { name: string }[] = []) =>
@@ -175,7 +177,6 @@ function statusOf({ latest: { spec, status = {} }, containers }: Known): Record<
   const initContainerStatuses = statusesOf(native)
   const ready = [...containerStatuses, ...initContainerStatuses].every((one) => one.ready) ? 'True' : 'False'
   const former = status.conditions?.find(({ type }) => type === 'Ready')
-  const now = new Date().toISOString()
   const lastTransitionTime = former?.status === ready ? former.lastTransitionTime : now
   return {
     phase: 'Running',

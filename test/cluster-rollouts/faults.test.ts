@@ -37,8 +37,9 @@ async function begin(
   {
     strategy = {},
     resync = 60_000,
+    lease = 1500,
     pods = PODS,
-  }: { strategy?: Partial<RolloutStrategy>; resync?: number; pods?: number } = {},
+  }: { strategy?: Partial<RolloutStrategy>; resync?: number; lease?: number; pods?: number } = {},
 ) {
   await api.kubectl(['create', 'namespace', namespace])
   for (let i = 0; i < pods; i++) {
@@ -61,7 +62,7 @@ async function begin(
   const ended = run({
     kubeconfig: api.kubeconfig('admin', proxy.url),
     namespace: 'sidecar-first',
-    lease: 1500,
+    lease,
     resync,
     waiter: 'waiter',
     log: { info: write, warn: write },
@@ -75,23 +76,25 @@ async function begin(
     await api.kubectl(['delete', 'namespace', namespace, '--wait=false'])
     await calls.remove(`${rolloutsPath(namespace)}/envoy`)
   })
-  await calls.create(rolloutsPath(namespace), {
-    apiVersion: 'sidecar-first.dev/v1alpha1',
-    kind: 'SidecarRollout',
-    metadata: { name: 'envoy' },
-    spec: {
-      selector: { matchLabels: { app: 'shop' } },
-      container: 'envoy',
-      image: 'envoy:v2',
-      strategy: { minReadySeconds: 0, ...strategy },
-    },
-  })
+  await calls.create(rolloutsPath(namespace), rolloutOf(strategy))
   const read = () => calls.get<SidecarRollout>(`${rolloutsPath(namespace)}/envoy`)
   /** How often each pod's sidecar was restarted. */
   const restarts = () =>
     Array.from({ length: pods }, (_, i) => (kubelet.starts.get(`${namespace}/pod-${i}/envoy`) ?? 0) - 1)
   return { lines, read, restarts, namespace }
 }
+
+const rolloutOf = (strategy: Partial<RolloutStrategy>) => ({
+  apiVersion: 'sidecar-first.dev/v1alpha1',
+  kind: 'SidecarRollout',
+  metadata: { name: 'envoy' },
+  spec: {
+    selector: { matchLabels: { app: 'shop' } },
+    container: 'envoy',
+    image: 'envoy:v2',
+    strategy: { minReadySeconds: 0, ...strategy },
+  },
+})
 
 async function complete({ lines, read, restarts, namespace }: Awaited<ReturnType<typeof begin>>) {
   await until('the rollout to be complete', 60 * SECOND, async () => (await read()).status?.phase === 'Complete').catch(
@@ -187,4 +190,33 @@ test('403 on every patch of a pod: nothing is lost, and the condition says why',
   })
   forbidden = false
   await complete(begun)
+})
+
+test('a namespace whose calls hang holds up no other', async (t) => {
+  const hanging = 'faults-slow'
+  await api.kubectl(['create', 'namespace', hanging])
+  await calls.create(`/api/v1/namespaces/${hanging}/pods`, {
+    metadata: { name: 'pod', labels: { app: 'shop' } },
+    spec: { nodeName: 'node-0', containers: [{ name: 'envoy', image: 'envoy:v1' }] },
+  })
+  await calls.create(rolloutsPath(hanging), rolloutOf({}))
+  t.after(() => calls.remove(`${rolloutsPath(hanging)}/envoy`))
+  const seen: ('hangs' | 'touched')[] = []
+  const begun = await begin(
+    t,
+    'faults-quick',
+    ({ method, path }) => {
+      const hangs = path.includes(`/namespaces/${hanging}/`)
+      if (hangs) seen.push('hangs')
+      else if (method === 'PATCH' && path.includes('/pods/')) seen.push('touched')
+      return hangs ? 'hang' : 'pass'
+    },
+    // A call is given up after a third of the lease, 10 s at most.
+    { strategy: { maxUnavailable: '100%' }, lease: 30_000, pods: 30 },
+  )
+  await until('the other to be complete', 60 * SECOND, async () => (await begun.read()).status?.phase === 'Complete')
+  assert.deepEqual(begun.restarts(), Array(30).fill(1))
+  // From the first touch to the last it wasn't the turn of a call that hangs, but for one that a free worker began.
+  const meanwhile = seen.slice(seen.indexOf('touched'), seen.lastIndexOf('touched') + 1)
+  assert.ok(seen.includes('hangs') && meanwhile.filter((one) => one === 'hangs').length <= 1, seen.join(' '))
 })

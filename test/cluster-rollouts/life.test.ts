@@ -21,7 +21,7 @@ before(async () => {
   calls = rawCalls(connection(api.kubeconfig('admin')))
   await api.kubectl(['create', 'namespace', 'sidecar-first'])
   await installKind(api)
-  kubelet = startFakeKubelet(api.kubeconfig('admin'))
+  kubelet = startFakeKubelet(api.kubeconfig('admin'), { behind: -5000, ahead: 5000 })
   const port = Promise.withResolvers<number>()
   const info = (fields: object) => void ('port' in fields && port.resolve(Number(fields.port)))
   ended = run({
@@ -51,11 +51,11 @@ const change = (namespace: string, strategy: object, image?: string) =>
 async function createPod(
   namespace: string,
   name: string,
-  { image = 'envoy:v1', owner }: { image?: string; owner?: object } = {},
+  { image = 'envoy:v1', node = 'node-0', owner }: { image?: string; node?: string; owner?: object } = {},
 ) {
   await calls.create(`/api/v1/namespaces/${namespace}/pods`, {
     metadata: { name, labels: { app: 'shop' }, ...(owner && { ownerReferences: [owner] }) },
-    spec: { nodeName: 'node-0', containers: [{ name: 'envoy', image }] },
+    spec: { nodeName: node, containers: [{ name: 'envoy', image }] },
   })
 }
 const removePod = (namespace: string, name: string) =>
@@ -193,6 +193,20 @@ describe('the life of a rollout on a real API server', { concurrency: true }, ()
     assert.match(text, /^sidecar_first_rollouts_queue_age_seconds [\d.]+$/m)
     assert.match(text, /^sidecar_first_rollouts_watched_objects [1-9]/m)
     assert.match(text, /^process_resident_memory_bytes [1-9]/m)
+  })
+
+  test('clocks of nodes 5 s behind and ahead, and one image under both names: no pod is late', async () => {
+    const namespace = 'life-clocks'
+    await api.kubectl(['create', 'namespace', namespace])
+    for (const node of ['behind', 'ahead']) await createPod(namespace, node, { node })
+    await running(namespace, 2)
+    const strategy = { progressDeadlineSeconds: 3, onFailure: 'rollback' } as const
+    await createRollout(namespace, { image: 'envoy:v1-again', strategy })
+    const { status } = await seen(
+      namespace,
+      ({ status }) => status?.phase === 'Complete' || status?.failure !== undefined,
+    )
+    assert.deepEqual([status?.phase, status?.failure, status?.updatedReady], ['Complete', undefined, 2])
   })
 
   test('a template with the old image is named, and no longer once the release is there', async () => {
