@@ -1,4 +1,5 @@
 import type { V1Container, V1ContainerStatus, V1Pod, V1PodSpec } from '@kubernetes/client-node'
+import { isLockKey } from '../src/admission/hook/lock.ts'
 import { mirrorKey } from '../src/admission/words/keys.ts'
 import type { Wire } from '../src/kubernetes/wire.ts'
 import { type Note, readNotes, writeNote } from './record.ts'
@@ -45,6 +46,8 @@ export interface SeenContainer {
   readonly index: number
   readonly image: string
   readonly pullPolicy: string
+  /** It can't be created before the tiers ahead of it are ready. */
+  readonly locked: boolean
   readonly status: SeenStatus | undefined
 }
 
@@ -177,13 +180,14 @@ interface Look {
 }
 
 function seenContainer(
-  { name, image = '', imagePullPolicy = 'IfNotPresent' }: Wire<V1Container>,
+  { name, image = '', imagePullPolicy = 'IfNotPresent', env = [] }: Wire<V1Container>,
   list: SeenContainer['list'],
   index: number,
   look: Look,
 ): SeenContainer {
   const found = look.statuses.find((one) => one.name === name)
-  return { name, list, index, image, pullPolicy: imagePullPolicy, status: found && seenStatus(found, look) }
+  const locked = env.some((one) => isLockKey(one.name))
+  return { name, list, index, image, pullPolicy: imagePullPolicy, locked, status: found && seenStatus(found, look) }
 }
 
 function seenStatus(

@@ -1,4 +1,4 @@
-import { imageReasons } from '../src/kubernetes/image-reasons.ts'
+import { waitsFor } from '../src/kubernetes/waiting.ts'
 import { proves } from './image.ts'
 import type { SeenContainer, SeenPod, SeenStatus } from './pod.ts'
 import type { Note } from './record.ts'
@@ -191,18 +191,17 @@ export function isInTrouble(pod: SeenPod, container: SeenContainer): boolean {
   const { state, reason } = status
   return (
     state === 'terminated' ||
-    (state === 'waiting' && (imageReasons.has(reason) || startReasons.has(reason) || reason === 'CrashLoopBackOff'))
+    (state === 'waiting' && (waitsFor(reason) === 'image' || cannotStart(container) || reason === 'CrashLoopBackOff'))
   )
 }
 
 /** Of the reasons for an image that isn't there, those that a retry can't fix. */
 export const finalImageReasons: ReadonlySet<string> = new Set(['ErrImageNeverPull', 'InvalidImageName'])
-const startReasons: ReadonlySet<string> = new Set([
-  'CreateContainerConfigError',
-  'CreateContainerError',
-  'RunContainerError',
-  'StartError',
-])
+/** A container with a lock waits for the tiers before it in the same words as for a key that is missing: then the deadline judges. */
+const cannotStart = ({ status, locked }: SeenContainer): boolean => {
+  const waits = waitsFor(status?.reason ?? '')
+  return waits === 'start' || (waits === 'configuration' && !locked)
+}
 /** How long an old container's trouble may still be shown after the kubelet has seen the new image, in ms. */
 const STALE = 30_000
 /** So often must a container end: one crash may be the node's, or bad luck. */
@@ -212,9 +211,9 @@ const ENDS = 3
 export const asksForPatience = (message: string): boolean => /\b429\b|too ?many ?requests/i.test(message)
 
 const isImageTrouble = ({ state, reason, message }: SeenStatus, image: string) =>
-  state === 'waiting' && imageReasons.has(reason) && message.includes(image)
+  state === 'waiting' && waitsFor(reason) === 'image' && message.includes(image)
 const isThrottled = ({ state, reason, message }: SeenStatus) =>
-  state === 'waiting' && imageReasons.has(reason) && asksForPatience(message)
+  state === 'waiting' && waitsFor(reason) === 'image' && asksForPatience(message)
 
 function failureOf(
   pod: SeenPod,
@@ -229,7 +228,7 @@ function failureOf(
   if (isImageTrouble(status, image) && finalImageReasons.has(reason)) {
     return { reason: 'ImageUnavailable', message: worded(status) }
   }
-  if (state === 'waiting' && startReasons.has(reason) && now - acted > STALE) {
+  if (state === 'waiting' && cannotStart(container) && now - acted > STALE) {
     return { reason: 'StartFailed', message: worded(status) }
   }
   // Once it's ready an earlier end is forgotten: it must be ready for the whole time again.

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { keys } from '../../src/admission/words/keys.ts'
-import { imageReasons } from '../../src/kubernetes/image-reasons.ts'
+import { waitsFor } from '../../src/kubernetes/waiting.ts'
 import type { WirePod } from '../pod.ts'
 import { asksForPatience, finalImageReasons } from '../sidecar.ts'
 import type { SidecarRollout } from '../types.ts'
@@ -128,11 +128,11 @@ function judge(status: NonNullable<WirePod['status']>, image: string, age: numbe
   const why = `${reason}: ${message}`
   const sandbox = status.conditions?.some((one) => one.type === 'PodReadyToStartContainers' && one.status === 'True')
   if (status.phase === 'Failed') {
-    if (status.reason === 'DeadlineExceeded' && (sandbox || imageReasons.has(reason))) return { is: 'expired' }
+    if (status.reason === 'DeadlineExceeded' && (sandbox || waitsFor(reason) === 'image')) return { is: 'expired' }
     return { is: 'unable', why: terminated ? why : `${status.reason ?? 'Failed'}: ${status.message ?? ''}` }
   }
   // Mounted before the container's own image is pulled: trouble with that one means that ours is there.
-  if (imageReasons.has(reason) && message.includes(image)) {
+  if (waitsFor(reason) === 'image' && message.includes(image)) {
     if (finalImageReasons.has(reason)) return { is: 'failed', why }
     return { is: 'waiting', why, late: age > deadline && !asksForPatience(message) }
   }

@@ -2,7 +2,7 @@ import type { V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from '@k
 import { lockVolume } from '../admission/hook/lock.ts'
 import { type Polls, pollsOf } from '../admission/hook/polls.ts'
 import { readSpec } from '../admission/pod/read.ts'
-import { imageReasons } from '../kubernetes/image-reasons.ts'
+import { waitsFor } from '../kubernetes/waiting.ts'
 import { coarse, type Happening, type Moment } from './moment.ts'
 
 /** What a cluster shows of one container: its first start, and how it is now. Unknown times are absent. */
@@ -103,10 +103,6 @@ function firstRun({ state, lastState, restartCount = 0 }: Partial<V1ContainerSta
   return runs.length > restartCount ? runs[restartCount] : undefined
 }
 
-/** Other reasons of a waiting container, as the kubelet has them (pkg/kubelet/kuberuntime). */
-const configError = 'CreateContainerConfigError'
-const startReasons = ['CreateContainerError', 'RunContainerError', 'PreCreateHookError', 'PreStartHookError']
-
 function troubleOf(
   container: V1Container,
   kind: Container['kind'],
@@ -115,10 +111,9 @@ function troubleOf(
 ): Trouble | undefined {
   const { waiting, terminated } = state ?? {}
   const { reason = '', message = '' } = waiting ?? {}
-  if (imageReasons.has(reason)) return { why: 'image', message: message || reason }
-  if (reason === configError && isLocked(container, message)) return { why: 'locked', message }
-  if (reason === configError || startReasons.includes(reason))
-    return { why: 'start-failed', message: message || reason }
+  const waits = waitsFor(reason)
+  if (waits === 'configuration' && isLocked(container, message)) return { why: 'locked', message }
+  if (waits) return { why: waits === 'image' ? 'image' : 'start-failed', message: message || reason }
   const run = terminated ?? lastState?.terminated
   const words = run?.message?.trim() || (run && `exit code ${run.exitCode}`) || message
   const why = neverRan.includes(run?.reason ?? '') ? 'start-failed' : 'crashed'

@@ -208,7 +208,7 @@ test('a cluster of many namespaces, each with a rollout: what the controller nee
     options,
   })
   try {
-    await until('all rollouts to be complete', 900 * SECOND, async () => {
+    await until('all rollouts to be complete', Math.max(900, cluster.pods / 4) * SECOND, async () => {
       const { items } = await calls.get<{ items: SidecarRollout[] }>('/apis/sidecar-first.dev/v1alpha1/sidecarrollouts')
       return items.every(({ status }) => status?.phase === 'Complete')
     })

@@ -61,6 +61,7 @@ export function wirePod(
     generation = touch ? 2 : 1,
     observed = generation,
     native = false,
+    env = [],
     annotations = {},
     ending = false,
   }: {
@@ -73,6 +74,7 @@ export function wirePod(
     generation?: number
     observed?: number
     native?: boolean
+    env?: { name: string }[]
     annotations?: Record<string, string>
     ending?: boolean
   } = {},
@@ -93,7 +95,7 @@ export function wirePod(
     at: NOW - 3_600_000,
     ...touch,
   }
-  const envoy = { name: 'envoy', image, ...(native && { restartPolicy: 'Always' }) }
+  const envoy = { name: 'envoy', image, env, ...(native && { restartPolicy: 'Always' }) }
   const app = { name: 'app', image: 'app' }
   const statuses: Status[] = status
     ? [

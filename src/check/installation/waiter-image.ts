@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import type { Waiter } from '../../admission/words/choices.ts'
 import { labelsOf } from '../../kubernetes/names.ts'
+import { waitsFor } from '../../kubernetes/waiting.ts'
 import type { Finding } from '../findings.ts'
 import { type Check, type Site, Unseen, validConfiguration } from '../site.ts'
 
@@ -93,13 +94,13 @@ export function podOf({ image, imagePullPolicy }: Waiter, namespace: string): V1
 }
 
 /** The kubelet retries for ever; the first failure says enough. */
-const hopeless = /^(ErrImage|ImagePull|InvalidImageName|ImageInspectError|CreateContainer|RunContainer|StartError)/
+const isHopeless = (reason = '') => waitsFor(reason) !== undefined
 
 const stateOf = ({ status }: V1Pod) => status?.containerStatuses?.[0]?.state
 
 function isOver(pod: V1Pod): boolean {
   const { phase = '' } = pod.status ?? {}
-  return phase === 'Succeeded' || phase === 'Failed' || hopeless.test(stateOf(pod)?.waiting?.reason ?? '')
+  return phase === 'Succeeded' || phase === 'Failed' || isHopeless(stateOf(pod)?.waiting?.reason)
 }
 
 export function judgePull({ pod, events }: Attempt, { image }: Waiter, namespace: string): Finding {
@@ -114,7 +115,7 @@ export function judgePull({ pod, events }: Attempt, { image }: Waiter, namespace
     const why = conditions.find(({ type }) => type === 'PodScheduled')?.message ?? 'no scheduler took it'
     return { kind: 'waiter-not-scheduled', image, namespace, why }
   }
-  if (waiting && hopeless.test(waiting.reason ?? '')) {
+  if (waiting && isHopeless(waiting.reason)) {
     // Once the kubelet has backed off, the reason is in the events alone.
     const failed = events.filter(({ reason }) => reason === 'Failed').map(({ message }) => message)
     const why = failed.find((message) => message?.startsWith('Failed to pull')) ?? waiting.message ?? failed[0]

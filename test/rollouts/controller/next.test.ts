@@ -241,6 +241,20 @@ for (const [what, status, reason] of [
   })
 }
 
+test('behind a lock, a container whose tier ahead is not ready fails no rollout; the same words for a missing Secret do', () => {
+  const waits = (name?: string) =>
+    pod('a', {
+      image: 'envoy:v2',
+      touch: { at: NOW - 60_000 },
+      ready: false,
+      readyFor: 60_000,
+      status: { ready: false, state: { waiting: { reason: 'CreateContainerConfigError', message: 'not found' } } },
+      ...(name && { env: [{ name }] }),
+    })
+  assert.equal(decide([waits('SIDECAR_FIRST_READY_1'), pod('b')]).failure, undefined)
+  assert.equal(decide([waits('OTHER'), pod('b')]).failure?.reason, 'StartFailed')
+})
+
 test('put back, a pod does not fail by the broken image that was started once more before the kubelet saw it', () => {
   for (const ended of [{ message: 'envoy was not ready after 8s, tried 9 times' }, { reason: 'OOMKilled' }]) {
     const lastState = { terminated: { exitCode: 137, containerID: 'a-3', ...ended } }
