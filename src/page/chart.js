@@ -57,6 +57,7 @@ function sentences(bars) {
     .map(({ name, role, notReady, after, outlook, needs }) => {
       if (outlook === 'never') return { mood: 'bad', text: `${name} never starts: what it waits for needs ${needs}.` }
       if (outlook === 'stuck') return { mood: 'bad', text: `${name} waits in vain for ${needs}, which starts later.` }
+      if (outlook === 'endless') return { mood: 'doubtful', text: `${name} runs on, so the Job never completes.` }
       const waited = after.filter((other) => sidecars.has(other))
       if (notReady.length > 0) return { mood: 'bad', text: `${name} starts before ${areReady(notReady)}.` }
       if (outlook === 'doubtful') {
@@ -88,6 +89,7 @@ function inWords({ name, role, start, ready, hook, notReady, outlook, needs }) {
   if (outlook === 'stuck') parts.push(`it waits in vain for ${needs}`)
   else if (outlook === 'doubtful') parts.push(`it may wait for ${needs}, which starts later`)
   else if (role === 'sidecar') parts.push(`it is ready at step ${ready}`)
+  if (outlook === 'endless') parts.push('it runs on, so the Job never completes')
   if (notReady.length > 0) parts.push(`${listed(notReady)} ${notReady.length === 1 ? 'is' : 'are'} not ready by then`)
   return parts.join('; ')
 }
@@ -98,6 +100,7 @@ const kinds = {
   waits: 'waiting in its hook',
   early: 'running before a sidecar is ready',
   doubtful: 'may wait in vain',
+  endless: 'ready, but never ends',
   never: 'never starts',
   ends: 'runs to completion',
 }
@@ -105,7 +108,10 @@ const kinds = {
 /** @param {readonly Bar[]} bars */
 function legend(bars) {
   const seen = new Set(bars.map(({ outlook }) => outlook))
-  const shown = Object.entries(kinds).filter(([kind]) => !(kind === 'doubtful' || kind === 'never') || seen.has(kind))
+  const rare = ['doubtful', 'endless', 'never']
+  const shown = Object.entries(kinds).filter(
+    ([kind]) => !rare.includes(kind) || seen.has(/** @type {Bar['outlook']} */ (kind)),
+  )
   const items = shown.map(([kind, text]) => element('li', {}, element('span', { class: `key ${kind}` }), text))
   return element('ul', { class: 'legend' }, ...items)
 }
@@ -189,11 +195,14 @@ function segments({ role, start, ready, hook, notReady, outlook, needs }, steps,
           kind: outlook ?? 'ready',
           from: until,
           to: steps,
-          texts: outlook
-            ? [`may need ${needs}`, 'perhaps']
-            : waitsFor.length > 0
-              ? [areReady(waitsFor), `${waitsFor.join(', ')} ready`, 'ready']
-              : ['ready'],
+          texts:
+            outlook === 'endless'
+              ? ['ready, but never ends', 'never ends']
+              : outlook
+                ? [`may need ${needs}`, 'perhaps']
+                : waitsFor.length > 0
+                  ? [areReady(waitsFor), `${waitsFor.join(', ')} ready`, 'ready']
+                  : ['ready'],
         },
       ]
     }

@@ -207,9 +207,9 @@ const schemas = {
       after: { ...list(text), description: 'Whom it waited for.' },
       notReady: { ...list(text), description: "The sidecars that aren't ready when it starts, and should be." },
       outlook: {
-        enum: ['doubtful', 'stuck', 'never'],
+        enum: ['doubtful', 'stuck', 'never', 'endless'],
         description:
-          'If something waits for what starts behind it: stuck, it does; doubtful, it may; never: it is behind that and does not start.',
+          'If something waits for what starts behind it: stuck, it does; doubtful, it may; never: it is behind that and does not start; endless: a sidecar that runs on as a regular container of a Job, which then never completes.',
       },
       needs: { type: 'string', description: 'That container.' },
     },

@@ -4,7 +4,10 @@ import { type Decision, skipped, unchanged } from '../admission/decision.ts'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { misplacedKeys } from '../admission/intent/misplaced.ts'
 import type { Tiers } from '../admission/plan/tiers.ts'
+import { readMetadata } from '../admission/pod/read.ts'
+import type { Fields } from '../admission/pod/reader.ts'
 import { podTemplate } from '../admission/pod/template.ts'
+import { askedFor } from '../admission/suggest/known.ts'
 import { type Suggestion, suggest, withAnnotations } from '../admission/suggest/suggest.ts'
 import type { Operation } from '../admission/words/json.ts'
 import { isCost, type Reason, textOf } from '../admission/words/messages.ts'
@@ -86,7 +89,7 @@ function previewObject(
   const suggestion = isSilent(decided)
     ? suggest(template.pod, { configuration, surroundings: template.surroundings })
     : undefined
-  const judged = suggestion === undefined ? decided : asItIs(decided, suggestion)
+  const judged = suggestion === undefined ? withInjected(decided, template.pod) : asItIs(decided, suggestion)
   const decision = { ...judged, warnings: shownWarnings([...judged.warnings, ...misplaced]) }
   switch (decision.verdict) {
     case 'skipped':
@@ -109,6 +112,29 @@ function previewObject(
 /** Whether neither the pod nor a rule asks for anything. */
 const isSilent = ({ verdict, reasons }: Decision): boolean =>
   verdict === 'skipped' && reasons.some(({ kind }) => kind === 'nothing-asked')
+
+/** What an injector is still to add isn't missed: a manifest is seen before the injector has been called. */
+function withInjected(decision: Decision, pod: Fields): Decision {
+  const metadata = readMetadata(pod)
+  if (!metadata.ok || !decision.warnings.some(({ kind }) => kind === 'container-absent')) return decision
+  const keyOf = new Map(
+    askedFor(metadata.value).flatMap(({ preset, key }) => preset.containers.map((name) => [name, key] as const)),
+  )
+  const warnings = decision.warnings.filter((each) => each.kind !== 'container-absent' || !keyOf.has(each.name))
+  const missed = warnings.some(({ kind }) => kind === 'container-absent')
+  if (decision.verdict !== 'skipped' || missed) return { ...decision, warnings }
+  const reasons = decision.warnings.flatMap((each): readonly Reason[] => {
+    const key = each.kind === 'container-absent' ? keyOf.get(each.name) : undefined
+    return each.kind === 'container-absent' && key !== undefined
+      ? [{ kind: 'to-be-injected', name: each.name, key }]
+      : []
+  })
+  return { ...decision, reasons: unique(reasons), warnings }
+}
+
+const unique = (reasons: readonly Reason[]): readonly Reason[] => [
+  ...new Map(reasons.map((reason) => [textOf(reason), reason])).values(),
+]
 
 /** A pod whose app already waits is as it should be. */
 function asItIs(decision: Decision, suggestion: Suggestion): Decision {
@@ -239,7 +265,7 @@ export function startOf({ object, decision, patched }: Preview): Start | undefin
   if (patched === undefined || tiers.length === 0) return undefined
   const given = podTemplate(object)
   const wanted = podTemplate({ ...object, value: patched })
-  return given && wanted && predictStart(given.pod, wanted.pod, tiers)
+  return given && wanted && predictStart(given.pod, wanted.pod, tiers, given.surroundings.job)
 }
 
 /** The tiers of a decision; none without a plan. */

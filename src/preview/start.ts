@@ -30,8 +30,11 @@ export interface Bar {
   readonly after: readonly string[]
   /** The sidecars that should be ready before it but aren't when it starts. */
   readonly notReady: readonly string[]
-  /** It waits for what starts behind it, `needs`: in vain as long as its hook runs (`stuck`), or perhaps (`doubtful`); what is behind it may `never` start. */
-  readonly outlook?: 'doubtful' | 'stuck' | 'never'
+  /**
+   * It waits for what starts behind it, `needs`: in vain as long as its hook runs (`stuck`), or perhaps (`doubtful`); what is behind it may `never` start.
+   * In a Job a regular sidecar is `endless`: the Job never completes.
+   */
+  readonly outlook?: 'doubtful' | 'stuck' | 'never' | 'endless'
   readonly needs?: string
 }
 
@@ -41,15 +44,27 @@ const takes = { creation: 1, initRun: 2, ownHook: 2, appStart: 2, sidecarStart: 
 /** Containers. Nobody reads a longer chart, and the work grows with the square. */
 const most = 100
 
-/** Predicts both starts of a pod (or pod template) with a plan; undefined if it has more than a hundred containers. */
-export function predictStart(given: Json, patched: Json, tiers: Tiers): Start | undefined {
+/** Predicts both starts of a pod (or pod template) with a plan; undefined if it has more than a hundred containers. `job`: one makes it. */
+export function predictStart(given: Json, patched: Json, tiers: Tiers, job: boolean): Start | undefined {
   const before = readSpec(given)
   const after = readSpec(patched)
   if (!before.ok || !after.ok) return undefined
   const { initContainers, containers } = after.value
   if (initContainers.length + containers.length > most) return undefined
   const owed = owedTo(after.value, tiers)
-  return { without: simulate(before.value, tiers, owed), with: simulate(after.value, tiers, owed) }
+  const bars = (spec: Spec) => {
+    const started = simulate(spec, tiers, owed)
+    return job ? withoutEnd(started, spec) : started
+  }
+  return { without: bars(before.value), with: bars(after.value) }
+}
+
+/** A Job completes when all its regular containers have ended, which a sidecar never does by itself. */
+function withoutEnd(bars: readonly Bar[], { containers }: Spec): readonly Bar[] {
+  const regular = new Set(containers.map(({ name }) => name))
+  return bars.map((bar) =>
+    bar.role === 'sidecar' && bar.outlook === undefined && regular.has(bar.name) ? { ...bar, outlook: 'endless' } : bar,
+  )
 }
 
 /** For each container, the listed sidecars that should be ready before it; for an init container, those that the plan puts before it. */

@@ -28,6 +28,7 @@ const marks = {
   unseen: { unicode: '▪', ascii: '+', style: 'yellow', means: 'runs; nobody saw when it was ready' },
   early: { unicode: '▓', ascii: '!', style: 'red', means: 'runs too early' },
   doubtful: { unicode: '▓', ascii: '?', style: 'yellow', means: 'may wait in vain' },
+  endless: { unicode: '▓', ascii: '>', style: 'yellow', means: 'ready, but never ends' },
   never: { unicode: '╳', ascii: 'X', style: 'red', means: 'never starts' },
   failed: { unicode: '╳', ascii: 'X', style: 'red', means: 'failed' },
   valid: { unicode: '─', ascii: '-', style: 'green', means: 'valid' },

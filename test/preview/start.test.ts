@@ -140,6 +140,29 @@ test('a sidecar that holds back what answers its own check is never drawn as rea
   assert.deepEqual(good, ['istio-proxy fine', 'cache fine', 'app fine'])
 })
 
+test('a regular sidecar in a Job is never drawn as if all were well, a native one is', () => {
+  const object = (gate: string) => `
+apiVersion: batch/v1
+kind: Job
+spec:
+  template:
+    metadata: {annotations: {sidecar-first.dev/sidecars: envoy, sidecar-first.dev/gate: ${gate}}}
+    spec: {restartPolicy: Never, containers: [{name: app}, {name: envoy, readinessProbe: {tcpSocket: {port: 1}}}]}
+`
+  const outlooks = (gate: string) => {
+    const previewed = preview(object(gate), configuration)
+    assert.ok(previewed.ok)
+    const start = previewed.previews.map((each) => previewResult(each))[0]?.start
+    assert.ok(start)
+    const look = { width: 100, color: false, unicode: true, terminal: false }
+    return [start.with.map(({ name, outlook = 'fine' }) => `${name} ${outlook}`), startChart(start, false, look)]
+  }
+  const [hook, chart] = outlooks('hook')
+  assert.deepEqual(hook, ['sidecar-first-waiter fine', 'envoy endless', 'app fine'])
+  assert.match(String(chart), /with sidecar-first[\s\S]*envoy .*▓ .*the Job never completes/)
+  assert.ok(outlooks('native')[0]?.includes('envoy fine'))
+})
+
 test('a mesh proxy in front and an image that brings its own waiter wait for themselves; any other hook only takes its time', () => {
   const own = (...command: string[]) => ({ lifecycle: { postStart: { exec: { command } } } })
   const containers = [
@@ -169,7 +192,7 @@ test('our hook, and then another injector puts the app first: the hook waits, bu
   const patched = applyPatch({ metadata, spec: { containers } }, decision.patch)
   const [envoy = {}, otel = {}, app = {}] = patched.spec.containers
   const swapped = { ...patched, spec: { ...patched.spec, containers: [app, otel, envoy] } }
-  const start = predictStart(swapped, patched, decision.tiers)
+  const start = predictStart(swapped, patched, decision.tiers, false)
   assert.deepEqual(start?.without.slice(1).map(line), [
     `app (app) 3-5; after ${waiter}; too early for envoy,otel`,
     // it gives up: envoy starts only when it has
@@ -184,7 +207,7 @@ test('of any pod: containers start one by one in order, behind hooks, and no app
       const decision = decide(pod, configuration)
       if (!('tiers' in decision)) return
       const patched = decision.verdict === 'patched' ? applyPatch(pod, decision.patch) : pod
-      const start = predictStart(pod, patched, decision.tiers)
+      const start = predictStart(pod, patched, decision.tiers, false)
       assert(start)
       for (const bars of [start.without, start.with]) {
         for (const [index, bar] of bars.entries()) {
@@ -204,7 +227,7 @@ test('of any pod: containers start one by one in order, behind hooks, and no app
         for (const { name } of waited) assert(bar.after.includes(name), `${line(bar)}: not after ${name}`)
         assert(bar.notReady.every((name) => !waited.some((sidecar) => sidecar.name === name)))
       }
-      assert.deepEqual(predictStart(patched, patched, decision.tiers)?.with, start.with)
+      assert.deepEqual(predictStart(patched, patched, decision.tiers, false)?.with, start.with)
     }),
     runs(500),
   )
@@ -226,7 +249,7 @@ test('real pods, recorded: they start in that order, and where somebody waits it
     )
     const status = JSON.parse(pod.metadata.annotations['sidecar-first.dev/status'] ?? '{"tiers":[]}')
     const tiers = status.tiers.map((tier: string[]) => tier.map((its) => ({ name: its, check: status.checks[its] })))
-    const bars = predictStart(pod, pod, tiers)?.with ?? []
+    const bars = predictStart(pod, pod, tiers, false)?.with ?? []
     const started = new Map<string, bigint>()
     for (const { reason, metadata, involvedObject } of events) {
       // the name of an event ends in its time, in nanoseconds

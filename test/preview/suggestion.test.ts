@@ -136,3 +136,18 @@ test('a pod that asks, is ruled or opts out gets no suggestion', () => {
   }
   assert.equal(previewed(pod(''))[0]?.suggestion?.kind, 'mend')
 })
+
+test('with the lines for what an injector adds later, nothing is missed; without its annotation it is', () => {
+  const text = `kind: Deployment
+apiVersion: apps/v1
+spec:
+  template:
+    metadata: {annotations: {dapr.io/enabled: "true"}}
+    spec: {containers: [{name: app}]}
+`
+  const [said] = previewed(added(text))
+  assert.deepEqual(said?.warnings, [])
+  assert.deepEqual(said?.reasons, ["daprd isn't there yet; the injector that dapr.io/enabled asks for has to add it"])
+  const [missed] = previewed(added(text).replace('dapr.io/enabled: "true"', 'dapr.io/enabled: "false"'))
+  assert.match(missed?.warnings.join() ?? '', /no container is called that/)
+})

@@ -115,17 +115,23 @@ function holds(gate: GateToday, behind: readonly string[]): boolean {
 }
 
 /** Those that the pod asks an injector for and that aren't there yet. */
-function announced({ annotations, labels }: Metadata, there: readonly KnownSidecar[]): readonly KnownSidecar[] {
-  return presets.flatMap((preset): KnownSidecar[] => {
+function announced(metadata: Metadata, there: readonly KnownSidecar[]): readonly KnownSidecar[] {
+  return askedFor(metadata).flatMap(({ preset, key }): KnownSidecar[] => {
     const [name] = preset.containers
     if (name === undefined || there.some((each) => each.preset === preset)) return []
-    const key = preset.askedFor.find((each) => isAsked(annotations.get(each) ?? labels.get(each)))
-    if (key === undefined) return []
-    const prepared = preset.preparedBy !== undefined && annotations.get(prePopulate) !== 'false'
+    const prepared = preset.preparedBy !== undefined && metadata.annotations.get(prePopulate) !== 'false'
     const gate: GateToday = prepared
       ? { kind: 'init-container', name: preset.preparedBy }
       : { kind: 'not-yet-there', key }
     return [{ name, preset, by: 'injector', container: undefined, behind: [], gate, holds: prepared }]
+  })
+}
+
+/** The well-known sidecars that a pod asks an injector for, each with the annotation or label that does. */
+export function askedFor({ annotations, labels }: Metadata): readonly { preset: Preset; key: string }[] {
+  return presets.flatMap((preset) => {
+    const key = preset.askedFor.find((each) => isAsked(annotations.get(each) ?? labels.get(each)))
+    return key === undefined ? [] : [{ preset, key }]
   })
 }
 

@@ -302,6 +302,9 @@ const reasons = {
       `no ${keys.sidecars} annotation${rules ? ', and no rule matches' : ''}`,
   },
   'none-there': { text: () => 'none of the named sidecars is in this pod' },
+  'to-be-injected': {
+    text: ({ name, key }: KeyOf) => `${name} isn't there yet; the injector that ${key} asks for has to add it`,
+  },
   'star-alone': { text: () => '"*" stands for the sidecars that rules add, and no rule matches' },
   'not-a-pod': { text: () => 'not a Pod' },
   subresource: { text: () => 'a subresource of a Pod' },

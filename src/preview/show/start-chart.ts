@@ -49,6 +49,7 @@ function note({ role, check, hook, after, notReady, outlook, needs }: Bar, all: 
   if (notReady.length > 0) return `too early for ${notReady.join(', ')}`
   if (outlook === 'stuck') return `waits in vain for ${needs}`
   if (outlook === 'doubtful' && role === 'sidecar') return `may need ${needs}`
+  if (outlook === 'endless') return 'runs on: the Job never completes'
   if (check === 'none') return 'not waited for'
   if (hook !== undefined && hook.waitsFor.length > 0) return `hook waits for ${hook.waitsFor.join(', ')}`
   return role === 'app' && sidecars.length > 0 ? `after ${sidecars.join(', ')}` : ''
