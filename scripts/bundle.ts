@@ -57,7 +57,7 @@ export async function bundle(outdir: string): Promise<Metafile[]> {
             const { pageFiles } = await import('../src/server/page-files.ts')
             const { outputFiles, metafile } = await build({
               absWorkingDir: root,
-              entryPoints: ['src/page/page.js', 'src/page/page.css'],
+              entryPoints: ['src/page/page.js', 'src/page/page.css', 'src/page/drawer.css'],
               outdir: 'page',
               bundle: true,
               minify: true,

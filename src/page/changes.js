@@ -1,5 +1,5 @@
 import { diffLines } from './diff.js'
-import { button, copyButton, element } from './elements.js'
+import { button, copyButton, downloadButton, element } from './elements.js'
 
 /** @import { Line } from './diff.js' */
 
@@ -37,6 +37,11 @@ export function manifestChanges(before, after) {
         { class: 'tools' },
         changed && toggle,
         copyButton('Copy the result', () => after),
+        downloadButton(
+          'Download',
+          after.trimStart().startsWith('{') ? 'manifests.json' : 'manifests.yaml',
+          () => after,
+        ),
       ),
     ),
     changed ? element('p', { class: 'marks' }, ...summary(lines)) : element('p', {}, 'Nothing changes.'),
@@ -53,7 +58,9 @@ function summary(lines) {
   const removed = count(({ mark, moved }) => mark === '-' && !moved)
   return [
     element('span', { class: 'add' }, `${added} added`),
+    ' ',
     element('span', { class: 'move' }, `${moved} moved`),
+    ' ',
     element('span', { class: 'remove' }, `${removed} removed`),
   ]
 }
@@ -71,7 +78,9 @@ function rowsOf(lines, whole) {
   let hidden = 0
   for (const [index, line] of lines.entries()) {
     if (rows.length >= most) {
-      rows.push(element('div', { class: 'gap' }, `${lines.length - index} more lines: copy the result to see them`))
+      rows.push(
+        element('div', { class: 'gap' }, `${lines.length - index} more lines: copy or download the result to see them`),
+      )
       return rows
     }
     if (whole || near.has(index)) {

@@ -4,6 +4,8 @@ import { element, listed, shape } from './elements.js'
 
 /** In pixels. On charts narrower than `roomy` a name stands above its bar instead of beside it. */
 const size = { roomy: 520, names: 172, bar: 22, row: 34, rowBelow: 50, letter: 7.3, tail: 3 }
+/** Sentences that are shown of many containers. */
+const mostSaid = 4
 
 /**
  * Both predicted starts, with a bar per container, on the same scale.
@@ -35,15 +37,26 @@ function chart(title, bars, steps) {
   return element(
     'figure',
     {},
-    element(
-      'figcaption',
-      {},
-      element('strong', {}, title),
-      ...sentences(bars).map(({ mood, text }) => element('span', { class: mood }, text)),
-    ),
+    element('figcaption', {}, element('strong', {}, `${title} `), ...spoken(sentences(bars))),
     drawing,
     told,
   )
+}
+
+/**
+ * All sentences, those of many containers to be opened.
+ * @param {readonly { mood: string, text: string }[]} said
+ */
+function spoken(said) {
+  const spans = said.map(({ mood, text }) => element('span', { class: mood }, `${text} `))
+  if (said.length <= mostSaid + 1) return spans
+  const rest = element(
+    'details',
+    {},
+    element('summary', {}, `${said.length - mostSaid} more`),
+    ...spans.slice(mostSaid),
+  )
+  return [...spans.slice(0, mostSaid), rest]
 }
 
 /**
@@ -52,7 +65,8 @@ function chart(title, bars, steps) {
  */
 function sentences(bars) {
   const sidecars = new Set(bars.filter(({ role }) => role === 'sidecar').map(({ name }) => name))
-  return bars
+  const apps = bars.filter(({ role }) => role === 'app')
+  return [...apps, ...bars.filter(({ role }) => role !== 'app')]
     .filter(({ role, notReady, outlook }) => role === 'app' || notReady.length > 0 || outlook !== undefined)
     .map(({ name, role, notReady, after, outlook, needs }) => {
       if (outlook === 'never') return { mood: 'bad', text: `${name} never starts: what it waits for needs ${needs}.` }
@@ -137,8 +151,7 @@ function draw(bars, steps, width) {
     const top = index * row + (beside ? 6 : 24)
     const middle = top + size.bar / 2 + 4.5
     const room = Math.floor((beside ? left - 12 : width) / size.letter) - 1
-    const name = bar.name.length > room ? `${bar.name.slice(0, room - 1)}…` : bar.name
-    svg.append(shape('text', { class: 'name', x: 0, y: beside ? middle : top - 6 }, name))
+    svg.append(shape('text', { class: 'name', x: 0, y: beside ? middle : top - 6 }, shortened(bar.name, room)))
     svg.append(shape('line', { class: 'track', x1: x(0), x2: x(bar.start), y1: middle - 4.5, y2: middle - 4.5 }))
     for (const { kind, from, to, texts } of segments(bar, steps, readyAt)) {
       const wide = x(to) - x(from)
@@ -151,6 +164,17 @@ function draw(bars, steps, width) {
     }
   }
   return svg
+}
+
+/**
+ * Cut in the middle: names that are alike often differ at their ends.
+ * @param {string} name
+ * @param {number} room
+ */
+function shortened(name, room) {
+  if (name.length <= room) return name
+  const tail = Math.floor((room - 1) / 2)
+  return `${name.slice(0, room - 1 - tail)}…${name.slice(name.length - tail)}`
 }
 
 /**

@@ -4,9 +4,14 @@ import { element } from './elements.js'
 
 /** Longer texts, in characters, are shown without colours, because colours take a node for each word. */
 const mostPainted = 100_000
+/** Lines that get a number: a browser takes seconds for a million. */
+const mostNumbered = 100_000
+/** In characters: what Chromium puts in as if it were typed, so that it can be undone, without taking seconds for it. */
+const mostUndone = 300_000
 
 /**
- * A textarea with line numbers, a coloured copy of the text below it, and marked lines.
+ * A textarea with line numbers, a coloured copy of the text below it, and marked lines. Not an editor component: CodeMirror 6 is 15 packages and
+ * three times the size of the whole page, and has only the lines in view in the document, so that screen readers and the browser's search miss the others.
  * @param {HTMLElement} root
  */
 export function createEditor(root) {
@@ -30,8 +35,9 @@ export function createEditor(root) {
     const marked = new Map(marks.map(({ line, message }) => [line, message]))
     for (const row of paint.querySelectorAll('.marked')) row.classList.remove('marked')
     for (const line of marked.keys()) rows[line - 1]?.classList.add('marked')
-    const numbering = JSON.stringify([all.length, ...marked])
-    if (numbering !== numbered) gutter.replaceChildren(...numbers(all.length, marked))
+    const count = Math.min(all.length, mostNumbered)
+    const numbering = JSON.stringify([count, ...marked])
+    if (numbering !== numbered) gutter.replaceChildren(...numbers(count, marked))
     numbered = numbering
     follow()
   }
@@ -70,18 +76,49 @@ export function createEditor(root) {
     frame = requestAnimationFrame(draw)
   })
 
+  /**
+   * As if it were typed: the browser's own undo takes it back. The focus goes back to where it was.
+   * @param {number} start
+   * @param {number} end
+   * @param {string} text
+   */
+  function put(start, end, text) {
+    const focused = document.activeElement
+    area.focus({ preventScroll: true })
+    area.setSelectionRange(start, end)
+    // Deprecated, but the only way into a textarea's undo; every browser has it. It acts on what has the focus, which nothing hidden gets.
+    const done =
+      document.activeElement === area &&
+      (text === '' ? document.execCommand('delete') : document.execCommand('insertText', false, text))
+    if (!done) area.setRangeText(text, start, end, 'end')
+    if (focused !== area && focused instanceof HTMLElement) focused.focus({ preventScroll: true })
+  }
+
   return {
     area,
+    root,
     get text() {
       return area.value
     },
     /** @param {string} text */
     replace(text) {
-      area.value = text
+      const clean = text.replace(/^\uFEFF/, '')
+      const before = area.value
+      if (before === '' || Math.max(before.length, clean.length) > mostUndone) area.value = clean
+      else if (before !== clean) put(0, before.length, clean)
       marks = []
       area.scrollTop = 0
       draw()
       area.setSelectionRange(0, 0)
+    },
+    /**
+     * Offsets are in the text as it is; none may overlap.
+     * @param {readonly { start: number, end: number, text: string }[]} edits
+     */
+    edit(edits) {
+      for (const { start, end, text } of edits.toSorted((a, b) => b.start - a.start)) put(start, end, text)
+      marks = []
+      draw()
     },
     /** @param {readonly Mark[]} wrong */
     mark(wrong) {

@@ -16,6 +16,18 @@ export function element(tag, attributes, ...children) {
 }
 
 /**
+ * The element with an id, which must be of a type.
+ * @template {HTMLElement} T
+ * @param {string} id
+ * @param {{ new (): T }} type
+ */
+export function byId(id, type) {
+  const found = document.getElementById(id)
+  if (!(found instanceof type)) throw new Error(`the page has no ${id}`)
+  return found
+}
+
+/**
  * The same for SVG.
  * @param {string} tag
  * @param {Readonly<Record<string, string | number>>} attributes
@@ -49,6 +61,20 @@ export function copyButton(label, text) {
 }
 
 /**
+ * @param {string} label
+ * @param {string} name of the file
+ * @param {() => string} text
+ */
+export function downloadButton(label, name, text) {
+  return button(label, () => {
+    const url = URL.createObjectURL(new Blob([text()], { type: 'application/octet-stream' }))
+    element('a', { href: url, download: name }).click()
+    // Firefox begins to read it later.
+    setTimeout(() => URL.revokeObjectURL(url), 10_000)
+  })
+}
+
+/**
  * Copies a text to the clipboard and shows that on the button for a moment.
  * @param {HTMLButtonElement} pressed
  * @param {() => string | Promise<string>} text
@@ -59,8 +85,8 @@ export async function copy(pressed, text) {
   try {
     await navigator.clipboard.writeText(await text())
     pressed.textContent = 'Copied'
-  } catch {
-    pressed.textContent = 'Copying is not allowed'
+  } catch (error) {
+    pressed.textContent = error instanceof RangeError ? error.message : 'Copying is not allowed'
   }
   setTimeout(() => {
     pressed.textContent = label
@@ -68,14 +94,27 @@ export async function copy(pressed, text) {
 }
 
 /**
- * A list of names in a sentence: `a, b and c`.
+ * A list of names in a sentence: `a, b and c`; of many, the first ones.
  * @param {readonly string[]} names
  */
-export const listed = (names) =>
-  names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+export function listed(names) {
+  const shown =
+    names.length > mostListed ? [...names.slice(0, mostListed - 1), `${names.length - mostListed + 1} more`] : names
+  return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
+}
+/** Names in a sentence; nobody reads thirty. */
+const mostListed = 5
 
 /**
  * @param {number} count
  * @param {string} noun
  */
 export const counted = (count, noun) => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/**
+ * Text in which backticks mark code.
+ * @param {string} text
+ * @returns {Child[]}
+ */
+export const prose = (text) =>
+  text.split('`').map((part, index) => (index % 2 === 1 ? element('code', {}, part) : part))

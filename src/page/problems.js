@@ -1,28 +1,43 @@
-import { element } from './elements.js'
-
-/** @typedef {{ line: number, column: number, message: string }} Place `line` is 0 if it isn't known */
-
-/**
- * The line and column that each of the server's problems names.
- * @param {readonly string[]} problems
- * @returns {Place[]}
- */
-export function placesOf(problems) {
-  return problems.map((problem) => {
-    const [whole = '', line = '', column = ''] = /^document \d+, line (\d+), column (\d+): /.exec(problem) ?? []
-    return { line: Number(line), column: Number(column), message: problem.slice(whole.length) }
-  })
-}
+import { button, element } from './elements.js'
+import { explanation } from './meanings.js'
 
 /**
- * @param {string} title
- * @param {readonly Place[]} places
- * @param {(line: number, column: number) => Node} goTo makes the button that goes to a place
+ * @import { Mistake } from '../preview/failure.ts'
+ * @typedef {{ error: string, problems: readonly string[], mistakes?: readonly Mistake[] }} Failure
+ * @typedef {(mistake: { source: Mistake['source'], line: number, column: number }) => Node} GoTo makes the button that goes to a place
  */
-export function problemCard(title, places, goTo) {
-  const items = places.map(({ line, column, message }) =>
-    element('li', {}, line > 0 && goTo(line, column), ' ', message),
+
+/**
+ * What is wrong with what was sent.
+ * @param {Failure} failure
+ * @param {GoTo} goTo
+ * @param {(() => void) | undefined} again
+ */
+export function problemCard({ error, problems, mistakes = [] }, goTo, again) {
+  const items =
+    mistakes.length > 0
+      ? mistakes.map((mistake, index) => mistakeItem(mistake, goTo, index < mostOpen))
+      : problems.map((problem) => element('li', {}, problem))
+  return element(
+    'section',
+    { class: 'card refused' },
+    element('h3', {}, sentence(error)),
+    element('ul', { class: 'reasons' }, ...items),
+    again && button('Try again', again),
   )
-  const list = element('ul', { class: 'reasons' }, ...items)
-  return element('section', { class: 'card refused' }, element('h3', {}, title), list)
 }
+
+/** Explanations that are open at first. */
+const mostOpen = 3
+
+/**
+ * @param {Pick<Mistake, 'source' | 'line' | 'column' | 'code' | 'text'>} mistake
+ * @param {GoTo} goTo
+ * @param {boolean} open
+ */
+export function mistakeItem({ code, text, ...place }, goTo, open) {
+  return element('li', {}, goTo(place), ` ${code} ${text}`, explanation(code, open))
+}
+
+/** @param {string} text */
+export const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1)

@@ -1,29 +1,99 @@
 import { startCharts } from './chart.js'
-import { copyButton, counted, element, listed } from './elements.js'
+import { copyButton, counted, downloadButton, element, listed } from './elements.js'
+import { explanation } from './meanings.js'
+import { mistakeItem } from './problems.js'
+import { addAll, isSuggested, suggestionOf } from './suggestion.js'
 
 /**
  * @import { Message } from '../preview/message.ts'
  * @import { PreviewResult } from '../preview/preview.ts'
+ * @import { GoTo } from './problems.js'
+ * @import { Add } from './suggestion.js'
+ * @typedef {{ goTo: GoTo, add: Add }} Actions `goTo` makes a button that goes to a place; `add` edits the manifests
  */
 
 /** If there are more objects than this, their cards start closed. */
 const mostOpen = 3
+/** Explanations of refusals that are open at first. */
+const mostExplained = 3
+/** Operations of a patch that are shown one by one. */
+const mostOperations = 200
+
+/** What the user has opened or closed, by object and part: every key makes all cards anew. @type {Map<string, boolean>} */
+const opened = new Map()
 
 /**
- * One card per object. `goTo` makes a button that goes to a line.
+ * One card per object; those that ask for nothing share one.
  * @param {readonly PreviewResult[]} results
- * @param {(line: number, column: number) => Node} goTo
+ * @param {Actions} actions
  */
-export function resultCards(results, goTo) {
-  return results.map((result) => {
-    const filled = () => contents(result, goTo)
-    const card = element('details', { class: `card ${result.verdict}` }, heading(result))
-    // A closed card is filled only when it is opened.
-    card.addEventListener('toggle', () => card.childElementCount === 1 && card.append(...filled()), { once: true })
-    card.open = results.length <= mostOpen
-    if (card.open) card.append(...filled())
-    return card
+export function resultCards(results, actions) {
+  const idle = results.filter(isIdle)
+  const gathered = new Set(idle.length > 1 && results.length > mostOpen ? idle : [])
+  const shown = results.filter((result) => !gathered.has(result))
+  const cards = shown.map((result, index) => {
+    const card = foldable(`${index} ${titleOf(result)}`, { class: `card ${result.verdict}` }, heading(result), () =>
+      contents(result, { ...actions, key: `${index} ${titleOf(result)}` }),
+    )
+    card.set(shown.length <= mostOpen)
+    return card.made
   })
+  const offer = addAll(results, actions.add)
+  return [...(offer ? [offer] : []), ...cards, ...(gathered.size > 0 ? [idleCard([...gathered])] : [])]
+}
+
+/**
+ * A part that is filled when it is first opened, and stays as the user left it.
+ * @param {string} key
+ * @param {Readonly<Record<string, string>>} attributes
+ * @param {HTMLElement} summary
+ * @param {() => readonly (Node | string)[]} filled
+ */
+function foldable(key, attributes, summary, filled) {
+  const made = element('details', attributes, summary)
+  const fill = () => made.childElementCount === 1 && made.append(...filled())
+  summary.addEventListener('click', () => {
+    fill()
+    opened.set(key, !made.open)
+  })
+  made.addEventListener('toggle', () => made.open && fill())
+  return {
+    made,
+    /** @param {boolean} open unless the user has said otherwise */
+    set(open) {
+      made.open = opened.get(key) ?? open
+      if (made.open) fill()
+    },
+  }
+}
+
+/** Whether nothing is asked and nothing said, such as of a Service. @param {PreviewResult} result */
+const isIdle = ({ verdict, messages, suggestion }) =>
+  verdict === 'skipped' && messages.length === 0 && suggestion === undefined
+
+/** @param {readonly PreviewResult[]} idle */
+function idleCard(idle) {
+  const kinds = [...Map.groupBy(idle, ({ kind }) => kind)].map(([kind, all]) => `${all.length} ${kind}`)
+  const title = element(
+    'h3',
+    {},
+    `${counted(idle.length, 'other object')} `,
+    element('span', { class: 'kind' }, listed(kinds)),
+  )
+  const card = foldable(
+    'idle',
+    { class: 'card skipped' },
+    element('summary', {}, title, element('span', { class: 'verdict' }, 'skipped')),
+    () => [
+      element(
+        'ul',
+        { class: 'idle' },
+        ...idle.map((each) => element('li', {}, element('strong', {}, titleOf(each)), ` ${each.reasons.join('; ')}`)),
+      ),
+    ],
+  )
+  card.set(false)
+  return card.made
 }
 
 /** @param {PreviewResult} result */
@@ -53,57 +123,101 @@ function heading(result) {
       name,
       namespace !== '' && element('span', { class: 'kind' }, ` in ${namespace}`),
     ),
+    ' ',
     warnings.length > 0 && element('span', { class: 'count' }, counted(warnings.length, 'warning')),
+    ' ',
+    isSuggested(result) && element('span', { class: 'count' }, 'suggestion'),
+    ' ',
     element('span', { class: 'verdict' }, verdict),
   )
 }
 
 /**
  * @param {PreviewResult} result
- * @param {(line: number, column: number) => Node} goTo
+ * @param {Actions & { key: string }} context
  */
-function contents(result, goTo) {
-  const { verdict, reasons, messages, tiers, gates, start, patch } = result
+function contents(result, { goTo, add, key }) {
+  const { verdict, reasons, messages, tiers, gates, start } = result
   const warnings = graveOf(result)
   const notes = messages.filter(({ severity }) => severity === 'note')
   const list =
     verdict === 'refused'
-      ? refusalsOf(result).map((message) => item(message, goTo))
+      ? refusalsOf(result).map((message, index) => item(message, goTo, index < mostExplained))
       : reasons.map((reason) => element('li', {}, reason))
-  const operations = patch.map((operation) => JSON.stringify(operation))
   return [
     element('ul', { class: 'reasons' }, ...list),
     warnings.length > 0 &&
-      element('ul', { class: 'warnings', 'aria-label': 'Warnings' }, ...warnings.map((message) => item(message, goTo))),
+      element(
+        'ul',
+        { class: 'warnings', 'aria-label': 'Warnings' },
+        ...warnings.map((message) => item(message, goTo, false)),
+      ),
     notes.length > 0 &&
-      element('ul', { class: 'costs' }, ...notes.map(({ code, text }) => element('li', {}, `${code} costs: ${text}`))),
+      element(
+        'ul',
+        { class: 'costs' },
+        ...notes.map(({ code, text }) => element('li', {}, `${code} costs: ${text}`, explanation(code, false))),
+      ),
+    suggestionOf(result, add),
     tiers.length > 0 && element('h4', {}, 'Order'),
     tiers.length > 0 && element('ol', { class: 'tiers' }, ...tiers.map(tierOf), restOf(start)),
     gates.length > 0 && element('ul', { class: 'gates', 'aria-label': 'What opens the gate' }, ...gates.map(gateOf)),
     start &&
-      element('h4', {}, 'Predicted start', element('small', {}, 'in steps: the order of events, not measured time')),
+      element('h4', {}, 'Predicted start ', element('small', {}, 'in steps: the order of events, not measured time')),
     start && startCharts(start),
-    operations.length > 0 &&
-      element(
-        'details',
-        { class: 'patch' },
-        element('summary', {}, `Patch: ${counted(operations.length, 'operation')}`),
-        element(
-          'pre',
-          { tabindex: '0', 'aria-label': 'JSON Patch', role: 'region' },
-          `[\n  ${operations.join(',\n  ')}\n]`,
-        ),
-        copyButton('Copy the patch', () => `[${operations.join(',\n')}]`),
-      ),
+    tiers.length > 0 &&
+      !start &&
+      verdict !== 'refused' &&
+      element('p', { class: 'hint' }, 'Too many containers for a chart of the start.'),
+    patchOf(result, `${key} patch`),
   ].filter((part) => typeof part === 'object')
 }
 
 /**
- * @param {Message} message
- * @param {(line: number, column: number) => Node} goTo
+ * Each operation with what it is for.
+ * @param {PreviewResult} result
+ * @param {string} key
  */
-function item({ code, text, line, column }, goTo) {
-  return element('li', {}, goTo(line, column), ` ${code} ${text}`)
+function patchOf({ patch, purposes, name }, key) {
+  if (patch.length === 0) return undefined
+  const text = () => `[${patch.map((operation) => JSON.stringify(operation)).join(',\n')}]`
+  const summary = element('summary', {}, `Patch: ${counted(patch.length, 'operation')}`)
+  const { made, set } = foldable(key, { class: 'patch' }, summary, () => {
+    const shown = patch.slice(0, mostOperations)
+    const operations = shown.map((operation, index) =>
+      element('li', {}, element('span', {}, purposes[index] ?? ''), element('pre', {}, JSON.stringify(operation))),
+    )
+    const more = patch.length - shown.length
+    return [
+      element('ol', { class: 'operations', tabindex: '0', 'aria-label': 'JSON Patch' }, ...operations),
+      ...(more > 0
+        ? [
+            element(
+              'p',
+              { class: 'hint' },
+              `${counted(more, 'operation')} more: copy or download the patch to see them.`,
+            ),
+          ]
+        : []),
+      element(
+        'div',
+        { class: 'tools' },
+        copyButton('Copy the patch', text),
+        downloadButton('Download the patch', `${name.replace(/[^\w.-]/g, '') || 'object'}.patch.json`, text),
+      ),
+    ]
+  })
+  set(false)
+  return made
+}
+
+/**
+ * @param {Message} message
+ * @param {GoTo} goTo
+ * @param {boolean} open
+ */
+function item(message, goTo, open) {
+  return mistakeItem({ source: 'manifests', ...message }, goTo, open)
 }
 
 /**
@@ -134,6 +248,7 @@ function tierOf(tier) {
       'li',
       {},
       element('strong', {}, name),
+      ' ',
       element('span', {}, rule === undefined ? text : `${text} (rule ${rule})`),
     )
   })

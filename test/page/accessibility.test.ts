@@ -20,10 +20,24 @@ async function violations(page: Page): Promise<string[]> {
   )
 }
 
+const indent = '    '
+/** The completions of its fifth line are keys. */
+const suggested = `kind: Pod
+metadata:
+  name: silent
+  annotations:
+${indent}
+spec:
+  containers:
+  - name: app
+  - name: istio-proxy
+    readinessProbe: {httpGet: {port: 15021, path: /healthz/ready}}
+`
+
 const screens: Record<string, BrowserContextOptions> = {
   light: { colorScheme: 'light' },
   dark: { colorScheme: 'dark' },
-  narrow: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, colorScheme: 'dark' },
+  narrow: { viewport: { width: 320, height: 740 }, hasTouch: true, isMobile: true, colorScheme: 'dark' },
 }
 for (const [name, options] of Object.entries(screens)) {
   test(`${name}: axe reports no problems, and nothing is wider than the screen`, async () => {
@@ -44,6 +58,21 @@ for (const [name, options] of Object.entries(screens)) {
     await page.locator('#manifest').fill('kind: Pod\n\ta: 1\n')
     await says(page, /can not be read/)
     assert.deepEqual(await violations(page), [])
+    // All that can be opened, with a mistake in the configuration, the completions and a suggestion.
+    await page.locator('#manifest').fill(suggested)
+    await says(page, /there is a suggestion/)
+    for (const closed of await page.locator('.drawer > summary').all()) await closed.click()
+    assert.deepEqual(await violations(page), [], 'a suggestion')
+    await page.locator('#configuration').fill('apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules: 5\n')
+    await says(page, /^The configuration can not be read/)
+    await page.evaluate(
+      "manifest.focus(); manifest.setSelectionRange(...Array(2).fill(manifest.value.indexOf('\\nspec')))",
+    )
+    await page.keyboard.press('Control+Space')
+    await page.locator('.completions:not([hidden])').waitFor()
+    assert.deepEqual(await violations(page), [], 'all open')
+    const wide = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+    assert.equal(wide, 0, 'all open')
   })
 }
 
@@ -51,7 +80,7 @@ test('everything works with the keyboard alone, and the focus is visible', async
   await using opened = await openPage()
   const { page } = opened
   const reached: string[] = []
-  for (let count = 0; count < 40; count++) {
+  for (let count = 0; count < 60; count++) {
     await page.keyboard.press('Tab')
     const [where, visible] = (await page.evaluate(`(() => {
       const at = document.activeElement
@@ -69,6 +98,8 @@ test('everything works with the keyboard alone, and the focus is visible', async
   for (const stop of [
     'Skip to the result',
     'API',
+    'What if: as this server is con',
+    'Annotations',
     'Open files',
     'Copy a link',
     'Job',

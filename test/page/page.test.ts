@@ -27,7 +27,7 @@ test('it opens with an example, and answers as you type', async () => {
   await page.locator('#manifest').pressSequentially('kind: ConfigMap')
   await says(page, /^ConfigMap: skipped$/)
   assert.match((await page.locator('.reasons').textContent()) ?? '', /a ConfigMap has no pod template/)
-  assert.equal(await page.locator('.gutter').textContent(), '1\n')
+  assert.equal(await page.locator('#editor .gutter').textContent(), '1\n')
 })
 
 const outcomes: Record<(typeof exampleNames)[number], RegExp> = {
@@ -58,7 +58,7 @@ test('each example shows what its name promises, and the same as the endpoint', 
     )
     assert.deepEqual(shown, text.replace(/\n$/, '').split('\n'))
     if (name === 'two-tiers') {
-      assert.equal(await page.locator('.marks').textContent(), '51 added5 moved0 removed')
+      assert.equal(await page.locator('.marks').textContent(), '51 added 5 moved 0 removed')
     }
     const [without, withUs] = await page.locator('figure').all()
     assert.match((await without?.locator('figcaption').textContent()) ?? '', /starts before .* ready\./)
@@ -143,7 +143,7 @@ test('the coloured text follows every edit', async () => {
   const long = `# ${'x'.repeat(500)}\n`.repeat(210)
   await page.evaluate(`manifest.value = ${JSON.stringify(long)}; manifest.dispatchEvent(new Event('input'))`)
   await page.locator('.editor.plain').waitFor()
-  assert.equal(await page.locator('.paint').textContent(), '')
+  assert.equal(await page.locator('#editor .paint').textContent(), '')
   await page.locator('#manifest').fill('short: again')
   await same('short again')
 })
@@ -243,7 +243,7 @@ test('a server that is gone or too busy gives a message, not a blank page', asyn
   const { page } = opened
   await page.route('**/preview?*', (route) => route.abort(), { times: 1 })
   await page.locator('#manifest').fill(pod('lost', 'proxy'))
-  await says(page, /^The server does not answer; if it was restarted/)
+  await says(page, /^The server does not answer; trying again; if it was restarted/)
   await page.route(
     '**/preview?*',
     (route) => route.fulfill({ status: 429, headers: { 'retry-after': '0' }, json: {} }),

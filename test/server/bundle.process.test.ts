@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { call } from './call.ts'
 import { folder } from './pairs.ts'
 import { startServe } from './process.ts'
@@ -19,10 +20,17 @@ test('the bundle, away from everything, serves the page and previews within limi
   const page = await get('/')
   const parts = [...page.text.matchAll(/(?:src|href)="([^"#]+)"/g), ...page.text.matchAll(/data-example="(.+)"/g)]
   assert(parts.length >= 8, page.text)
-  for (const [attribute, path] of parts) {
-    const url = attribute.startsWith('data-') ? `/page/examples/${path}.yaml` : `/${path}`
-    assert.equal((await get(url)).status, 200, url)
+  const urls = parts.map(([attribute, path]) =>
+    attribute.startsWith('data-') ? `/page/examples/${path}.yaml` : `/${path}`,
+  )
+  let size = gzipSync(page.text).length
+  for (const url of [...urls, '/page/vocabulary.json', '/page/messages.json']) {
+    const { status, text } = await get(url)
+    assert.equal(status, 200, url)
+    size += gzipSync(text).length
   }
+  // With everything that it can load, compressed.
+  assert(size < 300_000, String(size))
   const browserScript = (await get('/page/page.js')).text
   assert.doesNotMatch(browserScript, /\bfrom\s*["']\./)
   const headers = { 'content-type': 'application/yaml' }
