@@ -1,15 +1,19 @@
 import { parseArgs } from 'node:util'
+import type { V1Node } from '@kubernetes/client-node'
+import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
 import { gates } from '../admission/words/choices.ts'
 import { remarkText } from '../configuration/faults.ts'
 import { FileError, readText } from '../files/files.ts'
 import type { Manifest } from '../install/apply.ts'
 import { connect, survey } from '../install/connect.ts'
+import { unowned } from '../install/images.ts'
 import { manifests } from '../install/manifests.ts'
 import { checkNamespace } from '../install/namespace.ts'
 import { abilityOf } from '../install/nodes.ts'
-import { partNames, render, textOf, type Wanted } from '../install/render.ts'
+import { partNames, render, standardImage, textOf, type Wanted } from '../install/render.ts'
+import { waiterImageOf } from '../install/settings.ts'
 import { mutatingReference, objectKeys, objectNames } from '../kubernetes/names.ts'
-import type { Command } from '../terminal/command.ts'
+import { type Command, UsageError } from '../terminal/command.ts'
 import { duration, oneOf, wholeNumber } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
 import { createProgress } from '../terminal/progress.ts'
@@ -35,11 +39,11 @@ Usage: sidecar-first install [flags]
                             disabled; pods start unpatched during an outage
   -n, --namespace NAME      its own namespace (${objectNames.namespace})
   --replicas COUNT          replicas of the server (2)
-  --image IMAGE             where your nodes pull the server
-                            (docker.io/sidecar-first/sidecar-first:VERSION)
+  --image IMAGE             where your nodes pull the server; required unless
+                            they have it
   --image-pull-secret NAME  a Secret in that namespace for pulling it
   --waiter-image IMAGE      where your pods pull the waiter, with their own
-                            pull secrets
+                            pull secrets; required unless the nodes have it
   --config FILE             the configuration; what it leaves out is set to fit
                             the cluster's oldest node
   --gate GATE               the configuration's default: hook, native or auto
@@ -54,7 +58,7 @@ Usage: sidecar-first install [flags]
   --force                   take fields that others own, go back to an older
                             version, replace a configuration
 
-Example: sidecar-first install --mode cluster-wide |
+Example: sidecar-first install --image r.example/sf --waiter-image r.example/w |
   kubectl apply --server-side -f -
 `
 
@@ -91,11 +95,17 @@ export const install: Command = {
     const timeout = duration('--timeout', flags.timeout)
     const cluster = applies || flags.context !== undefined ? await connect(flags.context) : undefined
     const surveyed = cluster && (await survey(cluster))
-    const found = surveyed && abilityOf(surveyed.version, surveyed.nodes)
+    const found =
+      surveyed &&
+      abilityOf(
+        surveyed.version,
+        surveyed.nodes.flatMap(({ status }) => status?.nodeInfo ?? []),
+      )
     const rendered = render(manifests, version, { ...wanted, found, rolls: applies })
     const file = flags.config ?? 'the configuration'
     if (!rendered.ok) throw new FileError(rendered.problems.map((problem) => remarkText(file, problem)))
     const { documents, configuration, notices } = rendered
+    requireImages(wanted, configuration.waiter, surveyed?.nodes)
     for (const notice of notices) terminal.stderr.write(`${file}: ${notice}\n`)
     if (!applies || cluster === undefined) {
       terminal.stdout.write(textOf(documents))
@@ -157,6 +167,22 @@ async function wantedBy(flags: Flags): Promise<Wanted> {
     certManager: flags['cert-manager'],
     parts: partNames.filter((part) => flags[part]),
   }
+}
+
+/** @throws UsageError where an image would be pulled by a name that isn't the user's */
+function requireImages(wanted: Wanted, waiter: Configuration['waiter'], nodes: readonly V1Node[] | undefined): void {
+  const standard = defaultConfiguration(version).waiter.image
+  const chosen = wanted.waiterImage ?? waiterImageOf(wanted.configuration ?? '')
+  const ours = [
+    ...(wanted.image === undefined ? [{ flag: '--image', image: standardImage(version) }] : []),
+    ...(chosen === undefined && waiter.delivery !== 'shell' ? [{ flag: '--waiter-image', image: standard }] : []),
+  ]
+  const missing = ours.filter(({ image }) => unowned([image], nodes).length > 0)
+  if (missing.length === 0) return
+  const flags = missing.map(({ flag }) => flag).join(' and ')
+  throw new UsageError(
+    `${flags} missing: nobody has published ${missing.map(({ image }) => image).join(' and ')} yet, so nodes would run whatever a stranger puts there`,
+  )
 }
 
 function next({ mode }: Wanted, dryRun: boolean): string {

@@ -3,7 +3,7 @@ import { call } from '../kubernetes/call.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import type { Objects } from '../kubernetes/objects.ts'
 import { ExpectedError } from '../terminal/command.ts'
-import { isOlder, type NodeInfo } from './nodes.ts'
+import { isOlder } from './nodes.ts'
 
 /** The cluster of a kubeconfig, and its names for people. */
 export interface Connected {
@@ -29,8 +29,8 @@ export async function connect(context: string | undefined): Promise<Connected> {
   }
 }
 
-/** @throws ExpectedError if the cluster is too old */
-export async function survey(connected: Connected): Promise<{ version: string; nodes: NodeInfo[] }> {
+/** The API server's version and the Linux nodes. @throws ExpectedError if the cluster is too old */
+export async function survey(connected: Connected): Promise<{ version: string; nodes: V1Node[] }> {
   const version = await connected.version()
   if (isOlder(version, [1, 30])) {
     throw new ExpectedError(
@@ -39,5 +39,5 @@ export async function survey(connected: Connected): Promise<{ version: string; n
     )
   }
   const nodes = await connected.objects.list<V1Node>({ apiVersion: 'v1', kind: 'Node' })
-  return { version, nodes: nodes.flatMap(({ status }) => status?.nodeInfo ?? []) }
+  return { version, nodes: nodes.filter(({ status }) => status?.nodeInfo?.operatingSystem !== 'windows') }
 }

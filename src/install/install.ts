@@ -5,6 +5,7 @@ import { type Applying, applyObject, explained, label, type Manifest, present } 
 import { damageOf, type Intrusion } from './damage.ts'
 import { labelled, leftovers } from './installed.ts'
 import { awaitPatch, awaitRollout } from './ready.ts'
+import { awaitTrust } from './trust.ts'
 
 export interface Installation extends Applying {
   readonly manifests: readonly Manifest[]
@@ -44,7 +45,10 @@ export async function apply(installation: Installation): Promise<void> {
   const makers = deployments.filter(({ metadata }) => metadata.name === objectNames.certs)
   const awaited = new Set([...makers, ...deployments])
   if (!dryRun) for (const each of awaited) await awaitRollout(each, installation)
-  for (const each of webhooks) await applyObject(each, before.get(each), installation)
+  for (const each of webhooks) {
+    if (!dryRun) await awaitTrust(each, before.get(each), installation)
+    await applyObject(each, before.get(each), installation)
+  }
   if (!dryRun && !installation.observes) await tryOut(installation)
   for (const each of leftovers(await labelled(objects), manifests)) {
     if (!dryRun) await objects.remove(each)

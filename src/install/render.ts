@@ -45,7 +45,7 @@ export type Rendered =
   | { readonly ok: false; readonly problems: readonly Remark[] }
 
 /** The server's image as the manifests name it. */
-const standardImage = /^docker\.io\/sidecar-first\/sidecar-first:/
+export const standardImage = (version: string) => `docker.io/sidecar-first/sidecar-first:${version}`
 
 /**
  * The objects of an installation, as `kubectl apply -k` would make them from the same manifests, with the flags' values filled in.
@@ -139,7 +139,7 @@ function adapt(document: Document, wanted: Wanted, version: string): void {
   if (!isMap(pod)) return
   if (pullSecret !== undefined) pod.set('imagePullSecrets', document.createNode([{ name: pullSecret }]))
   for (const container of maps(pod.get('containers'))) {
-    if (image !== undefined && standardImage.test(String(container.get('image')))) container.set('image', image)
+    if (image !== undefined && container.get('image') === standardImage(version)) container.set('image', image)
     const args = container.get('args')
     if (!(args instanceof YAMLSeq)) continue
     const [command] = args.toJSON()

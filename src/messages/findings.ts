@@ -55,7 +55,7 @@ export const findings: FindingEntries<Exclude<Finding, { kind: PassedOn }>> = {
     means: 'The configuration has changed and the webhook configurations have not: rules may not take effect.',
     example: {
       configuration,
-      differences: [{ kind: 'missing', webhook: 'a1b2.pods.sidecar-first.dev' }],
+      differences: [{ kind: 'missing', webhook: 'set-1.pods.sidecar-first.dev' }],
       namespace,
       mode: 'namespace-opt-in',
     },

@@ -5,6 +5,7 @@ import type {
   V1MutatingWebhook,
   V1MutatingWebhookConfiguration,
   V1ObjectMeta,
+  V1RuleWithOperations,
   V1ValidatingWebhook,
   V1ValidatingWebhookConfiguration,
 } from '@kubernetes/client-node'
@@ -57,6 +58,12 @@ export function modeOf([webhook]: readonly Pick<V1MutatingWebhook, 'namespaceSel
 /** What an outage means, but for enforced rules where the configuration says otherwise. */
 export const failurePolicyOf = (mode: InstallMode): FailurePolicy => (mode === 'namespace-opt-in' ? 'Fail' : 'Ignore')
 
+/**
+ * How many webhooks are there in reserve, asleep: they have no rules, so they are never called. A webhook fails every call until `certs` has
+ * written its caBundle, and by then a reserve has one: so many rules with selectors of their own can be added at once, and no call fails.
+ */
+const reserve = 4
+
 /** etcd takes 1.5 MiB for an object. Two CAs of ours, in base64, take up to 3.5 kB in each webhook. */
 const mostBytes = 1_500_000
 const roomForCaBundle = 3_500
@@ -67,7 +74,8 @@ const mostCharactersOfExpressions = 1_000_000
  * The webhook configurations for a configuration. `text` is the file's. The API server calls the mutating webhooks in the order of their list:
  * one removes marks that aren't ours; one for each set of rules marks the pods of the namespaces that it selects; the last plans, with the
  * rules without a namespaceSelector and those of the marked sets. Only the last is called again after another injector has changed the pod.
- * Enforced rules for which an outage means something else than for the others have marking webhooks of their own.
+ * Enforced rules for which an outage means something else than for the others have marking webhooks of their own. All that mark are numbered,
+ * so that a name, and with it the caBundle, is there before a rule needs it.
  */
 export function webhookConfigurations(
   { rules: { rules, sets }, enforced }: Configuration,
@@ -97,18 +105,19 @@ export function webhookConfigurations(
   const plans = { path: paths.mutate, validates: paths.validate }
   // Called last, but its expression is written first: it gets the room it needs.
   const base = entry(others, { name: '', ...plans, failurePolicy: usual })
-  const marking = (own: readonly Rule[], about: Omit<Entry, 'selector' | 'expression'>) =>
-    own.length === 0 ? [] : [entry(own, about)]
+  let marked = 0
+  const marking = (own: readonly Rule[], about: Omit<Entry, 'name' | 'selector' | 'expression'>) =>
+    own.length === 0 ? [] : [entry(own, { ...about, name: `set-${++marked}.` })]
   const marks = [
-    ...marking(apart, { name: 'enforced.', ...plans, path: paths.mark(enforcedMark), failurePolicy: ofEnforced }),
+    ...marking(apart, { ...plans, path: paths.mark(enforcedMark), failurePolicy: ofEnforced }),
     ...[...sets].flatMap((set) => {
       const { apart, others } = split(set)
       const path = paths.mark(set)
       const validates = (some: readonly Rule[]) =>
         some.some(({ enforce }) => enforce) ? paths.validateSet(set) : undefined
       return [
-        ...marking(apart, { name: `enforced.${set}.`, path, validates: validates(apart), failurePolicy: ofEnforced }),
-        ...marking(others, { name: `${set}.`, path, validates: validates(others), failurePolicy: usual }),
+        ...marking(apart, { path, validates: validates(apart), failurePolicy: ofEnforced }),
+        ...marking(others, { path, validates: validates(others), failurePolicy: usual }),
       ]
     }),
   ]
@@ -120,7 +129,10 @@ export function webhookConfigurations(
     expression: markedByOthers,
     failurePolicy: usual,
   }
-  const entries = [...(marks.length > 0 ? [reset] : []), ...marks, base]
+  const asleep = (name: string): Entry => ({ ...base, name, path: undefined, validates: undefined })
+  const reserves = Array.from({ length: reserve }, (_, index) => asleep(`set-${marks.length + index + 1}.`))
+  const numbered = [...marks, ...reserves]
+  const entries = [marks.length > 0 ? reset : asleep('reset.'), ...numbered, base]
   const metadata = (name: string): V1ObjectMeta => ({
     name,
     labels: labelsOf(),
@@ -141,9 +153,7 @@ export function webhookConfigurations(
     apiVersion: registration,
     kind: 'ValidatingWebhookConfiguration',
     metadata: metadata(objectNames.validating),
-    webhooks: [base, ...marks].flatMap((each) =>
-      each.validates === undefined ? [] : [webhook(each, each.validates, options)],
-    ),
+    webhooks: [base, ...numbered].map((each) => webhook(each, each.validates, options)),
   }
   const bytes =
     JSON.stringify(mutating).length + (options.caBundle === undefined ? entries.length * roomForCaBundle : 0)
@@ -168,8 +178,9 @@ export function webhookYaml({ mutating, validating, workloads }: WebhookConfigur
 interface Entry {
   /** A prefix of `pods.sidecar-first.dev`. */
   readonly name: string
-  readonly path: string
-  /** The path of its validating webhook, if it has one: a set without an enforced rule needs none, as the last webhook sees its mark. */
+  /** undefined while it is asleep. */
+  readonly path: string | undefined
+  /** The path of its validating webhook, if that one is awake: a set without an enforced rule needs none, as the last webhook sees its mark. */
   readonly validates: string | undefined
   readonly selector: LabelSelector
   readonly expression: string
@@ -178,21 +189,30 @@ interface Entry {
 
 function webhook(
   { name, selector, expression, failurePolicy }: Entry,
-  path: string,
+  path: string | undefined,
   options: WebhookOptions,
 ): V1ValidatingWebhook {
+  const awake = path !== undefined
   return {
     name: `${name}pods.sidecar-first.dev`,
     admissionReviewVersions: ['v1'],
     clientConfig: clientConfig(path, options),
-    rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'], scope: 'Namespaced' }],
+    ...(awake ? { rules: [pods] } : {}),
     matchPolicy: 'Equivalent',
     namespaceSelector: namespaces(selector, options),
-    matchConditions: [{ name: 'concerns-sidecar-first', expression }],
+    ...(awake ? { matchConditions: [{ name: 'concerns-sidecar-first', expression }] } : {}),
     failurePolicy,
     sideEffects: 'None',
     timeoutSeconds: 5,
   }
+}
+
+const pods: V1RuleWithOperations = {
+  apiGroups: [''],
+  apiVersions: ['v1'],
+  resources: ['pods'],
+  operations: ['CREATE'],
+  scope: 'Namespaced',
 }
 
 /** An outage or a slow answer holds up no deployment. */
@@ -225,11 +245,11 @@ function namespaces({ matchLabels, matchExpressions = [] }: LabelSelector, optio
 }
 
 function clientConfig(
-  path: string,
+  path: string | undefined,
   { endpoint, namespace, caBundle }: WebhookOptions,
 ): AdmissionregistrationV1WebhookClientConfig {
   const trust = caBundle === undefined ? {} : { caBundle: Buffer.from(caBundle).toString('base64') }
-  if ('url' in endpoint) return { url: endpoint.url + path, ...trust }
+  if ('url' in endpoint) return { url: endpoint.url + (path ?? ''), ...trust }
   const { service: name, port } = endpoint
-  return { service: { name, namespace, path, port }, ...trust }
+  return { service: { name, namespace, ...(path === undefined ? {} : { path }), port }, ...trust }
 }

@@ -22,10 +22,13 @@ export async function startReplica({
   cluster,
   host,
   delay,
+  config,
 }: {
   cluster: Cluster
   host: string
   delay: number
+  /** A configuration file. */
+  config?: string
 }): Promise<Replica> {
   const folder = mkdtempSync(join(tmpdir(), 'replica-'))
   const stop = new AbortController()
@@ -35,7 +38,13 @@ export async function startReplica({
 
   const log: string[] = []
   const flags = ['--host', host, '--port', String(PORT), '--drain', '1s']
-  const files = ['--cert', join(folder, 'tls.crt'), '--key', join(folder, 'tls.key')]
+  const files = [
+    '--cert',
+    join(folder, 'tls.crt'),
+    '--key',
+    join(folder, 'tls.key'),
+    ...(config ? ['--config', config] : []),
+  ]
   const child = spawn(process.execPath, ['src/main.ts', 'serve', ...flags, ...files], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })

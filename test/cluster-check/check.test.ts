@@ -257,9 +257,11 @@ describe('check and timeline on a real node', () => {
   })
 
   test('names the pods that were made during an outage, and the line it names puts them right', async () => {
-    const open = JSON.stringify([{ op: 'replace', path: '/webhooks/0/failurePolicy', value: 'Ignore' }])
-    await kubectl('patch', ...mutating.split('/'), '--type=json', '-p', open)
-    await kubectl('patch', 'validatingwebhookconfiguration', 'sidecar-first', '--type=json', '-p', open)
+    const open = (index: number) =>
+      JSON.stringify([{ op: 'replace', path: `/webhooks/${index}/failurePolicy`, value: 'Ignore' }])
+    // The one that plans is called last.
+    await kubectl('patch', ...mutating.split('/'), '--type=json', '-p', open(5))
+    await kubectl('patch', 'validatingwebhookconfiguration', 'sidecar-first', '--type=json', '-p', open(0))
     await stopServe()
     await kubectl('delete', 'pods', '-n', shop, '-l', 'app=web', '--wait=false')
     await until('new pods', async () => {

@@ -18,6 +18,10 @@ import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { run } from '../cli/inside.ts'
 
 // Nobody makes pods here: an installation gets as far as its Deployments, and ends in time.
+/** With images of one's own, as there is no node that would have them. */
+const call = (...args: readonly string[]) =>
+  run(install, '--image', 'example/server:1', '--waiter-image', 'sidecar-first/waiter:0.1.0', ...args)
+
 describe('install on an API server alone', () => {
   let api: ApiServer
   let folder: string
@@ -32,18 +36,18 @@ describe('install on an API server alone', () => {
   })
   const there = async (what: string) => (await api.kubectl(['get', what, '-A', '-o', 'name'])).trim()
   test('prints what fits a cluster that is named, and asks none otherwise', async () => {
-    const [named, unnamed] = [await run(install, '--context', 'loaded-context'), await run(install)]
+    const [named, unnamed] = [await call('--context', 'loaded-context'), await call()]
     assert.match(named.stdout, /^ {4}kubernetesVersion: "1\.\d+"$/m)
     assert.doesNotMatch(unnamed.stdout, /kubernetesVersion/)
-    assert.match((await run(install, '--context', 'nowhere')).stderr, /no context nowhere; it has loaded-context/)
+    assert.match((await call('--context', 'nowhere')).stderr, /no context nowhere; it has loaded-context/)
   })
 
   test('--dry-run tells what would be made, and makes nothing', async () => {
-    const printed = (await run(install, '--context', 'loaded-context', '--preview')).stdout
+    const printed = (await call('--context', 'loaded-context', '--preview')).stdout
     const objects = parseAllDocuments(printed).map(
       (each) => each.toJS() as { kind: string; metadata: { name: string } },
     )
-    const { code, stdout } = await run(install, '--dry-run', '--preview')
+    const { code, stdout } = await call('--dry-run', '--preview')
     assert.equal(code, 0)
     assert.deepEqual(
       [...stdout.matchAll(/^(\S+) +created \(dry run\)$/gm)].map(([, label]) => label).sort(),
@@ -54,7 +58,7 @@ describe('install on an API server alone', () => {
   })
 
   test('a kind that the cluster does not have is told before anything is made', async () => {
-    const { code, stderr } = await run(install, '--apply', '--monitoring')
+    const { code, stderr } = await call('--apply', '--monitoring')
     assert.equal(code, 1)
     assert.match(
       stderr,
@@ -64,7 +68,7 @@ describe('install on an API server alone', () => {
   })
 
   test('ends in time, with what it waited for; what calls the pods is not there yet', async () => {
-    const { code, stdout, stderr } = await run(install, '--apply', '--timeout', '2s')
+    const { code, stdout, stderr } = await call('--apply', '--timeout', '2s')
     assert.equal(code, 1)
     assert.match(stdout, /^clusterrole\/sidecar-first-certs +created$/m)
     // Without certs nothing that serves can start: its pods know what is in the way.
@@ -78,9 +82,9 @@ describe('install on an API server alone', () => {
   test('leaves a configuration alone that is somebody’s work', async () => {
     const file = join(folder, 'config.yaml')
     await writeFile(file, 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nmode: observe\n')
-    const taken = await run(install, '--apply', '--config', file, '--timeout', '1s')
+    const taken = await call('--apply', '--config', file, '--timeout', '1s')
     assert.match(taken.stdout, /^configmap\/sidecar-first +configured$/m)
-    const { code, stdout, stderr } = await run(install, '--apply')
+    const { code, stdout, stderr } = await call('--apply')
     assert.deepEqual([code, stdout.includes('configmap')], [1, false])
     assert.match(stderr, /name its file with --config/)
   })
@@ -114,7 +118,7 @@ describe('install on an API server alone', () => {
     }
     const ask = async (more: string) => {
       await enforced(more)
-      return (await run(install, '--dry-run', '--config', file)).stderr
+      return (await call('--dry-run', '--config', file)).stderr
     }
     assert.match(
       await ask(''),
@@ -126,7 +130,7 @@ describe('install on an API server alone', () => {
 
   test('says which right is missing', async () => {
     process.env.KUBECONFIG = api.kubeconfigFile('certs')
-    const { code, stderr } = await run(install, '--apply')
+    const { code, stderr } = await call('--apply')
     process.env.KUBECONFIG = api.kubeconfigFile('admin')
     assert.equal(code, 1)
     assert.match(stderr, /cannot \w+ resource "\w+"/)
@@ -134,7 +138,7 @@ describe('install on an API server alone', () => {
 
   test('says who owns what it would change', async () => {
     await api.kubectl(['set', 'image', '-n', 'sidecar-first', 'deploy/sidecar-first', 'serve=theirs:1'])
-    const { code, stderr } = await run(install, '--apply', '--config', join(folder, 'config.yaml'))
+    const { code, stderr } = await call('--apply', '--config', join(folder, 'config.yaml'))
     assert.equal(code, 1)
     assert.match(
       stderr,
@@ -179,9 +183,9 @@ describe('install on an API server alone', () => {
     config.loadFromClusterAndUser({ name: 'old', server: url, skipTLSVerify: true }, { name: 'nobody' })
     process.env.KUBECONFIG = join(folder, 'old.kubeconfig')
     await writeFile(process.env.KUBECONFIG, config.exportConfig())
-    const refused = await run(install, '--apply')
+    const refused = await call('--apply')
     await new Promise((resolve) => old.close(resolve))
-    const gone = await run(install, '--apply')
+    const gone = await call('--apply')
     process.env.KUBECONFIG = api.kubeconfigFile('admin')
     assert.match(
       refused.stderr,

@@ -291,7 +291,7 @@ for (const kind of Object.keys(kindsOfRules) as (keyof typeof kindsOfRules)[]) {
   test(`10, 100, 1,000 and 10,000 rules by ${kind}`, async (t) => {
     for (const count of [10, 100, 1_000, 10_000]) {
       const { mutating, notices } = await cluster.apply(many(count, kind))
-      const expression = mutating.webhooks?.[0]?.matchConditions?.[0]?.expression ?? ''
+      const expression = mutating.webhooks?.at(-1)?.matchConditions?.[0]?.expression ?? ''
       const matching = podOf([{ name: `sidecar-${count - 1}`, image: `docker.io/team/sidecar-${count - 1}:1` }])
       const pod = { ...matching, metadata: { labels: { app: `app-${count - 1}` } } }
       assert.deepEqual(await asked(pod), both)

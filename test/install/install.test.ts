@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { install } from '../../src/cli/install.ts'
 import { uninstall } from '../../src/cli/uninstall.ts'
+import { unowned } from '../../src/install/images.ts'
 import { run } from '../cli/inside.ts'
 
 test('install prints YAML without a cluster, and its example is a call of it', async () => {
@@ -31,6 +32,29 @@ test('a wrong call is told before any cluster is asked', async () => {
     assert.deepEqual([code, stdout], [2, ''], args.join(' '))
     assert.match(stderr, /takes|cannot read|use 1s to 7d|Unknown option/)
   }
+})
+
+test('an image that nobody has published is not named for the nodes to pull', async () => {
+  const text = (names: readonly string[]) =>
+    `sidecar-first install: ${names.join(' and ')} missing: nobody has published `
+  const server = ['--image', 'r/server:1']
+  const waiter = ['--waiter-image', 'r/waiter:1']
+  for (const [flags, missing] of [
+    [[], ['--image', '--waiter-image']],
+    [server, ['--waiter-image']],
+    [waiter, ['--image']],
+  ] as const) {
+    const { code, stdout, stderr } = await run(install, ...flags)
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.ok(stderr.startsWith(text(missing)), stderr)
+  }
+  assert.equal((await run(install, ...server, ...waiter)).code, 0)
+  const node = (...names: string[]) => ({ status: { images: [{ names }] } })
+  const image = 'docker.io/sidecar-first/waiter:1'
+  assert.deepEqual(unowned([image], [node(image)]), [])
+  assert.deepEqual(unowned(['sidecar-first/waiter:1'], [node(image), node(image)]), [], 'as nodes call it')
+  assert.deepEqual(unowned([image], [node(image), node()]), [image], 'one node would pull it')
+  assert.deepEqual(unowned([image], []), [image])
 })
 
 test('without a kubeconfig, or with a cluster that is not there, one line says so', async (t) => {

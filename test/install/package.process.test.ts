@@ -69,7 +69,9 @@ describe('the npm package, in an empty folder', () => {
     }
     await writeFile(inside('user/pod.yaml'), JSON.stringify(pod))
     assert.match((await npx('preview', '-f', 'pod.yaml')).stdout, /proxy/)
-    const objects = parseAllDocuments((await npx('install', '--mode', 'cluster-wide')).stdout)
+    const objects = parseAllDocuments(
+      (await npx('install', '--mode', 'cluster-wide', '--image', 'r/server:1', '--waiter-image', 'r/waiter:1')).stdout,
+    )
     assert.ok(objects.length > 10)
     assert.deepEqual(
       objects.flatMap(({ errors }) => errors),

@@ -29,12 +29,15 @@ function webhooksOf(...args: Parameters<typeof made>) {
   return { mutating: mutating.webhooks ?? [], validating: validating.webhooks ?? [] }
 }
 
+const awake = <T extends { rules?: unknown[] }>(webhooks: readonly T[]) => webhooks.filter(({ rules }) => rules?.length)
+
 const expressionOf = (rules: readonly Rule[]) =>
   webhooksOf(rules).mutating.flatMap(({ matchConditions = [] }) => matchConditions.map(({ expression }) => expression))
 
-test('without rules there is one webhook of each kind, with what practice asks for', () => {
+test('without rules one webhook of each kind is called, with what practice asks for', () => {
   const { mutating, validating } = webhooksOf([])
-  const { matchConditions, ...rest } = mutating[0] ?? assert.fail()
+  assert.deepEqual([awake(mutating).length, awake(validating).length], [1, 1])
+  const { matchConditions, ...rest } = mutating.at(-1) ?? assert.fail()
   assert.equal(matchConditions?.length, 1)
   assert.deepEqual(rest, {
     name: 'pods.sidecar-first.dev',
@@ -59,7 +62,7 @@ test('without rules there is one webhook of each kind, with what practice asks f
   })
   const { reinvocationPolicy, ...same } = rest
   const clientConfig = { service: { ...rest.clientConfig.service, path: '/validate' } }
-  assert.deepEqual(validating, [{ ...same, clientConfig, matchConditions }])
+  assert.deepEqual(validating[0], { ...same, clientConfig, matchConditions })
 })
 
 test('the webhooks sort last and first, and say which file they were made from', () => {
@@ -96,23 +99,23 @@ test('each distinct namespaceSelector has a webhook that marks, in the namespace
   const { mutating, validating } = webhooksOf(rules)
   const [a, any] = rules.flatMap(({ set }) => set ?? []).filter((set, at, all) => all.indexOf(set) === at)
   assert.deepEqual(
-    mutating.map(({ name, clientConfig, reinvocationPolicy }) => [
+    awake(mutating).map(({ name, clientConfig, reinvocationPolicy }) => [
       name,
       clientConfig.service?.path,
       reinvocationPolicy,
     ]),
     [
       ['reset.pods.sidecar-first.dev', '/mutate/reset', 'Never'],
-      [`${a}.pods.sidecar-first.dev`, `/mutate/mark-${a}`, 'Never'],
-      [`${any}.pods.sidecar-first.dev`, `/mutate/mark-${any}`, 'Never'],
+      ['set-1.pods.sidecar-first.dev', `/mutate/mark-${a}`, 'Never'],
+      ['set-2.pods.sidecar-first.dev', `/mutate/mark-${any}`, 'Never'],
       ['pods.sidecar-first.dev', '/mutate', 'IfNeeded'],
     ],
   )
   assert.deepEqual(
-    validating.map(({ name, clientConfig }) => [name, clientConfig.service?.path]),
+    awake(validating).map(({ name, clientConfig }) => [name, clientConfig.service?.path]),
     [
       ['pods.sidecar-first.dev', '/validate'],
-      [`${any}.pods.sidecar-first.dev`, `/validate/set-${any}`],
+      ['set-2.pods.sidecar-first.dev', `/validate/set-${any}`],
     ],
     'a set without an enforced rule has nothing to insist on',
   )
@@ -148,7 +151,7 @@ test('where an outage means something else for enforced rules, they have webhook
     }
     const { mutating, validating } = webhookConfigurations(configuration, '', { ...options, mode })
     return [mutating.webhooks ?? [], validating.webhooks ?? []].map((list) =>
-      list.map(({ name, clientConfig, failurePolicy, matchConditions: [condition] = [] }) => [
+      awake(list).map(({ name, clientConfig, failurePolicy, matchConditions: [condition] = [] }) => [
         name.replace(/\.?pods\.sidecar-first\.dev$/, ''),
         clientConfig.service?.path,
         failurePolicy,
@@ -159,31 +162,53 @@ test('where an outage means something else for enforced rules, they have webhook
   assert.deepEqual(webhooks('cluster-wide', 'Fail'), [
     [
       ['reset', '/mutate/reset', 'Ignore'],
-      ['enforced', '/mutate/mark-enforced', 'Fail', 'two'],
-      [`enforced.${set}`, `/mutate/mark-${set}`, 'Fail', 'four'],
-      [set, `/mutate/mark-${set}`, 'Ignore', 'three'],
+      ['set-1', '/mutate/mark-enforced', 'Fail', 'two'],
+      ['set-2', `/mutate/mark-${set}`, 'Fail', 'four'],
+      ['set-3', `/mutate/mark-${set}`, 'Ignore', 'three'],
       ['', '/mutate', 'Ignore', 'one'],
     ],
     [
       ['', '/validate', 'Ignore', 'one'],
-      ['enforced', '/validate', 'Fail', 'two'],
-      [`enforced.${set}`, `/validate/set-${set}`, 'Fail', 'four'],
+      ['set-1', '/validate', 'Fail', 'two'],
+      ['set-2', `/validate/set-${set}`, 'Fail', 'four'],
     ],
   ])
   assert.deepEqual(
     webhooks('namespace-opt-in', 'Ignore').map((list) => list.map(([name, , policy]) => `${name} ${policy}`)),
     [
-      ['reset Fail', 'enforced Ignore', `enforced.${set} Ignore`, `${set} Fail`, ' Fail'],
-      [' Fail', 'enforced Ignore', `enforced.${set} Ignore`],
+      ['reset Fail', 'set-1 Ignore', 'set-2 Ignore', 'set-3 Fail', ' Fail'],
+      [' Fail', 'set-1 Ignore', 'set-2 Ignore'],
     ],
   )
   for (const mode of installModes) {
     const same = mode === 'cluster-wide' ? 'Ignore' : 'Fail'
     assert.equal(
-      JSON.stringify(webhooks(mode, same)).includes('enforced'),
+      JSON.stringify(webhooks(mode, same)).includes('mark-enforced'),
       false,
       'the same for all: none of their own',
     )
+  }
+})
+
+test('what a rule may need later is there already, asleep, so that it has a caBundle before it is called', () => {
+  const sets = (count: number) =>
+    Array.from({ length: count }, (_, team) =>
+      rule({ containers: ['one'], namespaceSelector: { matchLabels: { team: `${team}` } } }, team % 2 === 0),
+    )
+  for (const which of ['mutating', 'validating'] as const) {
+    const [none, ...more] = [0, 1, 4].map((count) => webhooksOf(sets(count))[which])
+    const there = new Set(none?.map(({ name }) => name))
+    for (const webhooks of more)
+      assert.deepEqual(
+        awake(webhooks).filter(({ name }) => !there.has(name)),
+        [],
+      )
+    const asleep = none?.filter(({ rules }) => !rules?.length) ?? []
+    assert.ok(asleep.length >= 4)
+    // What it says beside its rules is the mode's: nobody has to tell it from the others.
+    for (const { namespaceSelector, failurePolicy } of asleep) {
+      assert.deepEqual([namespaceSelector, failurePolicy], [none?.at(-1)?.namespaceSelector, 'Fail'])
+    }
   }
 })
 
@@ -225,6 +250,6 @@ test('YAML means the same', () => {
   const configurations = made(many(20, 'images with a gap'), { caBundle: 'pem', endpoint: { url: 'https://host:1' } })
   const read = parseAllDocuments(webhookYaml(configurations)).map((document) => document.toJS())
   assert.deepEqual(read, [configurations.mutating, configurations.validating, configurations.workloads])
-  const [webhook] = configurations.mutating.webhooks ?? []
+  const webhook = configurations.mutating.webhooks?.at(-1)
   assert.deepEqual(webhook?.clientConfig, { url: 'https://host:1/mutate', caBundle: 'cGVt' })
 })

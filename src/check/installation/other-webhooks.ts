@@ -22,7 +22,8 @@ export function judgeOthers(
   const ours = all.find(({ metadata }) => metadata?.name === objectNames.mutating)?.webhooks ?? []
   const covered = namespaces.filter((each) => covering(ours, each).length > 0)
   const home = namespaces.find(({ metadata }) => metadata?.name === namespace)
-  const reinvoked = ours.every(({ reinvocationPolicy }) => reinvocationPolicy === 'IfNeeded')
+  // Only the one that plans.
+  const reinvoked = ours.some(({ reinvocationPolicy }) => reinvocationPolicy === 'IfNeeded')
   const others = all
     .filter(({ metadata }) => metadata?.name !== objectNames.mutating)
     .flatMap(({ metadata, webhooks = [] }) =>

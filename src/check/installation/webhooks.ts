@@ -44,7 +44,7 @@ export function judgeWebhooks(
     if (!there) return [missing(which, configuration)]
     const about = { configuration: `${there.kind} ${there.metadata?.name}`, namespace, mode }
     const behind = there.metadata?.annotations?.[objectKeys.configurationHash] !== hash
-    const differences = differencesOf(there.webhooks ?? [], expected[which].webhooks ?? [])
+    const differences = differencesOf(awake(there.webhooks ?? []), awake(expected[which].webhooks ?? []))
     if (!behind) return differences.map((difference) => ({ kind: 'webhooks-changed', ...about, difference }))
     // Nothing of that one depends on the configuration.
     if (differences.length === 0) return which === 'workloads' ? [] : [{ kind: 'webhooks-of-another-text', ...about }]
@@ -82,6 +82,9 @@ function traits(webhook: Webhook): Record<string, unknown> {
     ...('reinvocationPolicy' in webhook ? { reinvocationPolicy: webhook.reinvocationPolicy } : {}),
   }
 }
+
+/** One without rules is never called: a reserve, or one that waits for its caBundle. */
+const awake = (webhooks: readonly Webhook[]) => webhooks.filter(({ rules = [] }) => rules.length > 0)
 
 function differencesOf(live: readonly Webhook[], expected: readonly Webhook[]): Difference[] {
   const there = new Map(live.map((webhook) => [webhook.name, plain(traits(webhook))]))

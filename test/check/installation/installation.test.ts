@@ -62,7 +62,7 @@ describe('the webhook configurations', () => {
 
   test('lack the webhook of a new namespaceSelector', () => {
     const [finding] = judgeWebhooks(installation(rule), installation(selective), 'sidecar-first')
-    assert.match(finding?.text ?? '', /the webhook [0-9a-f]{10}\.pods\.sidecar-first\.dev is missing/)
+    assert.match(finding?.text ?? '', /the webhook set-1\.pods\.sidecar-first\.dev is missing/)
   })
 
   test('are only a warning where they would be the same', () => {
