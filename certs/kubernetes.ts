@@ -109,8 +109,10 @@ export function kubernetes({
         ...bundles.map((_, i) => ({ op: 'add', path: `/webhooks/${i}/clientConfig/caBundle`, value: caBundle })),
       ]
       await call(async () => {
-        if (kind === 'mutating') await admission.patchMutatingWebhookConfiguration({ name, body }, json)
-        else await admission.patchValidatingWebhookConfiguration({ name, body }, json)
+        // GitOps tools are told by this name whose field it is.
+        const patch = { name, body, fieldManager: objectNames.certs }
+        if (kind === 'mutating') await admission.patchMutatingWebhookConfiguration(patch, json)
+        else await admission.patchValidatingWebhookConfiguration(patch, json)
       })
     },
 

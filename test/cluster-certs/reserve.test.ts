@@ -85,6 +85,20 @@ test('no pod is refused through an upgrade that adds rules with a namespaceSelec
     const replica = await startReplica({ cluster, host, delay: 0, config })
     t.after(() => replica.stop())
     await trusted()
+    // The manager that docs/gitops.md has Argo CD ignore, and nothing but this field is its.
+    for (const [kind, name] of [
+      ['mutatingwebhookconfiguration', 'zz-sidecar-first'],
+      ['validatingwebhookconfiguration', 'sidecar-first'],
+    ] as const) {
+      const shown = JSON.parse(await api.kubectl(['get', kind, name, '-o', 'json', '--show-managed-fields']))
+      const owned = shown.metadata.managedFields.find(
+        ({ manager }: { manager: string }) => manager === 'sidecar-first-certs',
+      )
+      assert.match(
+        JSON.stringify(owned.fieldsV1),
+        /^\{"f:webhooks":(?:\{|"k:.*?":\{"f:clientConfig":\{"f:caBundle":\{\}\}\}|,|\})+$/,
+      )
+    }
     await certs.stop()
     const load = startLoad(api, 'sidecar-3')
     await sleep(200)

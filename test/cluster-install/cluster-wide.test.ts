@@ -50,7 +50,13 @@ describe('the other mode by the same command, failurePolicy Ignore for all names
     const configured = async (...teams: string[]) => {
       await writeFile(file, rules(teams))
       await installed('--mode', 'cluster-wide', '--config', file)
-      const names = ['get', 'mutatingwebhookconfiguration', 'zz-sidecar-first', '-o', 'jsonpath={.webhooks[?(@.rules)].name}']
+      const names = [
+        'get',
+        'mutatingwebhookconfiguration',
+        'zz-sidecar-first',
+        '-o',
+        'jsonpath={.webhooks[?(@.rules)].name}',
+      ]
       return (await kubectl(...names)).split(' ').length
     }
     const silent = () => orderOf(team, { annotations: { 'sidecar-first.dev/sidecars': '*' } })

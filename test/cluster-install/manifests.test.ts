@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict'
+import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { told } from '../../src/check/findings.ts'
 import { policies } from '../../src/check/installation/policies.ts'
+import { config } from '../../src/cli/config.ts'
+import { install } from '../../src/cli/install.ts'
 import { manifests as files } from '../../src/install/manifests.ts'
 import { partNames, render } from '../../src/install/render.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { objects } from '../../src/kubernetes/objects.ts'
 import { version } from '../../src/version.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
+import { run } from '../cli/inside.ts'
 
 const overlays = ['overlays/namespace-opt-in', 'overlays/cluster-wide', 'overlays/cert-manager']
 const parts = ['optional/preview', 'optional/monitoring', 'rollouts']
@@ -59,13 +64,13 @@ describe('the manifests on a real API server', () => {
       const made = render(files, version, { mode: 'namespace-opt-in', namespace: 'sidecar-first', ...wanted })
       assert.ok(made.ok)
       const printed = made.documents.map((document) => document.toJS())
-      const built = (await Promise.all(folders.map(kustomize))).flat()
+      const built = (await Promise.all(folders.map((folder) => kustomize(manifests, folder)))).flat()
       assert.deepEqual(byName(printed), byName(built))
     })
   }
 
   test('cert-manager: leaves certs out, and has all configurations given a caBundle', async () => {
-    const rendered = await kustomize('overlays/cert-manager')
+    const rendered = await kustomize(manifests, 'overlays/cert-manager')
     assert.deepEqual(
       rendered.filter(({ metadata }) => metadata.name === 'sidecar-first-certs'),
       [],
@@ -80,7 +85,7 @@ describe('the manifests on a real API server', () => {
 
   test("serve can't reach the CA's key: of the Secret it gets two keys, and it has no token", async () => {
     for (const overlay of overlays) {
-      const deployments = (await kustomize(overlay)).filter(({ kind }) => kind === 'Deployment')
+      const deployments = (await kustomize(manifests, overlay)).filter(({ kind }) => kind === 'Deployment')
       const serve = deployments.find(({ metadata }) => metadata.name === 'sidecar-first')?.spec?.template.spec
       assert.equal(serve?.automountServiceAccountToken, false)
       const secrets = serve.volumes.filter(({ configMap }) => !configMap)
@@ -95,8 +100,53 @@ describe('the manifests on a real API server', () => {
   const apply = (folder: string, ...flags: readonly string[]) =>
     api.kubectl(['apply', '--warnings-as-errors', '-k', join(manifests, folder), ...flags])
 
-  async function kustomize(folder: string): Promise<Rendered[]> {
-    const documents = parseAllDocuments(await api.kubectl(['kustomize', join(manifests, folder)]))
+  test('docs/gitops.md: its folders are what install prints, and what it has ignored are the objects with a caBundle', async () => {
+    const page = await readFile(join(manifests, '../docs/gitops.md'), 'utf8')
+    const blocks = [...page.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text)
+    const [pods = '', webhooks = '', both = '', argo = '', flux = ''] = blocks
+    const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-gitops-'))
+    const file = join(folder, 'configuration.yaml')
+    const write = (path: string, text: string) => writeFile(join(folder, path), text)
+    try {
+      await write(
+        'configuration.yaml',
+        'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nkubernetesVersion: "1.34"\nwaiter: {image: r/waiter:1}\n',
+      )
+      for (const part of ['pods', 'webhooks']) await mkdir(join(folder, part))
+      const printed = await run(install, '--config', file, '--image', 'r/server:1')
+      assert.equal(printed.code, 0, printed.stderr)
+      await write('pods/install.yaml', printed.stdout)
+      await write('webhooks/webhooks.yaml', (await run(config, '--webhooks', file)).stdout)
+      await write('pods/kustomization.yaml', pods)
+      await write('webhooks/kustomization.yaml', webhooks)
+      await write('kustomization.yaml', both)
+      const wave = 'argocd.argoproj.io/sync-wave'
+      const wanted = parseAllDocuments(printed.stdout).map((document) => document.toJS() as Rendered)
+      const isWebhook = ({ kind }: Rendered) => kind.endsWith('WebhookConfiguration')
+      for (const each of wanted.filter(isWebhook))
+        each.metadata.annotations = { ...each.metadata.annotations, [wave]: '1' }
+      assert.deepEqual(byName(await kustomize(folder, '')), byName(wanted))
+      const split = [...(await kustomize(folder, 'pods')), ...(await kustomize(folder, 'webhooks'))]
+      assert.deepEqual(byName(split), byName(wanted))
+      assert.ok((await kustomize(folder, 'webhooks')).every(isWebhook))
+
+      const { spec } = parse(argo)
+      assert.deepEqual(
+        spec.ignoreDifferences.map(({ group, kind }: { group: string; kind: string }) => `${group} ${kind}`),
+        [...new Set(wanted.filter(isWebhook).map(({ apiVersion, kind }) => `${apiVersion.split('/')[0]} ${kind}`))],
+      )
+      for (const { managedFieldsManagers } of spec.ignoreDifferences)
+        assert.deepEqual(managedFieldsManagers, ['sidecar-first-certs'])
+      const [first, second] = parseAllDocuments(flux).map((document) => document.toJS())
+      assert.deepEqual(second.spec.dependsOn, [{ name: first.metadata.name }])
+      for (const { spec } of [first, second]) await access(join(folder, spec.path.replace('./sidecar-first/', '')))
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+
+  async function kustomize(root: string, folder: string): Promise<Rendered[]> {
+    const documents = parseAllDocuments(await api.kubectl(['kustomize', join(root, folder)]))
     return documents.map((document) => document.toJS())
   }
 })
@@ -106,8 +156,9 @@ const byName = (objects: readonly Rendered[]) =>
 
 /** What the tests look at. */
 interface Rendered {
+  readonly apiVersion: string
   readonly kind: string
-  readonly metadata: { readonly name: string; readonly annotations?: Record<string, string> }
+  readonly metadata: { readonly name: string; annotations?: Record<string, string> }
   readonly spec?: { readonly template: { readonly spec: PodSpec } }
 }
 interface PodSpec {
