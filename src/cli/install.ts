@@ -155,12 +155,21 @@ export const install: Command = {
 async function wantedBy(flags: Flags): Promise<Wanted> {
   const { namespace, replicas, gate, config } = flags
   checkNamespace(namespace)
+  // The API server would refuse them only when it has stored half of the objects.
+  for (const flag of ['image', 'waiter-image'] as const) {
+    if (flags[flag] !== undefined && !/^\S{1,1000}$/.test(flags[flag]))
+      throw new UsageError(`--${flag} takes the name of an image`)
+  }
+  const secret = flags['image-pull-secret']
+  if (secret !== undefined && !(secret.length <= 253 && /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(secret))) {
+    throw new UsageError('--image-pull-secret takes the name of a Secret: a-z, 0-9, - and ., at most 253')
+  }
   return {
     mode: oneOf('--mode', flags.mode ?? 'namespace-opt-in', installModes),
     namespace,
     replicas: replicas === undefined ? undefined : wholeNumber('--replicas', replicas, 1, 999),
     image: flags.image,
-    pullSecret: flags['image-pull-secret'],
+    pullSecret: secret,
     waiterImage: flags['waiter-image'],
     gate: gate === undefined ? undefined : oneOf('--gate', gate, gates),
     configuration: config === undefined ? undefined : await readText(config),

@@ -120,6 +120,9 @@ test('a value that is wrong or missing: a sentence, and nothing is rendered', as
   )
   await assert.rejects(template({ ...images, replicas: 'two' }), /replicas.*got string, want integer/s)
   await assert.rejects(template({ ...images, mode: 'all' }), /mode.*value must be one of/s)
+  await assert.rejects(template({ ...images, pullSecret: 'A' }), /pullSecret.*does not match pattern/s)
+  await assert.rejects(template({ ...images, pullSecret: 'a'.repeat(254) }), /pullSecret.*maxLength/s)
+  await assert.rejects(helm(['template', 'x'.repeat(54), folder]), /invalid release name.*53/s)
   await assert.rejects(
     template({ ...images, rollout: { enabled: true } }),
     /additional properties 'rollout' not allowed/,
