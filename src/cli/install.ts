@@ -158,11 +158,11 @@ async function wantedBy(flags: Flags): Promise<Wanted> {
   // The API server would refuse them only when it has stored half of the objects.
   for (const flag of ['image', 'waiter-image'] as const) {
     if (flags[flag] !== undefined && !/^\S{1,1000}$/.test(flags[flag]))
-      throw new UsageError(`--${flag} takes the name of an image`)
+      throw new UsageError('flag-value', `--${flag} takes the name of an image`)
   }
   const secret = flags['image-pull-secret']
   if (secret !== undefined && !(secret.length <= 253 && /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(secret))) {
-    throw new UsageError('--image-pull-secret takes the name of a Secret: a-z, 0-9, - and ., at most 253')
+    throw new UsageError('flag-value', '--image-pull-secret takes the name of a Secret: a-z, 0-9, - and ., at most 253')
   }
   return {
     mode: oneOf('--mode', flags.mode ?? 'namespace-opt-in', installModes),
@@ -190,6 +190,7 @@ function requireImages(wanted: Wanted, waiter: Configuration['waiter'], nodes: r
   if (missing.length === 0) return
   const flags = missing.map(({ flag }) => flag).join(' and ')
   throw new UsageError(
+    'wrong-arguments',
     `${flags} missing: nobody has published ${missing.map(({ image }) => image).join(' and ')} yet, so nodes would run whatever a stranger puts there`,
   )
 }

@@ -41,7 +41,7 @@ test('a wrong call is told before any cluster is asked', async () => {
 
 test('an image that nobody has published is not named for the nodes to pull', async () => {
   const text = (names: readonly string[]) =>
-    `sidecar-first install: ${names.join(' and ')} missing: nobody has published `
+    `sidecar-first install: SF005 ${names.join(' and ')} missing: nobody has published `
   const server = ['--image', 'r/server:1']
   const waiter = ['--waiter-image', 'r/waiter:1']
   for (const [flags, missing] of [
