@@ -15,7 +15,7 @@ export const commands: Readonly<Record<string, { readonly summary: string; reado
     load: () => import('./cli/inject.ts').then(({ inject }) => inject),
   },
   install: {
-    summary: 'print or apply the manifests, and wait until a pod has been patched',
+    summary: 'print or apply the manifests; wait until a pod is patched',
     load: () => import('./cli/install.ts').then(({ install }) => install),
   },
   uninstall: {
@@ -50,6 +50,10 @@ export const commands: Readonly<Record<string, { readonly summary: string; reado
     summary: 'check a configuration file, print its webhook configurations',
     load: () => import('./cli/config.ts').then(({ config }) => config),
   },
+  completion: {
+    summary: 'make a shell complete commands, flags, namespaces and pods',
+    load: () => import('./cli/completion.ts').then(({ completion }) => completion),
+  },
 }
 
 /** What `sidecar-first --help` prints. */
@@ -58,7 +62,7 @@ export const help = `Makes a pod's sidecars ready before its app starts.
 Usage: sidecar-first COMMAND [flags]
 
 ${Object.entries(commands)
-  .map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}\n`)
+  .map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}\n`)
   .join('')}
   --help, --version; each command has its own --help
 `

@@ -11,6 +11,12 @@ if (major < 22 || (major === 22 && minor < 19)) {
 async function main([name, ...args]: readonly string[]): Promise<ExitCode> {
   const { stdin, stdout, stderr } = process
   const { commands, help } = await import('./commands.ts')
+  if (name === '__complete') {
+    const { complete } = await import('./completion/complete.ts')
+    const cluster = () => import('./completion/cluster.ts').then((asked) => asked.cluster)
+    stdout.write(await complete(args, commands, cluster))
+    return 0
+  }
   if (name === 'help' && args[0] !== undefined) return await main([args[0], '--help'])
   if (name === '--help' || name === '-h' || name === 'help') {
     stdout.write(help)
@@ -52,7 +58,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error
 })
 
-main(process.argv.slice(2)).then(
+// kubectl asks a program of this name for what completes its plugin.
+const asked = /kubectl_complete-sidecar_first$/.test(process.argv[1] ?? '') ? ['__complete'] : []
+
+main([...asked, ...process.argv.slice(2)]).then(
   // Only once all output is written.
   (code) => process.stdout.write('', () => process.exit(code)),
   (error) => {

@@ -69,11 +69,14 @@ const options = {
 const parse = (args: readonly string[]) => parseArgs({ args: [...args], options, allowPositionals: true })
 type Flags = ReturnType<typeof parse>['values']
 
+const ways = ['direct', 'port-forward'] as const
 const actions = ['run', 'once', 'status', 'rotate', 'issue'] as const
 
 export const certs: Command = {
   help,
   options,
+  names: actions,
+  choices: { via: ways, 'log-level': levels },
   async run(args, terminal) {
     const { values, positionals } = parse(args)
     const [word, ...rest] = positionals
@@ -124,7 +127,7 @@ async function status(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   const { statusOf } = await import('../../certs/status.ts')
   const { serviceNames } = await import('../../certs/x509.ts')
   const { kubeconfig, inside } = await loadKubeconfig(flags.context)
-  const via = oneOf('--via', flags.via ?? (inside ? 'direct' : 'port-forward'), ['direct', 'port-forward'])
+  const via = oneOf('--via', flags.via ?? (inside ? 'direct' : 'port-forward'), ways)
   const names = namesOf(flags)
   const dnsNames = [...serviceNames(names.service, names.namespace), ...flags['dns-name']]
   const servername = dnsNames[0] ?? names.service

@@ -41,12 +41,16 @@ const options = {
 type Flags = ReturnType<typeof parse>['values']
 const parse = (args: readonly string[]) => parseArgs({ args: [...args], options, allowPositionals: true })
 
+const outputs = ['text', 'json'] as const
+
 export const check: Command = {
   help,
   options,
+  names: 'pods',
+  choices: { output: outputs },
   async run(args, terminal) {
     const { values, positionals } = parse(args)
-    const output = oneOf('--output', values.output, ['text', 'json'])
+    const output = oneOf('--output', values.output, outputs)
     const [subject] = positionals
     if (positionals.length > 1) throw new UsageError('wrong-arguments', 'check takes one pod/NAME, or none')
     const { ignoredCodes } = await import('../messages/ignore.ts')

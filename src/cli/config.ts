@@ -49,6 +49,8 @@ const options = {
 export const config: Command = {
   help,
   options,
+  names: 'files',
+  choices: { mode: installModes },
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const { namespace, webhooks, helm } = values

@@ -16,12 +16,16 @@ Example: sidecar-first explain SF101
 
 const options = { output: { type: 'string', short: 'o', default: 'text' } } as const
 
+const outputs = ['text', 'json'] as const
+
 export const explain: Command = {
   help,
   options,
+  names: catalogue.map(({ code }) => code),
+  choices: { output: outputs },
   async run(args, { stdout }) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const output = oneOf('--output', values.output, ['text', 'json'])
+    const output = oneOf('--output', values.output, outputs)
     const found = positionals.length === 0 ? catalogue : positionals.map(find)
     if (output === 'json') stdout.write(`${JSON.stringify(found, null, 2)}\n`)
     else stdout.write(found.map(explained).join('\n'))

@@ -43,6 +43,7 @@ const options = { ...fileOptions, ...ignoreOption, suggest: { type: 'boolean', d
 export const inject: Command = {
   help,
   options,
+  names: 'files',
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const ignored = ignoredCodes(values.ignore)

@@ -72,14 +72,44 @@ const options = {
   preset: { type: 'string', multiple: true },
 } as const
 
+const presetNames = presets.map(({ name }) => name)
+const failures = ['refused', 'warning'] as const
+
+const formats: Partial<Record<string, (found: PreviewedFiles, look: Look) => string>> = {
+  text: ({ files }, look) => describe(files, look),
+  diff: ({ files }, look) => files.map((file) => fileDiff(file, look)).join(''),
+  json: (found, look) =>
+    exact(`${formatJson({ results: previewsOf(found).map((preview) => previewResult(preview)) }, 2)}\n`, look),
+  yaml(found, look) {
+    refuse(found)
+    return exact(joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed))), look)
+  },
+  patch(found, look) {
+    const [only, ...others] = previewsOf(found)
+    if (others.length > 0) throw new UsageError('flags-together', '--output patch is for one object')
+    refuse(found)
+    return exact(`${formatJson(only?.patch ?? [], 2)}\n`, look)
+  },
+  github: (found) => annotations(found, checkout()),
+  sarif: (found, look) => exact(sarif(found, catalogue, checkout()), look),
+}
+
 export const preview: Command = {
   help,
   options,
+  names: 'files',
+  choices: {
+    output: Object.keys(formats),
+    'fail-on': failures,
+    gate: gates,
+    delivery: deliveries,
+    preset: presetNames,
+  },
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const format = formats[values.output]
     if (format === undefined) throw new UsageError('flag-value', `--output takes ${Object.keys(formats).join(', ')}`)
-    const failOn = (['refused', 'warning'] as const).find((what) => what === values['fail-on'])
+    const failOn = failures.find((what) => what === values['fail-on'])
     if (failOn === undefined) throw new UsageError('flag-value', '--fail-on takes refused, warning')
     const ignored = ignoredCodes(values.ignore)
     const read = await previewFiles([...values.filename, ...positionals], { ...values, ...whatIf(values) }, terminal)
@@ -123,31 +153,10 @@ const has = (sidecars: string) => (preview: Preview) => {
   return template !== undefined && hasOneOf(sidecars, template.pod)
 }
 
-const presetNames = presets.map(({ name }) => name)
-
 function verdict(found: PreviewedFiles, failOn: 'refused' | 'warning'): ExitCode {
   const previews = previewsOf(found)
   if (found.problems.length > 0 || previews.some(({ decision }) => decision.verdict === 'refused')) return 1
   return failOn === 'warning' && previews.some(({ decision }) => !decision.warnings.every(isCost)) ? 1 : 0
-}
-
-const formats: Partial<Record<string, (found: PreviewedFiles, look: Look) => string>> = {
-  text: ({ files }, look) => describe(files, look),
-  diff: ({ files }, look) => files.map((file) => fileDiff(file, look)).join(''),
-  json: (found, look) =>
-    exact(`${formatJson({ results: previewsOf(found).map((preview) => previewResult(preview)) }, 2)}\n`, look),
-  yaml(found, look) {
-    refuse(found)
-    return exact(joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed))), look)
-  },
-  patch(found, look) {
-    const [only, ...others] = previewsOf(found)
-    if (others.length > 0) throw new UsageError('flags-together', '--output patch is for one object')
-    refuse(found)
-    return exact(`${formatJson(only?.patch ?? [], 2)}\n`, look)
-  },
-  github: (found) => annotations(found, checkout()),
-  sarif: (found, look) => exact(sarif(found, catalogue, checkout()), look),
 }
 
 const checkout = (): string => process.env.GITHUB_WORKSPACE || process.cwd()

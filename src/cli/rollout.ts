@@ -88,6 +88,8 @@ type Action = (typeof actions)[number]
 export const rollout: Command = {
   help,
   options,
+  names: actions,
+  choices: { output: ['json'], 'on-failure': ['pause', 'rollback'] },
   async run(args, terminal) {
     const { values: flags, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const [word, name, ...rest] = positionals

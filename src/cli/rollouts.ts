@@ -43,6 +43,8 @@ const options = {
 export const rollouts: Command = {
   help,
   options,
+  names: ['run'],
+  choices: { 'log-level': levels },
   async run(args): Promise<ExitCode> {
     const { values: flags, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const [action, extra] = positionals

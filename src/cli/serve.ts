@@ -50,6 +50,7 @@ const options = {
 export const serve: Command = {
   help,
   options,
+  choices: { routes, 'log-level': levels },
   async run(args, terminal) {
     const flags = readFlags(args)
     const { log, inform, flush } = createLog(flags.logLevel)

@@ -27,13 +27,17 @@ const options = {
   output: { type: 'string', short: 'o', default: 'text' },
 } as const
 
+const outputs = ['text', 'json'] as const
+
 export const timeline: Command = {
   help,
   options,
+  names: 'pods',
+  choices: { output: outputs },
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
     const { context } = values
-    const output = oneOf('--output', values.output, ['text', 'json'])
+    const output = oneOf('--output', values.output, outputs)
     const [subject = '', ...others] = positionals
     const name = /^(?:po|pod|pods)\/([a-z0-9][a-z0-9.-]*)$/.exec(subject)?.[1]
     if (name === undefined || others.length > 0)

@@ -19,6 +19,9 @@ export interface Command {
   readonly help: string
   /** Its flags, as `parseArgs` takes them. */
   readonly options: ParseArgsOptionsConfig
+  /** For completion: what flags take, and what stands without one. Contexts, namespaces and files are known by their flags. */
+  readonly choices?: Readonly<Record<string, readonly string[]>>
+  readonly names?: 'pods' | 'files' | readonly string[]
   /** Takes the words after the command's name. Returns or throws; only main.ts ends the process. @throws ExpectedError */
   run(args: readonly string[], terminal: Terminal): Promise<ExitCode>
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -40,6 +40,39 @@ describe('install on an API server alone', () => {
     assert.match(named.stdout, /^ {4}kubernetesVersion: "1\.\d+"$/m)
     assert.doesNotMatch(unnamed.stdout, /kubernetesVersion/)
     assert.match((await call('--context', 'nowhere')).stderr, /no context nowhere; it has loaded-context/)
+  })
+
+  test('is a kubectl plugin, whose namespaces and pods kubectl completes', async (context) => {
+    const main = join(import.meta.dirname, '../../src/main.ts')
+    const path = process.env.PATH
+    context.after(() => {
+      process.env.PATH = path
+    })
+    process.env.PATH = `${folder}:${path}`
+    await symlink(main, join(folder, 'shim-kubectl_complete-sidecar_first'))
+    for (const [name, file] of [
+      ['kubectl-sidecar_first', main],
+      ['kubectl_complete-sidecar_first', join(folder, 'shim-kubectl_complete-sidecar_first')],
+    ] as const) {
+      await writeFile(join(folder, name), `#!/bin/sh\nexec '${process.execPath}' '${file}' "$@"\n`, { mode: 0o755 })
+    }
+    assert.match(await api.kubectl(['plugin', 'list']), /\/kubectl-sidecar_first$/m)
+    assert.equal(await api.kubectl(['sidecar-first', '--version']), `${version}\n`)
+    const completed = async (...words: string[]) =>
+      (await api.kubectl(['__complete', 'sidecar-first', ...words])).split('\n')
+    assert.ok((await completed('check', '-n', 'kube-')).includes('kube-system'))
+    const plain = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'web-1' },
+      spec: { containers: [{ name: 'a', image: 'a' }] },
+    }
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'default' } }
+    await api.kubectl(['apply', '-f', '-'], JSON.stringify(account))
+    await api.kubectl(['create', '-n', 'default', '-f', '-'], JSON.stringify(plain))
+    context.after(() => api.kubectl(['delete', '-n', 'default', 'pod/web-1', '--force']))
+    assert.deepEqual(await completed('timeline', 'pod/w'), ['pod/web-1', ':4', ''])
+    assert.deepEqual((await completed('preview', '--gate', 'n'))[0], 'native')
   })
 
   test('--dry-run tells what would be made, and makes nothing', async () => {
