@@ -36,6 +36,22 @@ test('a probe whose command expands to more than a hook can hold is refused, and
   }
 })
 
+test('probes that expand to more than an answer holds are refused, and no more of them is expanded', () => {
+  const env = [{ name: 'A', value: 'x'.repeat(900) }]
+  const names = many(500, (index) => `s${index}`)
+  const probed = names.map((name) =>
+    sidecar({ name, env, readinessProbe: { exec: { command: many(100, () => '$(A)') } } }),
+  )
+  for (const separator of [',', '+']) {
+    const [verdict, reason] = reasonsOf(pod({ sidecars: names.join(separator) }, [app, ...probed]))
+    assert.equal(verdict, 'refused')
+    assert.equal(
+      reason,
+      'the answer about this pod would have at least 1,080,000 bytes; sidecar-first sends at most 1,048,576',
+    )
+  }
+})
+
 test('a path that is longer than a hook can hold is refused', () => {
   const probed = sidecar({ readinessProbe: { httpGet: { port: 1, path: `/${'é'.repeat(100_000)}` } } })
   assert.match(

@@ -149,7 +149,10 @@ test('an answer of more than 1 MiB is a refusal instead', async () => {
   assert.ok(reply.text.length < 2 ** 20)
   const { response } = answer(reply)
   assert.equal(response.allowed, false)
-  assert.match(response.status?.message ?? '', /would have [\d,]+ bytes; sidecar-first sends at most 1,048,576$/)
+  assert.match(
+    response.status?.message ?? '',
+    /would have at least [\d,]+ bytes; sidecar-first sends at most 1,048,576$/,
+  )
 })
 
 test('of duplicate keys the last counts, as in the API server', async () => {

@@ -49,14 +49,22 @@ export function lineUp(pod: Pod, intent: Intent, locked: Locked) {
     return read
   }
   const tiers: Member[][] = []
+  let characters = 0
   for (const sidecars of intent.tiers) {
     const tier: Member[] = []
-    for (const sidecar of sidecars) {
+    for (const sidecar of characters > mostOfAllChecks ? [] : sidecars) {
       const container = containers.get(sidecar.name)
       if (container === undefined) continue
       const original = originals.get(container)
       const found = findMember(sidecar, container, { gate: intent.gate, locked, original, written })
-      if (found.member !== undefined) tier.push(found.member)
+      if (found.member !== undefined) {
+        tier.push(found.member)
+        characters += charactersOf(found.member.resolved)
+      }
+      if (characters > mostOfAllChecks) {
+        problems.push({ kind: 'answer-too-large', has: characters, most: mostOfAllChecks })
+        break
+      }
       problems.push(...found.problems)
       warnings.push(...found.warnings)
     }
@@ -70,6 +78,22 @@ export function lineUp(pod: Pod, intent: Intent, locked: Locked) {
   problems.push(...arranged.flatMap(({ problem }) => problem ?? []))
   const lined: LineUp = { pod, intent, tiers: arranged.map(({ tier }) => tier), originals }
   return { lined, problems, warnings }
+}
+
+/**
+ * What all checks' commands have together: as much as an answer may (src/server/limits.ts), and each stands in one. Variables expand: 500 probes of a
+ * pod of 100 kB could stand for 50 MB.
+ */
+const mostOfAllChecks = 1024 * 1024
+
+function charactersOf(resolved: Resolved): number {
+  const command =
+    resolved.kind === 'hook'
+      ? resolved.command
+      : resolved.kind === 'polled' && resolved.check.kind === 'exec'
+        ? resolved.check.command
+        : []
+  return command.reduce((sum, { length }) => sum + length, 0)
 }
 
 /** Reads back what our hooks wrap. A hook of ours that can't be read is a problem: replacing it might lose somebody's hook. */

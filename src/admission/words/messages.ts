@@ -77,7 +77,7 @@ const problems = {
   'answer-too-large': {
     code: 'SF159',
     text: ({ has, most }: { readonly has: number; readonly most: number }) =>
-      `the answer about this pod would have ${has.toLocaleString('en')} bytes; sidecar-first sends at most ${most.toLocaleString('en')}`,
+      `the answer about this pod would have at least ${has.toLocaleString('en')} bytes; sidecar-first sends at most ${most.toLocaleString('en')}`,
   },
   'duplicate-container': { code: 'SF104', text: ({ name }: Named) => `another container is called ${name}` },
   'unknown-choice': {
