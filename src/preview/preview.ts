@@ -2,6 +2,7 @@ import { formatDuration } from '../admission/check/duration.ts'
 import { decide } from '../admission/decide.ts'
 import { type Decision, skipped, unchanged } from '../admission/decision.ts'
 import type { Configuration } from '../admission/intent/configuration.ts'
+import type { Context } from '../admission/intent/context.ts'
 import { misplacedKeys } from '../admission/intent/misplaced.ts'
 import type { Tiers } from '../admission/plan/tiers.ts'
 import { readMetadata } from '../admission/pod/read.ts'
@@ -86,9 +87,10 @@ function previewObject(
     sets: setsOf(namespace, configuration),
   })
   const misplaced = misplacedKeys(found.kind, found.value, template.pod, template.path.split('/').slice(1))
-  const suggestion = isSilent(decided)
-    ? suggest(template.pod, { configuration, surroundings: template.surroundings })
-    : undefined
+  const suggestion = suggestionFor(decided, withAnnotations(template.pod, tried), {
+    configuration,
+    surroundings: template.surroundings,
+  })
   const judged = suggestion === undefined ? withInjected(decided, template.pod) : asItIs(decided, suggestion)
   const decision = { ...judged, warnings: shownWarnings([...judged.warnings, ...misplaced]) }
   switch (decision.verdict) {
@@ -102,16 +104,22 @@ function previewObject(
       return { object, decision, patch: [], patched: undefined }
     case 'patched': {
       const patch = [...annotating(object, tried), ...atPath(template.path, decision.patch)]
-      return { object, decision, patch, patched: applyPatch(object.value, patch) }
+      return { object, decision, patch, patched: applyPatch(object.value, patch), ...(suggestion && { suggestion }) }
     }
     default:
       return decision satisfies never
   }
 }
 
-/** Whether neither the pod nor a rule asks for anything. */
-const isSilent = ({ verdict, reasons }: Decision): boolean =>
-  verdict === 'skipped' && reasons.some(({ kind }) => kind === 'nothing-asked')
+/** Of a pod for which neither itself nor a rule asks for anything, or for a sidecar that isn't waited for. */
+function suggestionFor(decision: Decision, pod: Fields, context: Context): Suggestion | undefined {
+  const isSilent = decision.verdict === 'skipped' && decision.reasons.some(({ kind }) => kind === 'nothing-asked')
+  const isUnwaited = tiersOf(decision)
+    .flat()
+    .some(({ kind }) => kind === 'none')
+  const suggestion = isSilent || isUnwaited ? suggest(pod, context) : undefined
+  return suggestion?.kind === 'asked' ? undefined : suggestion
+}
 
 /** What an injector is still to add isn't missed: a manifest is seen before the injector has been called. */
 function withInjected(decision: Decision, pod: Fields): Decision {

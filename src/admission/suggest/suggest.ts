@@ -1,7 +1,8 @@
 import { type Check, formatCheck } from '../check/grammar.ts'
 import { type Examined, examine } from '../examine.ts'
-import { readWishes } from '../intent/annotations.ts'
+import { readWishes, type Wishes } from '../intent/annotations.ts'
 import type { Context } from '../intent/context.ts'
+import type { Deadlock } from '../intent/presets.ts'
 import type { Metadata, Pod } from '../pod/pod.ts'
 import { readMetadata, readSpec } from '../pod/read.ts'
 import { type Fields, isMap } from '../pod/reader.ts'
@@ -12,13 +13,13 @@ import { type KnownSidecar, knownSidecars } from './known.ts'
 
 /** What a pod with well-known sidecars could say so that they are ready before its app. */
 export type Suggestion =
-  /** The pod or a rule asks already. */
+  /** The pod or a rule asks already, and nothing can be added to that. */
   | { readonly kind: 'asked'; readonly sidecars: Known }
   /** The app already waits for all of them. */
   | { readonly kind: 'holds'; readonly sidecars: Known }
   /** It does, and these lines would have it wait less. */
   | { readonly kind: 'faster'; readonly sidecars: Known; readonly lines: Lines }
-  /** Something starts too early, and these lines would mend it. `conditional`: would serve only if the sidecar is configured for them. */
+  /** Something starts too early, or is listed and not waited for, and these lines would mend it. `conditional`: would serve only if the sidecar is configured for them. */
   | { readonly kind: 'mend'; readonly sidecars: Known; readonly lines: Lines; readonly conditional: readonly Line[] }
   | { readonly kind: 'none'; readonly sidecars: Known; readonly why: readonly Said[] }
 
@@ -37,7 +38,7 @@ export type Why =
   | { readonly kind: 'order'; readonly names: readonly string[]; readonly unwaited: readonly string[] }
   | { readonly kind: 'job'; readonly names: readonly string[] }
   /** Its own probe waits for more than the sidecar. */
-  | { readonly kind: 'wrong-probe'; readonly name: string }
+  | { readonly kind: 'wrong-probe'; readonly name: string; readonly waitsFor: Deadlock['waitsFor'] }
   | { readonly kind: 'no-probe'; readonly name: string }
   | { readonly kind: 'not-there-to-probe'; readonly name: string }
   | { readonly kind: 'if-configured'; readonly name: string; readonly trap: string }
@@ -55,9 +56,9 @@ export function suggest(manifest: unknown, context: Context): Suggestion | undef
   const none = (why: readonly Said[]): Suggestion => ({ kind: 'none', sidecars, why })
 
   const now = examine(manifest, context)
-  if (now.kind !== 'left' || readWishes(metadata.value, context.configuration).sidecars !== undefined) {
-    return { kind: 'asked', sidecars }
-  }
+  const wishes = readWishes(metadata.value, context.configuration)
+  if (now.kind === 'planned') return unasked({ manifest, pod, sidecars, now, wishes, context })
+  if (now.kind !== 'left' || wishes.sidecars !== undefined) return { kind: 'asked', sidecars }
   if (now.reason.kind !== 'nothing-asked') return none([now.reason])
   if (pod.spec.windows) return none([{ kind: 'windows-pod' }])
   if (!hasApp(pod, sidecars)) return none([{ kind: 'no-app' }])
@@ -108,6 +109,30 @@ interface Case {
   /** Those that the app doesn't wait for, in the order in which they have to start. */
   readonly open: readonly KnownSidecar[]
   readonly context: Context
+}
+
+/** For the listed sidecars that can't be waited for, since they have no probe: the checks that their containers are known to answer. */
+function unasked({
+  manifest,
+  pod,
+  sidecars,
+  now,
+  wishes,
+  context,
+}: Omit<Case, 'open'> & { readonly now: Examined; readonly wishes: Wishes }): Suggestion {
+  const asked: Suggestion = { kind: 'asked', sidecars }
+  const unwaited = unwaitedIn(now)
+  const found = sidecars
+    .filter(({ name }) => unwaited.includes(name) && wishes.containers.get(name)?.check === undefined)
+    .flatMap((known) => checkLine(known, now, pod.metadata) ?? [])
+  const conditional = found.filter(({ why }) => why.kind === 'if-configured')
+  const [first, ...others] = found.filter((line) => !conditional.includes(line))
+  if (first === undefined) return asked
+  const lines: Lines = [first, ...others]
+  const tried = examine(withAnnotations(manifest, lines), context)
+  const helps =
+    tried.kind === 'planned' && lines.every(({ why }) => 'name' in why && !unwaitedIn(tried).includes(why.name))
+  return helps ? { kind: 'mend', sidecars, lines, conditional } : asked
 }
 
 /** What is suggested has been tried: whatever the plan says against it counts. */
@@ -167,7 +192,10 @@ function checkLine(known: KnownSidecar, tried: Examined, metadata: Metadata): Li
   }
   if (tried.kind !== 'planned') return undefined
   const replaced = tried.warnings.find((warning) => warning.kind === 'check-replaced' && warning.name === name)
-  if (replaced?.kind === 'check-replaced') return line(replaced.instead, { kind: 'wrong-probe', name })
+  if (replaced?.kind === 'check-replaced') {
+    const { waitsFor = 'app' } = preset.deadlocks.find(({ path }) => path === replaced.endpoint) ?? {}
+    return line(replaced.instead, { kind: 'wrong-probe', name, waitsFor })
+  }
   if (tried.plan.tiers.flat().find((each) => each.name === name)?.kind !== 'none') return undefined
   const asked = askable(known, metadata)
   switch (asked.kind) {

@@ -46,7 +46,9 @@ export function whyText(why: Why): string {
     case 'job':
       return `in a Job ${listed(why.names)} would run on as a regular container, and the Job never complete`
     case 'wrong-probe':
-      return `the probe of ${why.name} waits for more than ${why.name}`
+      return why.waitsFor === 'app'
+        ? `its own probe waits for the app, and the app would wait for it`
+        : `its own probe also waits for the databases`
     case 'no-probe':
       return `${why.name} has no startupProbe or readinessProbe, and this answers when it is ready`
     case 'not-there-to-probe':

@@ -104,11 +104,13 @@ function warningsOf({ warnings }: Decision, look: Look): string[] {
 }
 
 /** What holds the app back today, and the lines that would, as they stand in a manifest. */
-function suggestionOf({ object, suggestion }: Preview, look: Look): string[] {
+function suggestionOf({ object, decision, suggestion }: Preview, look: Look): string[] {
   if (suggestion === undefined) return []
   const { kind, sidecars } = suggestion
   const open = sidecars.filter(({ holds }) => !holds)
-  const today = (kind === 'mend' ? open : []).map((known) => `today: ${knownText(known)} ${todayText(known)}`)
+  const today = (kind === 'mend' && decision.verdict === 'skipped' ? open : []).map(
+    (known) => `today: ${knownText(known)} ${todayText(known)}`,
+  )
   const why = kind === 'none' ? suggestion.why.map((each) => `nothing to suggest: ${coded(each)}`) : []
   const path = podTemplate(object)?.path.slice(1).replaceAll('/', '.') ?? ''
   const place = `${path}${path && '.'}metadata.annotations`

@@ -157,3 +157,16 @@ test('a pod that sidecar-first has patched asks already, and its sidecar is held
   const found = suggest(object, context)
   assert.equal(found?.kind, 'asked')
 })
+
+test('a sidecar that is listed without a check gets the one that its container is known to answer', () => {
+  const sql = { name: 'cloud-sql-proxy', args: ['--health-check'] }
+  const lines = (annotations: Fields, container: Container) => {
+    const found = suggest(pod(annotations, [web, container]), context)
+    return found?.kind === 'mend' ? found.lines.map(({ key, value }) => `${key}: ${value}`) : found?.kind
+  }
+  const sidecars = sql.name
+  assert.deepEqual(lines({ sidecars }, sql), ['check.sidecar-first.dev/cloud-sql-proxy: http://:9090/startup'])
+  assert.equal(lines({ sidecars, 'check/cloud-sql-proxy': 'none' }, sql), 'asked', 'it says so itself')
+  assert.equal(lines({ sidecars }, { ...sql, args: [] }), 'asked', 'nothing is known to answer')
+  assert.equal(lines({ sidecars }, { ...sql, readinessProbe: { tcpSocket: { port: 1 } } }), 'asked')
+})
