@@ -1,66 +1,16 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Asked } from '../../certs/next.ts'
 import { issueAuthority } from '../../certs/x509.ts'
 import { objectKeys } from '../../src/kubernetes/names.ts'
-import { type Fate, type FaultyProxy, type Passing, startProxy } from '../apiserver/proxy.ts'
+import { type Fate, startProxy } from '../apiserver/proxy.ts'
 import { SECOND, until } from '../until.ts'
-import { clear, createConfigurations, healthy, long, names, sharedServer, start } from './fixture.ts'
+import { healthy, long, mintings, names, sharedServer, start } from './fixture.ts'
 
 const shared = sharedServer()
 
 const lifetimes = { ...long, settle: 200 }
-const isLease = ({ path }: Passing) => path.includes('/leases')
-
-/** The CAs that were written: each write of a new one that the API server took. */
-const mintings = ({ passed }: FaultyProxy) =>
-  passed.filter(({ method, body, status }) => method !== 'GET' && body.includes('next-ca.key":"') && status < 300)
-    .length
-
-/** From nothing to a first certificate, and through a rotation of the CA, with one call struck; how many calls there were. */
-async function throughAll(t: TestContext, struck: number, fate: Fate): Promise<number> {
-  let calls = 0
-  const proxy = await startProxy(shared.api, (call) => {
-    if (isLease(call) || call.watches) return 'pass' // a watch is only a hint
-    return calls++ === struck ? fate : 'pass'
-  })
-  const keeper = start(t, shared.api, { server: proxy.url, lifetimes, callTimeout: 500 })
-  try {
-    await shared.heal(20 * SECOND)
-    await until('the wish for a rotation', 5 * SECOND, async () => {
-      const { secret } = await shared.admin.now()
-      const annotations = { [objectKeys.rotate]: 'ca' }
-      const write = secret && shared.admin.cluster.updateSecret(secret.version, { data: {}, annotations })
-      return await write?.then(() => true).catch(() => false)
-    })
-    await until('the second CA in its place', 20 * SECOND, async () => {
-      const now = await shared.admin.now()
-      return now.secret?.data['old-ca.crt'] !== undefined && healthy(now)
-    })
-    assert.equal(mintings(proxy), 2, keeper.lines.join('\n'))
-    return calls
-  } finally {
-    await keeper.stop()
-    await proxy.stop()
-  }
-}
-
-for (const fate of [403, 409, 500, 'hang', 'lose'] as const) {
-  test(`each call to the API server meets once with ${fate}: two CAs are made, one for each wish`, {
-    timeout: 600_000,
-  }, async (t) => {
-    const calls = await throughAll(t, -1, 'pass')
-    for (let struck = 0; struck < calls; struck++) {
-      await clear(shared.api)
-      await createConfigurations(shared.api)
-      await throughAll(t, struck, fate).catch((error) => {
-        throw new Error(`call ${struck} met with ${fate}`, { cause: error })
-      })
-    }
-    console.log(`${calls} runs, in each of which one call met with ${fate}`)
-  })
-}
 
 for (const fate of [403, 500, 'hang'] as const) {
   test(`nothing is made while every read of the Secret meets with ${fate}`, async (t) => {

@@ -17,6 +17,7 @@ import { look } from '../../certs/secret.ts'
 import { serviceNames } from '../../certs/x509.ts'
 import type { LeaseStore } from '../../src/kubernetes/lease.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
+import type { FaultyProxy } from '../apiserver/proxy.ts'
 import { SECOND, until } from '../until.ts'
 
 export const names: Names = {
@@ -216,6 +217,11 @@ export function start(
   t.after(stopped)
   return { lines, stop: stopped }
 }
+
+/** The CAs that were written: each write of a new one that the API server took. */
+export const mintings = ({ passed }: FaultyProxy) =>
+  passed.filter(({ method, body, status }) => method !== 'GET' && body.includes('next-ca.key":"') && status < 300)
+    .length
 
 /** The distinguished names of the CAs in a bundle. */
 export const subjects = (pem: string) => splitBundle(pem).map((one) => new X509Certificate(one).subject)
