@@ -169,7 +169,7 @@ test('never more pods away by our doing than may be, no revision failed by its e
         assert.ok(world.pods.every(world.works))
       },
     ),
-    runs(200),
+    runs(400),
   )
 })
 
@@ -236,7 +236,7 @@ test('a bad image: stopped with no more pods away than may be, or every pod back
         assert.ok(world.pods.every(world.works))
       },
     ),
-    runs(200),
+    runs(400),
   )
 })
 
@@ -270,6 +270,6 @@ test('images that change faster than kubelets act: no more pods away than may be
         for (const image of world.images()) assert.ok(image.endsWith(last), `${image}, not ${last}`)
       },
     ),
-    runs(200),
+    runs(400),
   )
 })
