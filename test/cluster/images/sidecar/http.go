@@ -9,6 +9,8 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"os"
+	"strings"
 	"time"
 )
 
@@ -37,6 +39,9 @@ func routes() http.Handler {
 	}
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ready\n")) }
 	whenReady("/ready", ok)
+	for _, path := range strings.Fields(os.Getenv("PATHS")) {
+		whenReady(path, ok)
+	}
 	whenReady("/slow", func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(1500 * time.Millisecond)
 		ok(w, r)

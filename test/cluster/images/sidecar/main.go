@@ -6,6 +6,7 @@
 //	  READY_WHEN=/file      and not before that file exists
 //	  EXIT_AFTER=5s         ends then, with code 1
 //	  HTTP, HTTPS           addresses; /ready, /slow, /redirect, /redirect-loop, /elsewhere, /header (X-Probe: yes), /host
+//	  PATHS                 further paths that answer as /ready does, with spaces between them
 //	  TCP                   an address that listens once it is ready; UNIX the same for a socket's path
 //	  GRPC                  an address for grpc.health.v1 (h2c); knows the services "" and "sidecar"
 //	  FILE                  a path that exists once it is ready
