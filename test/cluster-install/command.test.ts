@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -6,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { KubeConfig } from '@kubernetes/client-node'
 import { parseAllDocuments } from 'yaml'
 import { decide } from '../../src/admission/decide.ts'
@@ -48,7 +50,7 @@ describe('install on an API server alone', () => {
     context.after(() => {
       process.env.PATH = path
     })
-    process.env.PATH = `${folder}:${path}`
+    process.env.PATH = `${folder}:${process.env.APISERVER_PROGRAMS}:${path}`
     await symlink(main, join(folder, 'shim-kubectl_complete-sidecar_first'))
     for (const [name, file] of [
       ['kubectl-sidecar_first', main],
@@ -56,10 +58,11 @@ describe('install on an API server alone', () => {
     ] as const) {
       await writeFile(join(folder, name), `#!/bin/sh\nexec '${process.execPath}' '${file}' "$@"\n`, { mode: 0o755 })
     }
-    assert.match(await api.kubectl(['plugin', 'list']), /\/kubectl-sidecar_first$/m)
-    assert.equal(await api.kubectl(['sidecar-first', '--version']), `${version}\n`)
-    const completed = async (...words: string[]) =>
-      (await api.kubectl(['__complete', 'sidecar-first', ...words])).split('\n')
+    // Before a plugin's name kubectl takes no flag, such as --kubeconfig.
+    const kubectl = async (...words: string[]) => (await promisify(execFile)('kubectl', words)).stdout
+    assert.match(await kubectl('plugin', 'list'), /\/kubectl-sidecar_first$/m)
+    assert.equal(await kubectl('sidecar-first', '--version'), `${version}\n`)
+    const completed = async (...words: string[]) => (await kubectl('__complete', 'sidecar-first', ...words)).split('\n')
     assert.ok((await completed('check', '-n', 'kube-')).includes('kube-system'))
     const plain = {
       apiVersion: 'v1',
@@ -67,8 +70,6 @@ describe('install on an API server alone', () => {
       metadata: { name: 'web-1' },
       spec: { containers: [{ name: 'a', image: 'a' }] },
     }
-    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace: 'default' } }
-    await api.kubectl(['apply', '-f', '-'], JSON.stringify(account))
     await api.kubectl(['create', '-n', 'default', '-f', '-'], JSON.stringify(plain))
     context.after(() => api.kubectl(['delete', '-n', 'default', 'pod/web-1', '--force']))
     assert.deepEqual(await completed('timeline', 'pod/w'), ['pod/web-1', ':4', ''])
