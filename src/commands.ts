@@ -2,6 +2,10 @@ import type { Command } from './terminal/command.ts'
 
 /** Every command, by its name; one is loaded only when it is called. */
 export const commands: Readonly<Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>> = {
+  scan: {
+    summary: 'find the apps that start before their sidecars, in any cluster',
+    load: () => import('./cli/scan.ts').then(({ scan }) => scan),
+  },
   serve: {
     summary: 'answer admission requests and previews',
     load: () => import('./cli/serve.ts').then(({ serve }) => serve),

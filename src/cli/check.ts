@@ -7,6 +7,7 @@ import { type Command, type ExitCode, type Terminal, UsageError } from '../termi
 import { oneOf } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
 import { lookOf } from '../terminal/look.ts'
+import { createStatusLine } from '../terminal/status-line.ts'
 import { version } from '../version.ts'
 
 const help = `Examines an installation, or says why one pod was patched or was not.
@@ -101,28 +102,10 @@ async function everything(flags: Flags, terminal: Terminal, signal: AbortSignal)
   const { configuration, ...others } = site.installed
   if (!configuration.ok && Object.values(others).every(({ ok }) => !ok)) throw configuration.error
   const { runChecks } = await import('../check/checks.ts')
-  const progress = createProgress(terminal)
+  const progress = createStatusLine(terminal)
   try {
     return await runChecks({ ...site, only: flags.namespace, pods: !flags['no-pods'], signal, progress: progress.say })
   } finally {
     progress.end()
-  }
-}
-
-/** One line that is overwritten, on a terminal only. */
-function createProgress({ stderr }: Terminal): { say: (what: string) => void; end: () => void } {
-  const shown = 'isTTY' in stderr && stderr.isTTY === true
-  const columns = 'columns' in stderr && typeof stderr.columns === 'number' ? stderr.columns : 80
-  let open = false
-  return {
-    say(what) {
-      if (!shown) return
-      stderr.write(`\r\u001b[K${what.slice(0, columns - 1)}`)
-      open = true
-    },
-    end() {
-      if (open) stderr.write('\r\u001b[K')
-      open = false
-    },
   }
 }

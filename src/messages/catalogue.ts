@@ -16,6 +16,7 @@ import {
   faultCode as manifestCode,
   faultText as manifestText,
 } from '../preview/problems.ts'
+import { type Said, told as scanned } from '../scan/words.ts'
 import { type Failure, failures } from '../terminal/failures.ts'
 import { type Notice, noticeCode, noticeText } from '../webhooks/notices.ts'
 import { problems, warnings } from './admission.ts'
@@ -24,6 +25,7 @@ import { commands, notices } from './commands.ts'
 import { faults, values } from './configuration.ts'
 import { findings } from './findings.ts'
 import { manifests } from './manifests.ts'
+import { scans } from './scan.ts'
 
 /** A message as users can look it up. */
 export interface Listed {
@@ -47,6 +49,7 @@ export const areas = {
   6: 'Findings about a pod or workload',
   7: 'Certificates',
   8: 'Rollouts',
+  9: 'Scans',
 } as const
 
 export const areaOf = (code: Code): number => Math.floor(Number(code.slice(2)) / 100)
@@ -96,6 +99,7 @@ export const catalogue: readonly Listed[] = [
     }),
   ),
   ...list<Notice>(notices, (one) => ({ code: noticeCode(one), grade: 'note', text: noticeText(one) })),
+  ...list<Said>(scans, scanned),
   ...list<CertificateProblem>(certificates, (one) => ({
     code: problemCode(one),
     grade: 'problem',

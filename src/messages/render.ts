@@ -29,7 +29,7 @@ export function messagesPage(catalogue: readonly Listed[]): string {
     const all = byArea.get(Number(number)) ?? []
     const fine = all.filter(({ grade }) => grade === 'ok')
     const rows = fine.map(({ code, text }) => `| ${code} | ${plain(text).replaceAll('|', '\\|')} |\n`).join('')
-    const inOrder = `What \`check\` finds in order:\n\n| code | such as |\n|---|---|\n${rows}\n`
+    const inOrder = `What is found in order:\n\n| code | such as |\n|---|---|\n${rows}\n`
     const entries = all.filter((each) => !fine.includes(each)).map(entry)
     return `## ${title}\n\n${entries.join('')}${fine.length > 0 ? inOrder : ''}`
   })

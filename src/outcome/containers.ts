@@ -161,7 +161,10 @@ function hadTrouble(own: readonly Happening[]): Container['hadTrouble'] {
 
 /** From the hooks themselves, whatever the annotations say. */
 function hooksOf(pod: V1Pod): ReadonlyMap<string, Polls> {
-  const spec = readSpec(JSON.parse(JSON.stringify(pod)))
+  const { initContainers = [], containers = [] } = pod.spec ?? {}
+  // Most pods have none, and a scan looks at thousands.
+  if (![...initContainers, ...containers].some(({ lifecycle }) => lifecycle?.postStart)) return new Map()
+  const spec = readSpec(JSON.parse(JSON.stringify({ spec: { initContainers, containers } })))
   if (!spec.ok) return new Map()
   const all = [...spec.value.initContainers, ...spec.value.containers]
   return new Map(

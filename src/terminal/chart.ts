@@ -36,6 +36,9 @@ const marks = {
   now: { unicode: '│', ascii: '|', style: 'bold', means: 'now' },
 } as const satisfies Record<string, { unicode: string; ascii: string; style: Style; means: string }>
 
+/** What a mark stands for, in a few words. */
+export const meaningOf = (doing: Doing): string => marks[doing].means
+
 /** A narrower chart would show nothing. */
 const fewestColumns = 16
 const mostColumns = 60

@@ -17,11 +17,15 @@ import type { Wait, Waited } from './waits.ts'
 /** The chart, what the app waited for, and what isn't known. */
 export function drawTimeline(timeline: Timeline, waited: Waited, look: Look): string {
   const { namespace, name, unknown } = timeline
-  const bars = timeline.starts.map((start) => barOf(start, timeline))
+  const bars = timelineBars(timeline)
   const chart = drawChart(bars, look, (ms) => seconds(ms))
   const dim = unknown.map((text) => `${styled(look, 'dim', `not known: ${text}`)}\n`)
   return `${styled(look, 'bold', `${namespace}/${name}`)}\n${chart}${legend(bars, look)}\n${sentences(timeline, waited).join('\n')}\n${dim.join('')}`
 }
+
+/** A bar for each container, in the order of their start; ms from where the axis begins. */
+export const timelineBars = (timeline: Timeline): readonly ChartBar[] =>
+  timeline.starts.map((start) => barOf(start, timeline))
 
 function barOf(start: Start, timeline: Timeline): ChartBar {
   const { from, until, app } = timeline
@@ -140,5 +144,5 @@ function describe({ hook, for: names, took, exact, outcome }: Wait): string {
 }
 
 /** `2.07 s`, or `about 2 s` where it is known to the second. */
-const seconds = (ms: number, exact = true): string =>
+export const seconds = (ms: number, exact = true): string =>
   exact ? `${Number((ms / 1000).toFixed(2))} s` : `about ${Math.round(ms / 1000)} s`

@@ -46,10 +46,10 @@ export interface Timeline {
   readonly unknown: readonly string[]
 }
 
-/** A pod's start, from its status and its events. */
-export function timelineOf(seen: Seen): Timeline {
+/** A pod's start, from its status and its events. @param more sidecars that the pod doesn't name itself */
+export function timelineOf(seen: Seen, more: readonly string[] = []): Timeline {
   const { pod, now } = seen
-  const judged = judge(seen)
+  const judged = judge(seen, more)
   const starts = startsOf(judged, pod)
   const { happenings, app, sidecars, outcome, lacking } = judged
   const scheduled = happenings.find(({ reason }) => reason === 'Scheduled')?.moment

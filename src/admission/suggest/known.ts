@@ -59,7 +59,10 @@ export function knownSidecars({ metadata, spec }: Pod): readonly KnownSidecar[] 
 }
 
 /** By its name, else by its image: an image also serves containers that are something else. */
-function recognise({ name, image }: Container): { preset: Preset; by: 'name' | 'image' } | undefined {
+export function recognise({
+  name,
+  image,
+}: Pick<Container, 'name' | 'image'>): { preset: Preset; by: 'name' | 'image' } | undefined {
   // What can't be written into an annotation can't be suggested.
   if (!isContainerName(name)) return undefined
   const named = presets.find(({ containers }) => containers.some((each) => each === name || isOneOf(each, name)))

@@ -1,0 +1,148 @@
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { presets } from '../admission/intent/presets.ts'
+import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
+import { failures, hasFailed, type Picture } from '../scan/report.ts'
+import type { Survey } from '../scan/survey.ts'
+import { type Command, type Terminal, UsageError } from '../terminal/command.ts'
+import { oneOf } from '../terminal/flag.ts'
+import { exact, lookOf } from '../terminal/look.ts'
+import { createStatusLine } from '../terminal/status-line.ts'
+import { version } from '../version.ts'
+
+const help = `Finds the apps that start before their sidecars: which workloads have a
+well-known sidecar, what holds the app back today, what was seen of their
+starts, and the annotation that would mend it. It changes nothing, and needs
+nothing installed: only the right to list pods and, for what was seen, events.
+
+Usage: sidecar-first scan [flags]
+
+  -n, --namespace NAME  only this namespace (default: all)
+  -l, --selector LABELS only pods with these labels, as kubectl takes them
+  --preset NAME         only sidecars of this preset; can be repeated
+  -f, --filename PATH   manifests instead of a cluster: a file, a folder, a
+                        quoted glob, or -; can be repeated
+  --exclude GLOB        with -f, leave out files and folders of that name
+  -o, --output FORMAT   text; json; html, a page in one file (text)
+  --all                 in the text, workloads that need nothing, too
+  --fail-on WHAT        exit with 1 if harm is sure, if it is at least probable,
+                        or if a workload is unguarded: sure, probable,
+                        unguarded, never (never)
+  --context NAME        kubeconfig context (default: the current one)
+
+Example: sidecar-first scan -o html >starts.html
+`
+
+const options = {
+  namespace: { type: 'string', short: 'n' },
+  selector: { type: 'string', short: 'l' },
+  preset: { type: 'string', multiple: true, default: [] },
+  filename: { type: 'string', short: 'f', multiple: true, default: [] },
+  exclude: { type: 'string', multiple: true, default: [] },
+  output: { type: 'string', short: 'o', default: 'text' },
+  all: { type: 'boolean', default: false },
+  'fail-on': { type: 'string', default: 'never' },
+  context: { type: 'string' },
+} as const satisfies ParseArgsOptionsConfig
+
+type Flags = ReturnType<typeof parse>['values']
+const parse = (args: readonly string[]) => parseArgs({ args: [...args], options, allowPositionals: true })
+type Output = 'text' | 'json' | 'html'
+
+/** What has been found, when, and whether all could be looked at. */
+interface Found {
+  readonly survey: Survey
+  readonly pictures: readonly Picture[]
+  /** ms */
+  readonly now: number
+  readonly whole: boolean
+}
+
+export const scan: Command = {
+  help,
+  options,
+  async run(args, terminal) {
+    const { values, positionals } = parse(args)
+    if (positionals.length > 0)
+      throw new UsageError('wrong-arguments', 'scan takes no names; -n and -l narrow it down, -f names files')
+    const output = oneOf('--output', values.output, ['text', 'json', 'html'])
+    const failOn = oneOf('--fail-on', values['fail-on'], failures)
+    const names = presets.map(({ name }) => name)
+    const only = values.preset.map((name) => oneOf('--preset', name, names))
+    const fromFiles = values.filename.length > 0
+    if (!fromFiles && values.exclude.length > 0) throw new UsageError('flags-together', '--exclude goes with -f')
+    if (fromFiles && (values.selector ?? values.context) !== undefined)
+      throw new UsageError('flags-together', '-f scans manifests: --selector and --context are for a cluster')
+    const found = await (fromFiles ? ofManifests(values, only, terminal) : ofCluster(values, only, output, terminal))
+    terminal.stdout.write(await written(found, output, values.all, terminal))
+    return hasFailed(found.survey, failOn) || !found.whole ? 1 : 0
+  },
+}
+
+async function written({ survey, pictures, now }: Found, output: Output, all: boolean, terminal: Terminal) {
+  switch (output) {
+    case 'json': {
+      const { scanJson } = await import('../scan/json.ts')
+      return exact(scanJson(survey), lookOf(terminal, process.env))
+    }
+    case 'html': {
+      const { scanHtml } = await import('../scan/html.ts')
+      return scanHtml(survey, { pictures, now, version })
+    }
+    case 'text': {
+      const { scanText } = await import('../scan/text.ts')
+      return scanText(survey, lookOf(terminal, process.env), { all, pictures })
+    }
+    default:
+      return output satisfies never
+  }
+}
+
+async function ofManifests(
+  { filename, exclude, namespace }: Flags,
+  only: readonly string[],
+  terminal: Terminal,
+): Promise<Found> {
+  const { previewFiles, problemText } = await import('../preview/show/files.ts')
+  const { scanManifests } = await import('../scan/manifests.ts')
+  const files = await previewFiles(filename, { exclude }, terminal)
+  terminal.stderr.write(files.problems.map((problem) => `${problemText(problem)}\n`).join(''))
+  const survey = scanManifests(files, { namespace, presets: only, version })
+  return { survey, pictures: [], now: Date.now(), whole: files.problems.length === 0 }
+}
+
+/** A page of a thousand pods takes a while. */
+const timeout = 60_000
+/** A start that is drawn takes three calls. */
+const mostPictures: Record<Output, number> = { text: 2, html: 6, json: 0 }
+
+async function ofCluster(
+  { context, namespace, selector }: Flags,
+  only: readonly string[],
+  output: Output,
+  terminal: Terminal,
+): Promise<Found> {
+  // What thousands of pods leave behind is collected at once, not kept in a young generation that grows to 48 MB.
+  setFlagsFromString('--semi-space-growth-factor=1')
+  const { kubeconfig } = await loadKubeconfig(context)
+  const { connection } = await import('../kubernetes/connection.ts')
+  const { rawCalls } = await import('../kubernetes/raw.ts')
+  const { objects } = await import('../kubernetes/objects.ts')
+  const { scanCluster } = await import('../scan/read.ts')
+  const { picturesOf } = await import('../scan/pictures.ts')
+  let skew = 0
+  const now = () => Date.now() + skew
+  const configuration = connection(kubeconfig, { timeout, heard: (date) => (skew = date - Date.now()) })
+  const status = createStatusLine(terminal)
+  try {
+    const survey = await scanCluster(
+      { namespace, labelSelector: selector, presets: only },
+      { calls: rawCalls(configuration), version, now, progress: status.say },
+    )
+    status.say('Drawing…')
+    const pictures = await picturesOf(survey, { objects: objects(configuration), now, most: mostPictures[output] })
+    return { survey, pictures, now: now(), whole: true }
+  } finally {
+    status.end()
+  }
+}

@@ -1,0 +1,153 @@
+import type { CoreV1Event, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
+import { mirrorKey } from '../admission/words/keys.ts'
+import { surelyBefore } from '../outcome/gates.ts'
+import { coarse, type Happening, since } from '../outcome/moment.ts'
+import { type Early, type Judged, judge, type Lacking, type Stuck } from '../outcome/outcome.ts'
+import { standingOf, type Today } from './today.ts'
+
+/** What a cluster shows of one pod's start. */
+export type Evidence =
+  /** Sure: the app had started `ms` before the sidecar did. */
+  | { readonly kind: 'started-later'; readonly sidecar: string; readonly ms: number }
+  /** Sure: a startupProbe or readinessProbe failed so long after the app had started. */
+  | { readonly kind: 'probe-failed'; readonly sidecar: string; readonly ms: number }
+  /** Sure: the gate opened before the sidecar was ready. */
+  | { readonly kind: 'opened-early'; readonly early: Early }
+  /** Sure: the app runs without it now. */
+  | { readonly kind: 'runs-without'; readonly lacking: Lacking }
+  /** Sure: the app hasn't started. */
+  | { readonly kind: 'held-up'; readonly stuck: Stuck }
+  /** Probable: the app ended with an error within a minute, once; `ran`: and then ran. */
+  | {
+      readonly kind: 'app-failed'
+      readonly app: string
+      readonly exitCode: number
+      readonly ms: number
+      readonly ran: boolean
+      readonly sidecars: readonly string[]
+    }
+  /** What can't be known: */
+  | { readonly kind: 'events-gone' }
+  | { readonly kind: 'restarted'; readonly app: string }
+  | { readonly kind: 'other-clock' }
+  | { readonly kind: 'still-starting' }
+
+/** A warning about a pod, as it is kept: the kubelet's words only where they are shown. */
+export interface Warned {
+  readonly event: CoreV1Event
+  /** The node whose clock its times are of; undefined where it isn't a kubelet's. */
+  readonly host: string | undefined
+}
+
+export interface Shown {
+  readonly pod: V1Pod
+  /** undefined where they can't be read. */
+  readonly warnings: readonly Warned[] | undefined
+  /** ms, by the API server's clock */
+  readonly now: number
+}
+
+/** A cluster keeps events for an hour, unless its API server says otherwise. */
+export const eventsLast = 3_600_000
+/** After that a failure hardly belongs to the start. */
+const startLasts = 120_000
+/** An app that fails so soon after its start may have missed its sidecar. */
+const soon = 60_000
+
+/**
+ * What a pod's status and its warnings say about its start. Times of the status and of the kubelet's events are of the pod's own node and are
+ * compared with nothing else; the age of a pod is by the API server's clock alone.
+ */
+export function evidenceOf({ pod, warnings, now }: Shown, today: readonly Today[]): readonly Evidence[] {
+  const names = today.map(({ sidecar }) => sidecar)
+  const own = warnings?.filter(({ host }) => host === pod.spec?.nodeName) ?? []
+  const foreign = (warnings?.length ?? 0) > own.length
+  const judged = judge({ pod, events: own.map(({ event }) => event), node: undefined, now }, names)
+  const sure = [...startOf(judged, names), ...probesOf(judged, pod, names), ...nowOf(judged, names)]
+  const exposed = today.filter((each) => ['unguarded', 'unknown'].includes(standingOf(each)))
+  if (exposed.length === 0) return sure
+  const apps = judged.containers.filter(({ name, kind }) => kind === 'regular' && !judged.sidecars.has(name))
+  const statuses = pod.status?.containerStatuses ?? []
+  const told = apps.flatMap((app) => failureOf(app.name, statuses, exposed))
+  if (sure.length > 0 || told.length > 0) return [...sure, ...told]
+  const age = now - new Date(pod.metadata?.creationTimestamp ?? now).getTime()
+  const waits = judged.outcome.kind === 'unknown' && judged.outcome.reasons.some(({ why }) => why === 'starting')
+  if (waits) return [{ kind: 'still-starting' }]
+  if (foreign) return [{ kind: 'other-clock' }]
+  return age > eventsLast ? [{ kind: 'events-gone' }] : []
+}
+
+/** Whether the app began without them. */
+function startOf({ outcome, containers, app }: Judged, names: readonly string[]): Evidence[] {
+  if (outcome.kind !== 'too-early') return []
+  const began = containers.find(({ name }) => name === app)?.started
+  return outcome.reasons.flatMap((early): Evidence[] => {
+    const sidecars = early.sidecars.filter((name) => names.includes(name))
+    if (sidecars.length === 0) return []
+    if (early.why !== 'never-gated') return [{ kind: 'opened-early', early: { ...early, sidecars } }]
+    return sidecars.flatMap((sidecar): Evidence[] => {
+      const { started, restarts = 0 } = containers.find(({ name }) => name === sidecar) ?? {}
+      if (!began || !started || restarts > 0) return []
+      return [{ kind: 'started-later', sidecar, ms: started.at - began.at }]
+    })
+  })
+}
+
+/** Probes of a sidecar that failed while the app ran and the pod had not been ready yet. */
+function probesOf({ containers, app, happenings }: Judged, pod: V1Pod, names: readonly string[]): Evidence[] {
+  const began = containers.find(({ name }) => name === app)
+  if (!began?.started || began.restarts > 1) return []
+  const { started } = began
+  const ready = since(pod, 'ContainersReady')
+  const last = Math.min(started.at + startLasts, ready ? ready.at + 1000 : Number.POSITIVE_INFINITY)
+  return containers.flatMap((sidecar): Evidence[] => {
+    if (!names.includes(sidecar.name) || sidecar.restarts > 0) return []
+    const failed = happenings
+      .filter((each) => each.container === sidecar.name && isNotReady(each))
+      .map(({ moment }) => moment)
+      .filter((moment) => surelyBefore(started, moment) && moment.at <= last)
+    const latest = failed.at(-1)
+    return latest ? [{ kind: 'probe-failed', sidecar: sidecar.name, ms: latest.at - started.at }] : []
+  })
+}
+
+/** A livenessProbe says nothing about being ready; which probe it was stands only in the kubelet's words (pkg/kubelet/prober). */
+const isNotReady = ({ reason, message }: Happening): boolean =>
+  reason === 'Unhealthy' && /^(?:Readiness|Startup) probe /.test(message)
+
+/** What is wrong now. */
+function nowOf({ outcome, lacking }: Judged, names: readonly string[]): Evidence[] {
+  const without = lacking
+    .filter(({ sidecar }) => names.includes(sidecar))
+    .map((each): Evidence => ({ kind: 'runs-without', lacking: each }))
+  if (outcome.kind !== 'stuck') return without
+  const { reason } = outcome
+  const blamed = 'sidecars' in reason ? [...reason.sidecars, reason.container] : [reason.container]
+  return blamed.some((name) => names.includes(name)) ? [...without, { kind: 'held-up', stuck: reason }] : without
+}
+
+/** An app's first run, if it ended soon and badly, and was the only one that did; a status has the last run and the one before. */
+function failureOf(app: string, statuses: readonly V1ContainerStatus[], exposed: readonly Today[]): Evidence[] {
+  const { state, lastState, restartCount = 0 } = statuses.find(({ name }) => name === app) ?? {}
+  if (restartCount > 1) return [{ kind: 'restarted', app }]
+  const ran = restartCount === 1
+  // What failed again has another cause.
+  if (ran && !state?.running && state?.terminated?.exitCode !== 0) return []
+  const first = ran ? lastState?.terminated : state?.terminated
+  const [began, ended] = [coarse(first?.startedAt), coarse(first?.finishedAt)]
+  // Not killed for its memory, and not failed to start at all: those have causes of their own.
+  if (!first || !began || !ended || first.exitCode === 0 || first.reason !== 'Error') return []
+  const ms = ended.at - began.at
+  if (ms > soon) return []
+  const sidecars = exposed.map(({ sidecar }) => sidecar)
+  return [{ kind: 'app-failed', app, exitCode: first.exitCode, ms, ran, sidecars }]
+}
+
+/** How far, in ms at the least, a node's clock is behind the API server's: its kubelet saw the pod before the pod was created. */
+export function clockBehind({ metadata, status }: V1Pod): number {
+  const created = metadata?.creationTimestamp
+  // The API server learns of a static pod only when it runs.
+  const isStatic = metadata?.annotations?.[mirrorKey] !== undefined
+  if (!created || !status?.startTime || isStatic) return 0
+  return Math.max(0, new Date(created).getTime() - new Date(status.startTime).getTime() - 1000)
+}

@@ -1,0 +1,41 @@
+import { defaultConfiguration } from '../admission/intent/configuration.ts'
+import type { Surroundings } from '../admission/pod/surroundings.ts'
+import { suggest } from '../admission/suggest/suggest.ts'
+import { coded } from '../admission/words/messages.ts'
+
+/** What would have a workload's apps wait, or wait less. */
+export type Mend =
+  /** Annotations for its pod template; `conditional`: more, which serve only if the sidecar is configured for them. */
+  | { readonly kind: 'lines'; readonly lines: readonly Line[]; readonly conditional: readonly Line[] }
+  /** It asks already, and no webhook has acted on that. */
+  | { readonly kind: 'asked-in-vain' }
+  | { readonly kind: 'no-line'; readonly why: readonly string[] }
+  | { readonly kind: 'nothing-to-mend' }
+
+export interface Line {
+  readonly key: string
+  readonly value: string
+}
+
+/** By the suggestions for pods that say nothing. @param guarded whether its apps wait already */
+export function mendOf(manifest: unknown, guarded: boolean, surroundings: Surroundings, version: string): Mend {
+  const found = suggest(manifest, { configuration: defaultConfiguration(version), surroundings })
+  if (found === undefined) return { kind: 'nothing-to-mend' }
+  const { kind } = found
+  switch (kind) {
+    case 'asked':
+      return { kind: guarded ? 'nothing-to-mend' : 'asked-in-vain' }
+    case 'holds':
+      return { kind: 'nothing-to-mend' }
+    case 'faster':
+      return { kind: 'lines', lines: found.lines.map(plain), conditional: [] }
+    case 'mend':
+      return { kind: 'lines', lines: found.lines.map(plain), conditional: found.conditional.map(plain) }
+    case 'none':
+      return { kind: 'no-line', why: found.why.map(coded) }
+    default:
+      return kind satisfies never
+  }
+}
+
+const plain = ({ key, value }: Line): Line => ({ key, value })

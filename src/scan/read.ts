@@ -1,0 +1,119 @@
+import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
+import { failureKind } from '../kubernetes/failure.ts'
+import type { RawCalls } from '../kubernetes/raw.ts'
+import { ExpectedError } from '../terminal/command.ts'
+import type { Warned } from './evidence.ts'
+import { createSurveyor, type Survey } from './survey.ts'
+import type { Limit } from './words.ts'
+
+/** Which pods, and of which presets' sidecars. */
+export interface Selection {
+  /** All of them if undefined. */
+  readonly namespace: string | undefined
+  readonly labelSelector: string | undefined
+  readonly presets: readonly string[]
+}
+
+interface Surroundings {
+  readonly calls: RawCalls
+  readonly version: string
+  /** By the API server's clock, in ms. */
+  readonly now: () => number
+  readonly progress: (what: string) => void
+}
+
+/** 10,000 pods are 20 calls, of some 6 MB each where an injector has filled up the pods. */
+const podsAtOnce = 500
+/** An event is a tenth of that. */
+const warningsAtOnce = 1000
+/** Repeated ones are one event. So many are kept, in some 10 MB. */
+const mostWarnings = 20_000
+
+/** Lists the warnings and then the pods, and reduces each page to what is judged. @throws ExpectedError */
+export async function scanCluster(selection: Selection, surroundings: Surroundings): Promise<Survey> {
+  const { calls, version, now, progress } = surroundings
+  const { namespace, labelSelector, presets } = selection
+  const root = namespace === undefined ? '/api/v1' : `/api/v1/namespaces/${encodeURIComponent(namespace)}`
+  progress('Listing warnings…')
+  const { warnings, limits } = await readWarnings(calls, `${root}/events`)
+  const surveyor = createSurveyor({ presets, version, now })
+  let expired = false
+  const pods = calls.items<V1Pod>(
+    `${root}/pods`,
+    { labelSelector },
+    { size: podsAtOnce, expired: () => (expired = true) },
+  )
+  let read = 0
+  try {
+    for await (const pod of pods) {
+      // Its times are texts, whatever the type says.
+      surveyor.add(pod, warnings && (warnings.get(pod.metadata?.uid ?? '') ?? []))
+      if (++read % podsAtOnce === 0) progress(`Looked at ${read} pods…`)
+    }
+  } catch (error) {
+    if (namespace !== undefined || failureKind(error) !== 'forbidden') throw error
+    throw new ExpectedError(
+      'call-forbidden',
+      `${(error as Error).message}\nIf you may list the pods of some namespaces only, name one with -n`,
+    )
+  }
+  const found = surveyor.result()
+  const known: Limit[] = found.workloads.length > 0 ? [] : [{ kind: 'nothing-known', workloads: found.all.workloads }]
+  return {
+    ...found,
+    limits: [...known, ...limits, ...(expired ? [{ kind: 'list-expired' } as const] : []), ...found.limits],
+  }
+}
+
+type Warnings = ReadonlyMap<string, readonly Warned[]>
+
+/** By the pod's uid. Undefined where they may not be listed. */
+async function readWarnings(
+  calls: RawCalls,
+  path: string,
+): Promise<{ readonly warnings: Warnings | undefined; readonly limits: readonly Limit[] }> {
+  const warnings = new Map<string, Warned[]>()
+  const query = { fieldSelector: 'involvedObject.kind=Pod,type=Warning' }
+  let read = 0
+  try {
+    for await (const event of calls.items<CoreV1Event>(path, query, { size: warningsAtOnce, expired: () => {} })) {
+      if (++read > mostWarnings) return { warnings, limits: [{ kind: 'warnings-cut', most: mostWarnings }] }
+      const { uid } = event.involvedObject
+      if (!uid || !telling.has(event.reason ?? '')) continue
+      warnings.set(uid, [...(warnings.get(uid) ?? []), ...warned(event)])
+    }
+  } catch (error) {
+    if (failureKind(error) !== 'forbidden') throw error
+    return { warnings: undefined, limits: [{ kind: 'no-events' }] }
+  }
+  return { warnings, limits: [] }
+}
+
+/** The reasons of the kubelet that say something about a start. */
+const telling: ReadonlySet<string> = new Set([
+  'Unhealthy',
+  'FailedPostStartHook',
+  'Failed',
+  'ErrImageNeverPull',
+  'InspectFailed',
+])
+
+/** What is read of it; one that happened again stands for the first and the last time. */
+function warned({ metadata, involvedObject, reason, message, type, ...event }: CoreV1Event): Warned[] {
+  const { count = 1, eventTime, firstTimestamp, lastTimestamp, source, reportingComponent } = event
+  const fromKubelet = [source?.component, reportingComponent].includes('kubelet')
+  const host = fromKubelet ? source?.host : undefined
+  const kept = {
+    metadata: { name: metadata.name },
+    involvedObject: { fieldPath: involvedObject.fieldPath },
+    reason,
+    message: message?.slice(0, mostText),
+    type,
+  } as CoreV1Event
+  const first = { host, event: { ...kept, eventTime, firstTimestamp } as CoreV1Event }
+  if (count < 2 || !lastTimestamp) return [first]
+  return [first, { host, event: { ...kept, firstTimestamp: lastTimestamp } as CoreV1Event }]
+}
+
+/** Characters of a message that are kept. */
+const mostText = 256

@@ -1,0 +1,68 @@
+import type { ChartBar } from '../terminal/chart.ts'
+import { howMany, type Survey, type Workload } from './survey.ts'
+
+/** How a pod of a workload started, as the timeline draws it. */
+export interface Picture {
+  readonly of: Workload
+  readonly pod: string
+  readonly bars: readonly ChartBar[]
+}
+
+/** The numbers of a scan. */
+export interface Counts {
+  readonly workloads: number
+  readonly pods: number
+  readonly known: number
+  readonly unguarded: number
+  /** Workloads of which harm was seen. */
+  readonly sure: number
+  /** Others, of which it is probable. */
+  readonly probable: number
+}
+
+export function countsOf({ workloads, all }: Survey): Counts {
+  const count = (holds: (workload: Workload) => boolean) => workloads.filter(holds).length
+  return {
+    workloads: all.workloads,
+    pods: all.pods,
+    known: workloads.length,
+    unguarded: count(({ standing }) => standing === 'unguarded'),
+    sure: count((each) => howMany(each, 'sure') > 0),
+    probable: count((each) => howMany(each, 'sure') === 0 && howMany(each, 'probable') > 0),
+  }
+}
+
+export function headline(survey: Survey): string {
+  const { workloads, known, unguarded, sure, probable, pods } = countsOf(survey)
+  const all = `${workloads} workload${workloads === 1 ? '' : 's'}, ${known} with a known sidecar`
+  if (known === 0) return all
+  const exposed = `, ${unguarded === 0 ? 'none' : unguarded} of them unguarded`
+  if (pods === 0) return all + exposed
+  const events = survey.limits.some(({ kind }) => kind === 'no-events')
+    ? 'without events'
+    : 'events cover the last hour'
+  const perhaps = probable > 0 ? `, ${probable} more probably` : ''
+  return `${all}${exposed}; ${sure === 0 ? 'none' : sure} show${sure === 1 ? 's' : ''} harm${perhaps} (${events})`
+}
+
+/** Whether there is anything to do or to know about it. */
+export const isTold = ({ standing, seen }: Workload): boolean => standing !== 'guarded' || seen.length > 0
+
+/** What `--fail-on` takes: each holds if the ones before it do. */
+export const failures = ['sure', 'probable', 'unguarded', 'never'] as const
+
+export function hasFailed(survey: Survey, on: (typeof failures)[number]): boolean {
+  const { sure, probable, unguarded } = countsOf(survey)
+  switch (on) {
+    case 'sure':
+      return sure > 0
+    case 'probable':
+      return sure + probable > 0
+    case 'unguarded':
+      return sure + probable + unguarded > 0
+    case 'never':
+      return false
+    default:
+      return on satisfies never
+  }
+}

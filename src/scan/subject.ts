@@ -1,0 +1,41 @@
+import type { V1Pod } from '@kubernetes/client-node'
+import { readMetadata, readSpec } from '../admission/pod/read.ts'
+import { type KnownSidecar, knownSidecars, recognise } from '../admission/suggest/known.ts'
+
+/** What of a pod concerns a scan: its well-known sidecars, and the app that should wait for them. */
+export interface Subject {
+  readonly app: string
+  readonly sidecars: readonly KnownSidecar[]
+}
+
+/** Undefined for a manifest that can't be read, has no such sidecar, or nothing beside them: a gateway's proxy is the app itself. */
+export function subjectOf(manifest: unknown): Subject | undefined {
+  const metadata = readMetadata(manifest)
+  const spec = readSpec(manifest)
+  if (!metadata.ok || !spec.ok) return undefined
+  const sidecars = knownSidecars({ metadata: metadata.value, spec: spec.value })
+  const app = spec.value.containers.find((container) => sidecars.every((known) => known.container !== container))
+  return app && sidecars.length > 0 ? { app: app.name, sidecars } : undefined
+}
+
+/** The same for a pod of a cluster, in which injectors have done their work. */
+export function liveSubjectOf(pod: V1Pod): Subject | undefined {
+  const { containers = [], initContainers = [] } = pod.spec ?? {}
+  if (!containers.some(isKnown) && !initContainers.some(isKnown)) return undefined
+  const subject = subjectOf(pod)
+  const sidecars = subject?.sidecars.filter(({ container }) => container !== undefined) ?? []
+  return subject && sidecars.length > 0 ? { ...subject, sidecars } : undefined
+}
+
+/** Most pods of a cluster are alike: each name and image is compared with the presets once. */
+const compared = new Map<string, boolean>()
+const mostCompared = 10_000
+
+function isKnown({ name, image = '' }: { readonly name: string; readonly image?: string }): boolean {
+  const key = `${name} ${image}`
+  const before = compared.get(key)
+  if (before !== undefined) return before
+  const known = recognise({ name, image }) !== undefined
+  if (compared.size < mostCompared) compared.set(key, known)
+  return known
+}

@@ -1,0 +1,222 @@
+import type { V1Pod } from '@kubernetes/client-node'
+import type { Owner } from '../check/pod/owner.ts'
+import { clockBehind, type Evidence, evidenceOf, type Warned } from './evidence.ts'
+import { type Mend, mendOf } from './mend.ts'
+import { liveSubjectOf, type Subject } from './subject.ts'
+import { type Standing, standingOf, type Today, todayOf } from './today.ts'
+import { type Certainty, certaintyOf, type Limit, type Sighting } from './words.ts'
+import { workloadOf } from './workload.ts'
+
+/** A workload with a well-known sidecar. */
+export interface Workload {
+  readonly owner: Owner
+  /** 0 for a manifest. */
+  readonly pods: number
+  readonly sidecars: readonly Sidecar[]
+  /** Of the least guarded of its sidecars. */
+  readonly standing: Standing
+  /** What is surest first. */
+  readonly seen: readonly Sighting[]
+  readonly mend: Mend
+  /** The pod to look at: one of which the surest thing was seen. */
+  readonly example: string | undefined
+  /** Where it stands in the input, for a manifest. */
+  readonly place?: string
+}
+
+export interface Sidecar {
+  /** For people, as in `Istio`. */
+  readonly title: string
+  readonly preset: string
+  readonly today: Today
+}
+
+/** What a scan has found. */
+export interface Survey {
+  readonly workloads: readonly Workload[]
+  /** Workloads and pods altogether, with and without such a sidecar. */
+  readonly all: { readonly workloads: number; readonly pods: number }
+  readonly limits: readonly Limit[]
+}
+
+/** Takes pods one by one and keeps of each only what is said of its workload in the end. */
+export interface Surveyor {
+  add(pod: V1Pod, warnings: readonly Warned[] | undefined): void
+  result(): Pick<Survey, 'workloads' | 'all' | 'limits'>
+}
+
+/** @param presets the only ones that are of interest; all if empty @param now by the API server's clock, in ms */
+export function createSurveyor({
+  presets,
+  version,
+  now,
+}: {
+  presets: readonly string[]
+  version: string
+  now: () => number
+}): Surveyor {
+  const owners = new Set<string>()
+  const found = new Map<string, Tally>()
+  const clocks = new Map<string, number>()
+  let pods = 0
+  return {
+    add(pod, warnings) {
+      // What is being deleted tells of its end, not of its start.
+      if (pod.metadata?.deletionTimestamp !== undefined) return
+      pods++
+      const owner = workloadOf(pod)
+      const key = `${owner.kind} ${owner.namespace}/${owner.name}`
+      owners.add(key)
+      const behind = clockBehind(pod)
+      const { nodeName: node = '' } = pod.spec ?? {}
+      if (behind > (clocks.get(node) ?? 0)) clocks.set(node, behind)
+      const subject = narrowed(liveSubjectOf(pod), presets)
+      if (!subject) return
+      const today = todayOf(subject)
+      const tally = found.get(key) ?? new Tally(owner)
+      found.set(key, tally)
+      const template = templateOf(pod)
+      tally.newest(pod, template, () => ({
+        sidecars: sidecarsOf(subject, today),
+        mend: mendOf(pod, isGuarded(today), { job: ['Job', 'CronJob'].includes(owner.kind) }, version),
+      }))
+      tally.count(pod.metadata?.name ?? '', evidenceOf({ pod, warnings, now: now() }, today))
+    },
+    result() {
+      const workloads = [...found.values()].map((tally) => tally.workload()).toSorted(worstFirst)
+      const [worst, ...others] = [...clocks].filter(([, ms]) => ms >= notable).toSorted(([, a], [, b]) => b - a)
+      const limits: Limit[] = worst
+        ? [{ kind: 'clock-behind', node: worst[0], seconds: Math.floor(worst[1] / 1000), others: others.length }]
+        : []
+      return { workloads, all: { workloads: owners.size, pods }, limits }
+    },
+  }
+}
+
+/** A clock that is so far behind is worth a word, in ms. */
+const notable = 2000
+
+export function narrowed(subject: Subject | undefined, presets: readonly string[]): Subject | undefined {
+  if (!subject || presets.length === 0) return subject
+  const sidecars = subject.sidecars.filter(({ preset }) => presets.includes(preset.name))
+  return sidecars.length > 0 ? { ...subject, sidecars } : undefined
+}
+
+export const sidecarsOf = ({ sidecars }: Subject, today: readonly Today[]): readonly Sidecar[] =>
+  sidecars.flatMap(({ name, preset: { name: preset, title } }) => {
+    const own = today.find(({ sidecar }) => sidecar === name)
+    return own ? [{ title, preset, today: own }] : []
+  })
+
+export const isGuarded = (today: readonly Today[]): boolean =>
+  today.every((each) => ['guarded', 'late'].includes(standingOf(each)))
+
+/** What pods of one template share; pods without it differ. */
+function templateOf({ metadata }: V1Pod): string | undefined {
+  const { labels = {} } = metadata ?? {}
+  return labels['pod-template-hash'] ?? labels['controller-revision-hash'] ?? labels['rollouts-pod-template-hash']
+}
+
+type Described = Pick<Workload, 'sidecars' | 'mend'>
+
+class Tally {
+  readonly #owner: Owner
+  readonly #seen = new Map<string, { sighting: Sighting; example: string }>()
+  #pods = 0
+  #newest:
+    | { readonly created: number; readonly template: string | undefined; readonly described: Described }
+    | undefined
+
+  constructor(owner: Owner) {
+    this.#owner = owner
+  }
+
+  /** The newest pod says what the template is like now. */
+  newest({ metadata }: V1Pod, template: string | undefined, describe: () => Described): void {
+    const created = new Date(metadata?.creationTimestamp ?? 0).getTime()
+    const before = this.#newest
+    if (before && created <= before.created) return
+    const same = before && template !== undefined && template === before.template
+    this.#newest = { created, template, described: same ? before.described : describe() }
+  }
+
+  count(pod: string, evidence: readonly Evidence[]): void {
+    this.#pods++
+    for (const each of evidence) {
+      const key = likeness(each)
+      const before = this.#seen.get(key)
+      const worse = !before || msOf(each) > msOf(before.sighting)
+      const some = (before?.sighting.some ?? 0) + 1
+      this.#seen.set(key, {
+        sighting: { ...(worse ? each : before.sighting), some, all: 0 } as Sighting,
+        example: worse ? pod : before.example,
+      })
+    }
+  }
+
+  workload(): Workload {
+    const { sidecars, mend } = this.#newest?.described ?? { sidecars: [], mend: { kind: 'nothing-to-mend' } as const }
+    const seen = [...this.#seen.values()].toSorted((a, b) => rankOf(a.sighting) - rankOf(b.sighting))
+    return {
+      owner: this.#owner,
+      pods: this.#pods,
+      sidecars,
+      standing: worstOf(sidecars),
+      seen: seen.map(({ sighting }) => ({ ...sighting, all: this.#pods })),
+      mend,
+      example: seen[0]?.example,
+    }
+  }
+}
+
+const msOf = (evidence: object): number => ('ms' in evidence && typeof evidence.ms === 'number' ? evidence.ms : -1)
+
+/** What containers say and how long things took differs from pod to pod. */
+function likeness(evidence: Evidence): string {
+  const { kind } = evidence
+  switch (kind) {
+    case 'started-later':
+    case 'probe-failed':
+      return `${kind} ${evidence.sidecar}`
+    case 'opened-early':
+      return `${kind} ${evidence.early.why} ${evidence.early.sidecars.join('+')}`
+    case 'runs-without':
+      return `${kind} ${evidence.lacking.why} ${evidence.lacking.sidecar}`
+    case 'held-up':
+      return `${kind} ${evidence.stuck.why} ${evidence.stuck.container}`
+    case 'app-failed':
+      return `${kind} ${evidence.app} ${evidence.exitCode} ${evidence.ran}`
+    case 'restarted':
+      return `${kind} ${evidence.app}`
+    case 'events-gone':
+    case 'other-clock':
+    case 'still-starting':
+      return kind
+    default:
+      return kind satisfies never
+  }
+}
+
+const standings: readonly Standing[] = ['unguarded', 'unknown', 'late', 'guarded']
+const certainties: readonly Certainty[] = ['sure', 'probable', 'unknown']
+
+export const worstOf = (sidecars: readonly Sidecar[]): Standing =>
+  standings.find((standing) => sidecars.some(({ today }) => standingOf(today) === standing)) ?? 'guarded'
+
+/** The surest first, of those what was seen of most pods. */
+const rankOf = (sighting: Sighting): number => certainties.indexOf(certaintyOf(sighting)) - sighting.some / 1e6
+
+export const howMany = ({ seen }: Workload, certainty: Certainty): number =>
+  Math.max(0, ...seen.filter((each) => certaintyOf(each) === certainty).map(({ some }) => some))
+
+/** By evidence, then by how little guards it. */
+export function worstFirst(a: Workload, b: Workload): number {
+  const title = ({ owner: { namespace, name, kind } }: Workload) => `${namespace}/${name} ${kind}`
+  return (
+    howMany(b, 'sure') - howMany(a, 'sure') ||
+    howMany(b, 'probable') - howMany(a, 'probable') ||
+    standings.indexOf(a.standing) - standings.indexOf(b.standing) ||
+    b.pods - a.pods ||
+    (title(a) < title(b) ? -1 : 1)
+  )
+}

@@ -1,0 +1,68 @@
+import type { KnownSidecar } from '../admission/suggest/known.ts'
+import type { Subject } from './subject.ts'
+
+/** The order and the gate of a sidecar today, by the spec alone. */
+export type Today = { readonly app: string; readonly sidecar: string } & (
+  | { readonly kind: 'unguarded'; readonly order: 'app-first' | 'sidecar-first' | 'native' }
+  /** Its hook waits, but the app starts before it. */
+  | { readonly kind: 'late-hook' }
+  /** A hook of its own that no preset knows. */
+  | { readonly kind: 'unknown-hook' }
+  /** Asked every so many seconds, so the app starts up to that much late. */
+  | { readonly kind: 'startup-probe'; readonly every: number }
+  | { readonly kind: 'own-hook' }
+  | { readonly kind: 'ours' }
+  | { readonly kind: 'prepared'; readonly init: string }
+  /** In a manifest: an injector will add it. */
+  | { readonly kind: 'not-yet-there'; readonly key: string }
+)
+
+export const todayOf = ({ app, sidecars }: Subject): readonly Today[] =>
+  sidecars.map((known) => ({ app, sidecar: known.name, ...gateOf(known) }))
+
+type Gate = Today extends infer T ? (T extends unknown ? Omit<T, 'app' | 'sidecar'> : never) : never
+
+function gateOf({ gate, behind }: KnownSidecar): Gate {
+  const order = behind.length > 0 ? 'app-first' : 'sidecar-first'
+  switch (gate.kind) {
+    case 'none':
+      return { kind: 'unguarded', order }
+    case 'native':
+      return { kind: 'unguarded', order: 'native' }
+    case 'own-hook':
+      if (order === 'sidecar-first') return { kind: gate.waits ? 'own-hook' : 'unknown-hook' }
+      return gate.waits ? { kind: 'late-hook' } : { kind: 'unguarded', order }
+    case 'startup-probe':
+      return { kind: 'startup-probe', every: gate.every }
+    case 'sidecar-first':
+      return { kind: 'ours' }
+    case 'init-container':
+      return { kind: 'prepared', init: gate.name }
+    case 'not-yet-there':
+      return { kind: 'not-yet-there', key: gate.key }
+    default:
+      return gate satisfies never
+  }
+}
+
+/** `unknown`: whether the app waits can't be told from the spec. */
+export type Standing = 'unguarded' | 'unknown' | 'late' | 'guarded'
+
+export function standingOf(today: Today): Standing {
+  switch (today.kind) {
+    case 'unguarded':
+    case 'late-hook':
+      return 'unguarded'
+    case 'unknown-hook':
+    case 'not-yet-there':
+      return 'unknown'
+    case 'startup-probe':
+      return today.every > 1 ? 'late' : 'guarded'
+    case 'own-hook':
+    case 'ours':
+    case 'prepared':
+      return 'guarded'
+    default:
+      return today satisfies never
+  }
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { scanHtml } from '../../src/scan/html.ts'
+import { scanJson } from '../../src/scan/json.ts'
+import type { Picture } from '../../src/scan/report.ts'
+import { scanText } from '../../src/scan/text.ts'
+import { now, pod, proxy, runs, survey } from './pods.ts'
+
+const hostile = `<script>alert("1")</script>'\u001b[31m\u202e&`
+const found = survey([
+  pod(hostile, [runs(hostile, 1), runs('istio-proxy', 5)], {
+    containers: [{ name: hostile, image: hostile }, proxy],
+    metadata: { namespace: hostile, labels: {}, ownerReferences: [] },
+  }),
+])
+const [workload] = found.workloads
+const pictures: Picture[] = workload
+  ? [
+      {
+        of: workload,
+        pod: hostile,
+        bars: [{ label: hostile, segments: [{ from: 0, until: 5, doing: 'early' }], note: hostile }],
+      },
+    ]
+  : []
+const page = scanHtml(found, { pictures, now, version: '1.0.0' })
+
+test('a page to hand around shows hostile names as text, and may load and run nothing', () => {
+  assert.equal(workload?.owner.name, hostile)
+  assert.ok(page.includes('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&#39; [31m &amp;'))
+  assert.doesNotMatch(page, /<script|[^\P{Cc}\n]|\p{Bidi_Control}/u)
+  const [, style = ''] = /<style>(.*)<\/style>/s.exec(page) ?? []
+  const hash = createHash('sha256').update(style).digest('base64')
+  const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`
+  assert.ok(page.includes(`<meta http-equiv="Content-Security-Policy" content="${policy}">`), 'the policy')
+  assert.doesNotMatch(page, /(?:src|href|style)=|url\(|@import|https?:/)
+})
+
+test('a terminal is shown hostile names without what it would obey', () => {
+  const look = { width: 100, color: false, unicode: true, terminal: true }
+  const text = scanText(found, look, { all: false, pictures })
+  assert.doesNotMatch(text, /[^\P{Cc}\n]|\p{Bidi_Control}/u)
+  assert.match(text, /started like this:/)
+})
+
+test('what is sure, probable and unknown are apart in JSON, each with its code', () => {
+  const { counts, workloads } = JSON.parse(scanJson(found))
+  assert.deepEqual([counts.sure, counts.probable, counts.unguarded], [1, 0, 1])
+  const [{ sidecars, seen, mend }] = workloads
+  assert.deepEqual([sidecars[0].today.code, sidecars[0].today.kind], ['SF901', 'unguarded'])
+  assert.deepEqual([seen[0].certainty, seen[0].code, seen[0].some, seen[0].all], ['sure', 'SF911', 1, 1])
+  assert.deepEqual(mend.lines, [{ key: 'sidecar-first.dev/sidecars', value: 'istio-proxy' }])
+})

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Survey } from '../../src/scan/survey.ts'
+import { certaintyOf, told } from '../../src/scan/words.ts'
+import { workloadOf } from '../../src/scan/workload.ts'
+import { app, at, failed, now, pod, proxy, runs, survey, warning } from './pods.ts'
+
+/** What a scan says of its only workload. */
+function said({ workloads: [only] }: Survey): string[] {
+  if (!only) return []
+  return [
+    ...only.sidecars.map(({ today }) => `today: ${told(today).text}`),
+    ...only.seen.map((each) => `${certaintyOf(each)}: ${told(each).text}`),
+    ...(only.mend.kind === 'lines' ? only.mend.lines.map(({ key, value }) => `would: ${key}: ${value}`) : []),
+  ]
+}
+const seen = (found: Survey) => said(found).filter((line) => !/^(today|would):/.test(line))
+const order = [runs('app', 1), runs('istio-proxy', 1)]
+
+describe('what a scan says of a workload', () => {
+  test('the app in front of its proxy, and the line that would mend it', () => {
+    assert.deepEqual(said(survey([pod('web-1', order)])), [
+      'today: app, then istio-proxy; nothing waits',
+      'would: sidecar-first.dev/sidecars: istio-proxy',
+    ])
+  })
+
+  test('sure: the app started more than a second before its sidecar', () => {
+    const pods = [pod('web-1', [runs('app', 1), runs('istio-proxy', 4)]), pod('web-2', order)]
+    assert.deepEqual(seen(survey(pods)), ['sure: 1 of 2 apps started before istio-proxy did, by up to about 3 s'])
+    // Times of a status are cut to the second: these two may be a millisecond apart.
+    assert.deepEqual(seen(survey([pod('web-1', [runs('app', 1), runs('istio-proxy', 2)])])), [])
+  })
+
+  test('sure: a probe of the sidecar failed while the app ran and the pod was not ready', () => {
+    const text =
+      "sure: the app ran while istio-proxy wasn't ready: its probe failed up to about 4 s after the app's start"
+    assert.deepEqual(seen(survey([[pod('web-1', order), warning('istio-proxy', 5)]])), [text])
+    // Before the app's start, perhaps; the app's own probe; a liveness probe; much later.
+    for (const harmless of [
+      warning('istio-proxy', 2),
+      warning('app', 5),
+      warning('istio-proxy', 5, { message: 'Liveness probe failed' }),
+      warning('istio-proxy', 1000),
+    ])
+      assert.deepEqual(seen(survey([[pod('web-1', order), harmless]])), [])
+  })
+
+  test('a probe that failed after the pod had been ready has nothing to do with its start', () => {
+    const ready = pod('web-1', order)
+    ready.status = {
+      ...ready.status,
+      conditions: [{ type: 'ContainersReady', status: 'True', lastTransitionTime: at(3) }],
+    }
+    assert.deepEqual(seen(survey([[ready, warning('istio-proxy', 60)]])), [])
+  })
+
+  test('probable: an app that ended with an error within a minute of its start, once, and then ran', () => {
+    const early = pod('web-1', [failed('app', [1, 7]), runs('istio-proxy', 1)])
+    assert.deepEqual(seen(survey([early, pod('web-2', order)])), [
+      "probable: 1 of 2 apps ended with code 1 within 6 s, then ran (probably: istio-proxy wasn't ready)",
+    ])
+    for (const other of [{ reason: 'OOMKilled' }, { exitCode: 0, reason: 'Completed' }, { finishedAt: at(90) }])
+      assert.deepEqual(seen(survey([pod('web-1', [failed('app', [1, 7], other), runs('istio-proxy', 1)])])), [])
+  })
+
+  test('an app that fails again has another cause, and one that is not started again may have this one', () => {
+    const waiting = { reason: 'CrashLoopBackOff' }
+    const again = { ...failed('app', [1, 7]), state: { waiting } }
+    assert.deepEqual(seen(survey([pod('web-1', [again, runs('istio-proxy', 1)])])), [])
+    const { terminated } = failed('app', [1, 7]).lastState ?? {}
+    const once = { ...runs('app', 1), state: terminated ? { terminated } : {} }
+    assert.deepEqual(seen(survey([pod('web-1', [once, runs('istio-proxy', 1)], { restartPolicy: 'Never' })])), [
+      "probable: the app ended with code 1 within 6 s (probably: istio-proxy wasn't ready)",
+    ])
+  })
+
+  test('an app whose sidecar is waited for failed for a reason of its own', () => {
+    const hook = { postStart: { exec: { command: ['pilot-agent', 'wait'] } } }
+    const waits = { containers: [{ ...proxy, lifecycle: hook }, app] }
+    const found = survey([pod('web-1', [failed('app', [1, 7]), runs('istio-proxy', 1)], waits)])
+    assert.deepEqual(said(found), ['today: istio-proxy, then app; the hook that its injector wrote waits'])
+  })
+
+  test("what can't be known: after two restarts, after the events' hour, by another clock", () => {
+    const often = pod('web-1', [{ ...failed('app', [1, 7]), restartCount: 2 }, runs('istio-proxy', 1)])
+    assert.deepEqual(seen(survey([often])), [
+      'unknown: app of its pod restarted twice or more: the status has lost the first start',
+    ])
+    const later = { at: now + 3_600_000 }
+    assert.deepEqual(seen(survey([pod('web-1', order)], later)), [
+      'unknown: its pod started over an hour ago: the events of that start are gone',
+    ])
+    // The status still tells of what an hour ago was sure.
+    assert.match(seen(survey([pod('web-1', [runs('app', 1), runs('istio-proxy', 4)])], later)).join(), /^sure/)
+    const elsewhere = warning('istio-proxy', 5, { host: 'node-2' })
+    assert.deepEqual(seen(survey([[pod('web-1', order), elsewhere]])), [
+      "unknown: its pod has warnings by another clock than the node's, which aren't compared",
+    ])
+  })
+
+  test('a native sidecar whose startupProbe holds the app, and how late that makes it', () => {
+    const native = {
+      ...proxy,
+      restartPolicy: 'Always',
+      startupProbe: { tcpSocket: { port: 15_021 }, periodSeconds: 10 },
+    }
+    const found = survey([pod('web-1', [], { containers: [app], initContainers: [native] })])
+    assert.deepEqual(said(found).slice(0, 1), [
+      'today: istio-proxy (native), then app; its startupProbe holds the app. It is asked every 10 s, so the app starts up to 10 s late',
+    ])
+    assert.equal(found.workloads[0]?.standing, 'late')
+  })
+
+  test('an app that runs without its sidecar, and one that it holds up', () => {
+    const crashed: V1Status = {
+      ...runs('istio-proxy', 1),
+      ready: false,
+      restartCount: 4,
+      state: { waiting: { reason: 'CrashLoopBackOff' } },
+      lastState: { terminated: { exitCode: 3, startedAt: at(1), finishedAt: at(2) } },
+    }
+    assert.match(
+      seen(survey([pod('web-1', [runs('app', 1), crashed])])).join(),
+      /^sure: the app runs without it now: istio-proxy keeps ending: exit code 3/,
+    )
+  })
+})
+type V1Status = ReturnType<typeof runs>
+
+describe('the pods of a scan', () => {
+  test('are grouped by what one would edit, without a call for each', () => {
+    const owned = (kind: string, name: string, labels = {}) =>
+      workloadOf(
+        pod('x', [], {
+          metadata: { labels, ownerReferences: [{ apiVersion: 'v1', kind, name, uid: 'u', controller: true }] },
+        }),
+      )
+    const minute = Date.parse(String(at(0))) / 60_000
+    assert.deepEqual(owned('Job', `nightly-${minute}`), { kind: 'CronJob', namespace: 'shop', name: 'nightly' })
+    assert.equal(owned('Job', 'migrate-20250101').name, 'migrate-20250101')
+    assert.equal(owned('Job', 'migrate').kind, 'Job')
+    const canary = owned('ReplicaSet', 'web-6f7', { 'rollouts-pod-template-hash': '6f7' })
+    assert.deepEqual(canary, { kind: 'Rollout', namespace: 'shop', name: 'web' })
+    assert.deepEqual(owned('ReplicaSet', 'web-6f7', { 'pod-template-hash': '6f7' }).kind, 'Deployment')
+  })
+
+  test('without a known sidecar, or with nothing else, are only counted', () => {
+    const gateway = pod('gateway', [], { containers: [proxy], metadata: { labels: {}, ownerReferences: [] } })
+    const plain = pod('plain', [], { containers: [app], metadata: { labels: {}, ownerReferences: [] } })
+    const found = survey([gateway, plain, pod('web-1', order)])
+    assert.deepEqual(found.all, { workloads: 3, pods: 3 })
+    assert.equal(found.workloads.length, 1)
+    assert.equal(survey([pod('web-1', order)], { presets: ['linkerd'] }).workloads.length, 0)
+  })
+
+  test('come by evidence: sure, probable, unguarded, guarded', () => {
+    const named = (name: string, statuses: Parameters<typeof pod>[1], more = {}) =>
+      pod(name, statuses, { metadata: { labels: {}, ownerReferences: [] }, ...more })
+    const hook = { postStart: { exec: { command: ['pilot-agent', 'wait'] } } }
+    const found = survey([
+      named('guarded', order, { containers: [{ ...proxy, lifecycle: hook }, app] }),
+      named('unguarded', order),
+      named('probable', [failed('app', [1, 7]), runs('istio-proxy', 1)]),
+      named('sure', [runs('app', 1), runs('istio-proxy', 9)]),
+    ])
+    assert.deepEqual(
+      found.workloads.map(({ owner }) => owner.name),
+      ['sure', 'probable', 'unguarded', 'guarded'],
+    )
+  })
+
+  test('of a node whose clock is behind are told as such', () => {
+    const behind = pod('web-1', order)
+    behind.status = { ...behind.status, startTime: at(-40) }
+    const [limit] = survey([behind]).limits
+    assert.match(limit ? told(limit).text : '', /^the clock of node-1 is at least 39 s behind the API server's/)
+  })
+})
