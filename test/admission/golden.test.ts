@@ -6,7 +6,7 @@ import { formatDuration } from '../../src/admission/check/duration.ts'
 import { decide } from '../../src/admission/decide.ts'
 import type { Decision } from '../../src/admission/decision.ts'
 import { lockDir, lockMount, lockVariable, lockVolume } from '../../src/admission/hook/lock.ts'
-import { lockedScript, shellScript } from '../../src/admission/hook/shell.ts'
+import { lockedScript, shellScript, tierScript } from '../../src/admission/hook/shell.ts'
 import { emptyDirVolume, imageVolume, initContainer, waiterMount, waiterPath } from '../../src/admission/hook/waiter.ts'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import type { Json, Operation } from '../../src/admission/words/json.ts'
@@ -140,4 +140,5 @@ const standardParts: readonly (readonly [string, string])[] = [
   [JSON.stringify(emptyDirVolume), '<emptyDir volume>'],
   [JSON.stringify(imageVolume(configuration.waiter)), '<image volume>'],
   [JSON.stringify(shellScript), '<shell script>'],
+  [JSON.stringify(tierScript), '<shell script for a tier>'],
 ]

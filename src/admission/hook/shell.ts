@@ -60,6 +60,25 @@ try() {
 }
 `
 
+/**
+ * For a tier of several, in which the kubelet restarts nothing while the hook runs. The hook's own container, asked last, has not crashed: then
+ * the hook would have ended.
+ */
+const crash = `# listens: whether anybody in the pod listens on the port, or that can't be seen
+listens() {
+  case $host in '' | 127.* | localhost | '[::1]') [ -r /proc/net/tcp ] || return 0 ;; *) return 0 ;; esac
+  hex=$(printf '%04X' "$port")
+  for table in /proc/net/tcp /proc/net/tcp6; do
+    [ ! -r $table ] || while read -r number address peer state rest; do
+      case $state,$address in 0A,*:"$hex") return 0 ;; esac
+    done <$table
+  done
+  return 1
+}
+`
+const mayHaveCrashed = `      [ $# -le "$headers" ] || [ $passed -gt 0 ] || listens || text="$text; nothing listens there: it may have crashed, and nothing restarts it while this hook runs: in a tier of its own it would be restarted"
+`
+
 /** `failed`: what is done after an attempt in vain; `late`: with a `fail` whose time has run out. */
 const waiting = (failed: string, late: string): string => `case $kind in
   exec) (run $((count + 1)) exec "$@") || fail "sidecar-first: the container's own PostStart hook failed with exit code $?" ;;
@@ -89,19 +108,19 @@ ${late}      printf '%s; going on\\n' "$text"
 done
 `
 
+const failing = `      [ "$late" = continue ] || fail "$text"
+`
+
 /**
  * The fixed script of the `shell` delivery: POSIX sh with wget, curl or nc. Every value is an argument, so nothing that a manifest
  * says is ever read as shell. After the message path come the hook that was there (exec, sleep or none; the number of its words; the words),
  * then for each check: container, onTimeout, seconds, seconds an attempt, successes, kind, host, port, path, number of headers, headers.
  * All checks count from the same start, so waiting for them in turn takes no longer than waiting at once.
  */
-export const shellScript =
-  functions +
-  waiting(
-    '',
-    `      [ "$late" = continue ] || fail "$text"
-`,
-  )
+export const shellScript = functions + waiting('', failing)
+
+/** The same for a tier of several, whose message says which of them may have crashed. */
+export const tierScript = functions + crash + waiting('', mayHaveCrashed + failing)
 
 /**
  * The same, and it opens a lock. A kubelet that restarts kills what it executed and never runs it again, so the waiting is done in the background.
@@ -197,6 +216,7 @@ export function shellHook(
     ...headers.map(({ name, value }) => `${name}: ${value}`),
   ])
   const args = [message, before?.kind ?? 'none', String(words.length), ...words, ...groups]
-  const script = opening === undefined ? shellScript : lockedScript(opening)
+  const unlocked = checks.length > 1 ? tierScript : shellScript
+  const script = opening === undefined ? unlocked : lockedScript(opening)
   return { kind: 'exec', command: ['sh', '-c', script, shellName, ...args] }
 }

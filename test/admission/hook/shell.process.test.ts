@@ -212,6 +212,22 @@ inEach('says which sidecar was not ready, and fails', async (t, each) => {
   assert.match(output, text)
 })
 
+inEach('in a tier of several, says which may have crashed, since nothing can restart it meanwhile', async (t, each) => {
+  const why = 'nothing listens there: it may have crashed, and nothing restarts it while this hook runs'
+  const [shut, open] = [await freePort(), await listen(t, answering([200]))]
+  const brief = (port: number, container: string) => check({ container, check: http(port), timeout: 1000 })
+  const crashed = await run(each, [brief(shut, 'sc'), brief(open, 'sd')])
+  assert.match(crashed.message ?? '', new RegExp(`^sidecar-first: sc was not ready after 1s: .*; ${why}`))
+
+  // The hook's own container is asked last, and one that answers is not down.
+  const own = await run(each, [brief(open, 'sc'), brief(shut, 'sd')])
+  const busy = await run(each, [brief(await listen(t, answering([503])), 'sc'), brief(open, 'sd')])
+  for (const { message } of [own, busy]) {
+    assert.match(message ?? '', /was not ready/)
+    assert.doesNotMatch(message ?? '', /crashed/)
+  }
+})
+
 inEach('goes on after the timeout where it may, and writes no message', async (t, each) => {
   const port = await listen(t, answering([404]))
   const good = await listen(t, answering([200]))
