@@ -135,15 +135,27 @@ function troubled(live: LivePod): boolean {
   return (status?.restartCount ?? 0) >= 1 || /Error|BackOff/.test(status?.state.waiting?.reason ?? '')
 }
 
-// The test sidecar stands for istio-proxy: by its name and its port.
+// The test sidecar stands for istio-proxy, and the probe of cache is as Istio's injector rewrites it: the proxy's agent answers it.
 describe('a sidecar that holds back what answers its check', () => {
   const apart = 'deadlocks'
-  const proxy = sidecar('istio-proxy', { HTTP: ':15020' }, { ports: [{ containerPort: 15_020 }] })
-  const cache = sidecar('cache', {}, { readinessProbe: probe(15_020) })
+  const rewritten = '/app-health/cache/readyz'
+  const probers = JSON.stringify({ [rewritten]: { httpGet: { path: '/ready', port: 15_031, scheme: 'HTTP' } } })
+  const proxy = sidecar(
+    'istio-proxy',
+    { HTTP: ':15021', PATHS: '/healthz/ready', AGENT: ':15020', ISTIO_KUBE_APP_PROBERS: probers },
+    {
+      ports: [{ containerPort: 15_020 }, { containerPort: 15_021 }],
+      readinessProbe: { httpGet: { path: '/healthz/ready', port: 15_021 } },
+    },
+  )
+  const cache = sidecar(
+    'cache',
+    { HTTP: ':15031', READY_AFTER: '1s' },
+    { readinessProbe: { httpGet: { path: rewritten, port: 15_020 } } },
+  )
   const annotations = (sidecars: string, gate: string) => ({
     'sidecar-first.dev/sidecars': sidecars,
     'sidecar-first.dev/gate': gate,
-    'check.sidecar-first.dev/istio-proxy': 'http://:15020/ready',
     ...limit,
   })
   let webhook: Webhook | undefined
@@ -168,6 +180,7 @@ describe('a sidecar that holds back what answers its check', () => {
     const log = await logOf(apart, 'hook')
     const all = await logOf(apart, 'hook', 'istio-proxy')
     assert.ok(firstLineOf(log) <= markOf(all, 'istio-proxy', 'started'))
+    assert.match(messageOf(await getPod(apart, 'hook'), 'cache') ?? '', /app-health.*connection refused/)
   })
 
   test('gate native: a warning, and the app never starts', async () => {
@@ -183,6 +196,8 @@ describe('a sidecar that holds back what answers its check', () => {
   test('with the proxy named first, as the warning says: none, and the app finds both ready', async () => {
     assert.doesNotMatch(await warned('listed', 'istio-proxy, cache', 'hook'), /SF242/)
     const log = await logOf(apart, 'listed')
-    assert.ok(firstLineOf(log) >= markOf(log, 'istio-proxy', 'ready'))
+    assert.ok(markOf(log, 'cache', 'started') >= markOf(log, 'istio-proxy', 'ready'))
+    assert.ok(firstLineOf(log) >= markOf(log, 'cache', 'ready'))
+    assert.equal(statusOf(await getPod(apart, 'listed'), 'cache')?.restartCount, 0)
   })
 })

@@ -10,6 +10,7 @@
 //	  TCP                   an address that listens once it is ready; UNIX the same for a socket's path
 //	  GRPC                  an address for grpc.health.v1 (h2c); knows the services "" and "sidecar"
 //	  FILE                  a path that exists once it is ready
+//	  AGENT                 an address that answers for other containers, as Istio's agent does (see agent.go)
 //	entrypoint wait       ends when the one that serves HTTP in this container is ready
 //	entrypoint check      exits 0 if it is ready now
 //	entrypoint mark TEXT  prints `TEXT <unix ms>` into the container's log; for hooks
@@ -64,7 +65,7 @@ func serve() {
 	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT)
 	mark("started")
 	for name, start := range map[string]func(address string){
-		"HTTP": serveHTTP, "HTTPS": serveHTTPS, "GRPC": serveGRPC,
+		"HTTP": serveHTTP, "HTTPS": serveHTTPS, "GRPC": serveGRPC, "AGENT": serveAgent,
 	} {
 		if address := os.Getenv(name); address != "" {
 			start(address)
