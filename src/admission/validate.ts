@@ -52,7 +52,7 @@ function shortfalls(
     ...hooks.map(([{ name }, hook]) => ({ kind: hook ? 'hook-missing' : 'hook-left-over', name }) as const),
     ...startupProbes.map(([{ name }, { kind: wanted }]) => ({ kind: 'startup-probe-differs', name, wanted }) as const),
     ...delivery.mounts.map(({ name }) => ({ kind: 'mount-missing', name }) as const),
-    ...(delivery.volume ? [{ kind: 'volume-missing' } as const] : []),
+    ...(delivery.volume ? [{ kind: 'volume-missing', image: delivery.volume.kind === 'image' } as const] : []),
     ...(delivery.initContainer === undefined ? [] : [{ kind: 'installer-missing' } as const]),
     ...(lenient ? neverOpened(spec, lock) : lockShortfalls(lock)),
   ]

@@ -250,6 +250,7 @@ export const problems: Entries<Problem> = {
     next: otherWebhook,
   },
   'volume-missing': {
+    example: { image: false },
     means: "The final pod's hook could not run: the waiter's volume is missing.",
     next: otherWebhook,
   },

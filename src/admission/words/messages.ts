@@ -271,7 +271,11 @@ const problems = {
     code: 'SF143',
     text: ({ name }: Named) => `${name} lacks the mount of the waiter that its hook runs`,
   },
-  'volume-missing': { code: 'SF144', text: () => 'the volume of the waiter is missing' },
+  'volume-missing': {
+    code: 'SF144',
+    text: ({ image }: { readonly image: boolean }) =>
+      `the volume of the waiter is missing${image ? '; an API server without image volumes drops it (they are on by default from Kubernetes 1.35): use the delivery init-container' : ''}`,
+  },
   'installer-missing': { code: 'SF145', text: () => 'the init container that delivers the waiter is missing' },
   'lock-missing': { code: 'SF164', text: () => 'the volume of the lock is missing or not in memory' },
   'lock-mount-missing': {
