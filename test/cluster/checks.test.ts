@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { create, createNamespace, deleteNamespaces } from './cluster.ts'
+import { create, createNamespace, deleteNamespaces, tryCreate } from './cluster.ts'
+import { hasImageVolumes } from './kubernetes.ts'
 import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, sidecar, statusOf } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
@@ -82,12 +83,14 @@ const checks: Case[] = [
   },
 ]
 
+const imageVolume: Case = {
+  name: 'image-volume',
+  sidecar: probed(ready),
+  annotations: { 'sidecar-first.dev/waiter': 'image-volume' },
+}
+
 const containers: Case[] = [
-  {
-    name: 'image-volume',
-    sidecar: probed(ready),
-    annotations: { 'sidecar-first.dev/waiter': 'image-volume' },
-  },
+  ...(hasImageVolumes ? [imageVolume] : []),
   {
     name: 'shell',
     sidecar: { ...probed(ready), image: 'docker.io/sidecar-first/test-shell:1' },
@@ -144,15 +147,7 @@ describe('an app waits for its sidecar', () => {
     webhook = await startWebhook('checks')
     await createNamespace(namespace, { test: 'checks' })
     await create(
-      ...cases.map(({ name, sidecar, before, check, annotations }) =>
-        pod(namespace, name, [app(), sidecar, ...(before ? [before] : [])], {
-          annotations: {
-            'sidecar-first.dev/sidecars': 'sidecar',
-            ...(check && { 'check.sidecar-first.dev/sidecar': check }),
-            ...annotations,
-          },
-        }),
-      ),
+      ...cases.map(podOf),
       pod(namespace, 'check-none', [app(), plain({ HTTP: ':15021', NEVER_READY: '1' })], {
         annotations: { 'sidecar-first.dev/sidecars': 'sidecar', 'check.sidecar-first.dev/sidecar': 'none' },
       }),
@@ -162,6 +157,23 @@ describe('an app waits for its sidecar', () => {
     await deleteNamespaces(namespace)
     await webhook?.remove()
   })
+
+  const podOf = ({ name, sidecar, before, check, annotations }: Case) =>
+    pod(namespace, name, [app(), sidecar, ...(before ? [before] : [])], {
+      annotations: {
+        'sidecar-first.dev/sidecars': 'sidecar',
+        ...(check && { 'check.sidecar-first.dev/sidecar': check }),
+        ...annotations,
+      },
+    })
+
+  if (!hasImageVolumes) {
+    test('image-volume: the API server drops such volumes, and the pod is refused, with the way out', async () => {
+      const { code, stderr } = await tryCreate([podOf(imageVolume)])
+      assert.equal(code, 1)
+      assert.match(stderr, /SF144 the volume of the waiter is missing; an API server without image volumes drops it/)
+    })
+  }
 
   for (const { name } of cases) {
     test(name, async () => {

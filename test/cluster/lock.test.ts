@@ -8,9 +8,11 @@ import {
   deleteNamespaces,
   type KubernetesObject,
   kubectl,
+  tryCreate,
   tryKubectl,
   until,
 } from './cluster.ts'
+import { hasLock, lockRefused } from './kubernetes.ts'
 import {
   app,
   type Container,
@@ -28,7 +30,8 @@ import {
 import { startWebhook, type Webhook } from './webhook.ts'
 
 // Without the lock each of these apps, but for the native gate's, starts without its sidecar: its first request fails.
-describe('the lock', () => {
+const describeLock = hasLock ? describe : () => {}
+describeLock('the lock', () => {
   const namespace = 'lock'
   let webhook: Webhook | undefined
   before(async () => {
@@ -172,6 +175,61 @@ describe('the lock', () => {
       options({ 'sidecar-first.dev/sidecars': 'sidecar, second, third' }),
     )
 })
+
+// Whatever the node's Kubernetes is.
+describe('the lock on a Kubernetes before 1.35', () => {
+  const namespace = 'lock-older'
+  const on = { 'sidecar-first.dev/lock': 'on', 'sidecar-first.dev/waiter': 'init-container' }
+  let webhook: Webhook | undefined
+  before(async () => {
+    webhook = await startWebhook('lock-older', { kubernetesVersion: '1.34' })
+    await createNamespace(namespace, { test: 'lock-older' })
+  })
+  after(async () => {
+    await deleteNamespaces(namespace)
+    await webhook?.remove()
+  })
+  const creating = (lock: Record<string, string>) =>
+    tryCreate([pod(namespace, 'asks', [request(), ready], options({ ...on, ...lock }))])
+
+  test('on: the pod is refused, and why', async () => {
+    const { code, stderr } = await creating({})
+    assert.equal(code, 1)
+    assert.match(stderr, /SF160.*needs Kubernetes 1\.35 on every node, .* kubernetesVersion is 1\.34/)
+  })
+
+  test('auto: the pod is not locked, and the hook holds its app', async () => {
+    const { code, stderr } = await creating({ 'sidecar-first.dev/lock': 'auto' })
+    assert.equal(code, 0, stderr)
+    const log = await logOf(namespace, 'asks', 'app', 3) // the date, the answer, the verdict
+    assert.ok(log.some(({ text }) => text === 'first request succeeded'))
+    const { containers, volumes } = (await getPod(namespace, 'asks')).spec
+    assert.ok(containers.every((each) => !JSON.stringify(each).includes('fileKeyRef')))
+    assert.ok(!volumes?.some(({ name }) => name === 'sidecar-first-lock'))
+  })
+})
+
+if (!hasLock) {
+  describe('the lock, where nobody has told the webhook that Kubernetes is older', () => {
+    const namespace = 'lock-untold'
+    let webhook: Webhook | undefined
+    before(async () => {
+      webhook = await startWebhook('lock-untold')
+      await createNamespace(namespace, { test: 'lock-untold' })
+    })
+    after(async () => {
+      await deleteNamespaces(namespace)
+      await webhook?.remove()
+    })
+
+    test('the API server drops the field and refuses what is left: no app starts unlocked', async () => {
+      const asks = pod(namespace, 'asks', [request(), ready], options({ 'sidecar-first.dev/waiter': 'init-container' }))
+      const { code, stderr } = await tryCreate([asks])
+      assert.equal(code, 1)
+      assert.match(stderr, lockRefused)
+    })
+  })
+}
 
 /** The processes of the node that wait with this timeout. */
 const waiters = async (timeout: string): Promise<string[]> => {

@@ -4,6 +4,7 @@ import { check } from '../../src/cli/check.ts'
 import { timeline } from '../../src/cli/timeline.ts'
 import { run } from '../cli/inside.ts'
 import { create, createNamespace, deleteNamespaces, until } from './cluster.ts'
+import { hasLock } from './kubernetes.ts'
 import { app, type Container, pod, sidecar } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
@@ -21,7 +22,6 @@ const soon = { 'sidecar-first.dev/timeout': '2s' }
 
 type Case = readonly [name: string, sidecar: Container, annotations: object, outcome: string, lacks?: string]
 
-/** An older Kubernetes has no lock. */
 const lock = { 'sidecar-first.dev/lock': 'on' }
 const locked: readonly Case[] = [
   ['unlocked', one({ READY_AFTER: '2s' }), lock, 'held'],
@@ -40,7 +40,7 @@ const cases: readonly Case[] = [
   ['start-failed', one({}, { command: ['/missing'] }), {}, 'too-early: start-failed sidecar', 'start-failed'],
   ['image-native', absent, native, 'stuck: image'],
   ['crashed-native', crashes, native, 'stuck: crashed'],
-  ...(process.env.K8S ? [] : locked),
+  ...(hasLock ? locked : []),
   // Both ask a port of the app, which comes after them.
   ['deadlocked', one(), { ...appsPort, 'sidecar-first.dev/timeout': '10m' }, 'stuck: hook'],
   ['deadlocked-native', one(), { ...appsPort, ...native, 'sidecar-first.dev/timeout': '10m' }, 'stuck: hook'],

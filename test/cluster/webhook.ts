@@ -26,6 +26,8 @@ export type WebhookOptions = {
   flags?: readonly string[]
   /** The rules of a configuration, as YAML. */
   rules?: string
+  /** The oldest node's, as `install` finds it. */
+  kubernetesVersion?: string
 }
 
 /**
@@ -35,9 +37,10 @@ export type WebhookOptions = {
  */
 export async function startWebhook(
   name: string,
-  { failurePolicy = 'Fail', flags = [], rules = '[]' }: WebhookOptions = {},
+  { failurePolicy = 'Fail', flags = [], rules = '[]', kubernetesVersion }: WebhookOptions = {},
 ): Promise<Webhook> {
-  const text = `apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules: ${rules}`
+  const oldest = kubernetesVersion ? `kubernetesVersion: "${kubernetesVersion}"\n` : ''
+  const text = `apiVersion: sidecar-first.dev/v1\nkind: Configuration\n${oldest}rules: ${rules}`
   const read = readConfiguration(text, 'test')
   if (!read.ok) throw new Error(read.problems.map(({ line, fault }) => `${line}: ${faultText(fault)}`).join('\n'))
 
