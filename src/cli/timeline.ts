@@ -1,22 +1,28 @@
 import { parseArgs } from 'node:util'
 import type { V1Pod } from '@kubernetes/client-node'
 import { quote } from '../admission/words/quote.ts'
+import { parseSubject } from '../check/pod/subject.ts'
 import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { type Command, ExpectedError, UsageError } from '../terminal/command.ts'
 import { oneOf } from '../terminal/flag.ts'
 import { lookOf } from '../terminal/look.ts'
+import type { Timeline } from '../timeline/timeline.ts'
+import { version } from '../version.ts'
 
 const help = `Shows a pod's start as a chart: when each container started, and what the app
-waited for.
+waited for. Of a workload it shows the starts of its pods together: the median,
+the slowest, and how many were held, too early, stuck or not known.
 
 Usage: sidecar-first timeline pod/NAME [flags]
+       sidecar-first timeline deploy/NAME [flags]   (sts/, ds/, rs/, job/)
 
-  -n, --namespace NAME  the pod's namespace (default: the kubeconfig's)
+  -n, --namespace NAME  their namespace (default: the kubeconfig's)
   --context NAME        kubeconfig context (default: the current one)
-  -o, --output FORMAT   text or json (text)
+  -o, --output FORMAT   text, json or html, a page that needs no network (text)
 
-It reads the pod and its events, which a cluster keeps for an hour; after that,
-times are exact to the second only. It exits with 1 if there is no such pod.
+It reads the pods and their events, which a cluster keeps for an hour; after
+that, times are exact to the second only. Pods that are being deleted are left
+out of a workload's. It exits with 1 if there is nothing of that name.
 
 Example: sidecar-first timeline -n shop pod/web-6ddb87c549-9vlmv
 `
@@ -27,7 +33,9 @@ const options = {
   output: { type: 'string', short: 'o', default: 'text' },
 } as const
 
-const outputs = ['text', 'json'] as const
+const outputs = ['text', 'json', 'html'] as const
+/** Those of a CronJob are its Jobs'. */
+const kinds = ['Pod', 'Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet', 'Job']
 
 export const timeline: Command = {
   help,
@@ -39,32 +47,59 @@ export const timeline: Command = {
     const { context } = values
     const output = oneOf('--output', values.output, outputs)
     const [subject = '', ...others] = positionals
-    const name = /^(?:po|pod|pods)\/([a-z0-9][a-z0-9.-]*)$/.exec(subject)?.[1]
-    if (name === undefined || others.length > 0)
-      throw new UsageError(
-        'wrong-arguments',
-        `name one pod/NAME${positionals.length ? `, not ${quote(positionals.join(' '))}` : ''}`,
-      )
+    const found = parseSubject(subject)
+    if (!found || others.length > 0 || !kinds.includes(found.kind.kind)) {
+      const not = positionals.length > 0 ? `, not ${quote(positionals.join(' '))}` : ''
+      throw new UsageError('wrong-arguments', `name one pod/NAME or deploy/NAME${not}`)
+    }
+    const { kind, name } = found
     const { kubeconfig } = await loadKubeconfig(context)
     const namespace = values.namespace ?? namespaceOf(kubeconfig)
     const { connection } = await import('../kubernetes/connection.ts')
-    const { objects: objectsOf } = await import('../kubernetes/objects.ts')
-    const { observe } = await import('../outcome/observe.ts')
-    const { timelineOf } = await import('../timeline/timeline.ts')
-    const { waitedFor } = await import('../timeline/waits.ts')
-    let now = Date.now()
-    const objects = objectsOf(connection(kubeconfig, { heard: (date) => (now = date) }))
-    const pod = await objects.read<V1Pod>({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace } })
-    if (!pod) throw new ExpectedError('not-there', `there is no pod ${name} in namespace ${namespace}; name it with -n`)
-    const found = timelineOf({ pod, ...(await observe(objects, pod)), now })
-    const waited = waitedFor(found)
-    if (output === 'json') {
-      const { jsonTimeline } = await import('../timeline/json.ts')
-      terminal.stdout.write(jsonTimeline(found, waited))
-    } else {
-      const { drawTimeline } = await import('../timeline/draw.ts')
-      terminal.stdout.write(drawTimeline(found, waited, lookOf(terminal, process.env)))
+    let skew = 0
+    const now = () => Date.now() + skew
+    const connected = connection(kubeconfig, { heard: (date) => (skew = date - Date.now()) })
+    const look = lookOf(terminal, process.env)
+    const write = (text: string) => void terminal.stdout.write(text)
+    const missing = () =>
+      new ExpectedError(
+        'not-there',
+        `there is no ${kind.kind.toLowerCase()} ${name} in namespace ${namespace}; name it with -n`,
+      )
+
+    if (kind.kind !== 'Pod') {
+      const { rawCalls } = await import('../kubernetes/raw.ts')
+      const { readStarts } = await import('../timeline/read.ts')
+      const starts = await readStarts(rawCalls(connected), { ...kind, namespace, name }, now)
+      if (!starts) throw missing()
+      const { together } = await import('../timeline/many.ts')
+      const many = together(starts, { kind: kind.kind, namespace, name })
+      if (output === 'json') write((await import('../timeline/json.ts')).jsonMany(many))
+      else if (output === 'html') write((await import('../timeline/html.ts')).htmlMany(many, { now: now(), version }))
+      else write((await import('../timeline/draw-many.ts')).drawMany(many, look))
+      return 0
     }
+    const single = await readPod(connected, { namespace, name }, now)
+    if (!single) throw missing()
+    const { waitedFor } = await import('../timeline/waits.ts')
+    const waited = waitedFor(single)
+    if (output === 'json') write((await import('../timeline/json.ts')).jsonTimeline(single, waited))
+    else if (output === 'html') {
+      write((await import('../timeline/html.ts')).htmlTimeline(single, waited, { now: now(), version }))
+    } else write((await import('../timeline/draw.ts')).drawTimeline(single, waited, look))
     return 0
   },
+}
+
+async function readPod(
+  connected: ReturnType<typeof import('../kubernetes/connection.ts').connection>,
+  metadata: { namespace: string; name: string },
+  now: () => number,
+): Promise<Timeline | undefined> {
+  const { objects: objectsOf } = await import('../kubernetes/objects.ts')
+  const { observe } = await import('../outcome/observe.ts')
+  const { timelineOf } = await import('../timeline/timeline.ts')
+  const objects = objectsOf(connected)
+  const pod = await objects.read<V1Pod>({ apiVersion: 'v1', kind: 'Pod', metadata })
+  return pod && timelineOf({ pod, ...(await observe(objects, pod)), now: now() })
 }

@@ -61,7 +61,8 @@ function earlyUntil({ outcome, starts, until }: Timeline, { started }: Start): n
   return Math.max(started.at, ...times)
 }
 
-function sentences(timeline: Timeline, { waits, early }: Waited): string[] {
+/** What became of it, in words. */
+export function sentences(timeline: Timeline, { waits, early }: Waited): string[] {
   const { namespace, name, from, until, starts, app, outcome, lacking, sidecars } = timeline
   const pod = `-n ${namespace} ${name}`
   const start = starts.find((each) => each.name === app)

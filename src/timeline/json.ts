@@ -1,7 +1,9 @@
+import type { Code } from '../admission/words/values.ts'
 import type { Moment } from '../outcome/moment.ts'
 import { lackingCode, outcomeCodes } from '../outcome/words.ts'
+import { appStart, type Group, type Many } from './many.ts'
 import type { Timeline } from './timeline.ts'
-import type { Waited } from './waits.ts'
+import { type Waited, waitedFor } from './waits.ts'
 
 /** Times are milliseconds after `from`; those known only to the second have `exact: false`. */
 export function jsonTimeline(timeline: Timeline, { waits, early }: Waited): string {
@@ -28,4 +30,32 @@ export function jsonTimeline(timeline: Timeline, { waits, early }: Waited): stri
       ? {}
       : { outcome: told, lacking: lacking.map((each) => ({ code: lackingCode, ...each })) }
   return `${JSON.stringify({ ...pod, containers, waited: { app, waits, early }, ...start, unknown }, null, 2)}\n`
+}
+
+/** Times are milliseconds after the pod was given to its node. */
+export function jsonMany({ timelines, early, stuck, unknown, lacking, ...many }: Many): string {
+  const pods = timelines.map((timeline) => {
+    const { name, outcome, sidecars } = timeline
+    const { exact = false, ms } = appStart(timeline) ?? {}
+    const started = ms === undefined ? undefined : { after: ms, exact }
+    return {
+      name,
+      ...(sidecars.size > 0
+        ? { code: outcomeCodes[outcome.kind], outcome: outcome.kind }
+        : { outcome: 'no-sidecars' as const }),
+      started,
+      waits: waitedFor(timeline).waits,
+    }
+  })
+  const coded = (code: Code, groups: readonly Group<object>[]) => groups.map((group) => ({ code, ...group }))
+  const reasons = {
+    'too-early': coded(outcomeCodes['too-early'], early),
+    stuck: coded(
+      outcomeCodes.stuck,
+      stuck.map(({ what: { since, ...what }, pods }) => ({ what, pods })),
+    ),
+    unknown: coded(outcomeCodes.unknown, unknown),
+    lacking: coded(lackingCode, lacking),
+  }
+  return `${JSON.stringify({ ...many, reasons, pods }, null, 2)}\n`
 }

@@ -3,9 +3,9 @@ import { after, before, describe, test } from 'node:test'
 import { check } from '../../src/cli/check.ts'
 import { timeline } from '../../src/cli/timeline.ts'
 import { run } from '../cli/inside.ts'
-import { create, createNamespace, deleteNamespaces, until } from './cluster.ts'
+import { create, createNamespace, deleteNamespaces, type KubernetesObject, until } from './cluster.ts'
 import { hasLock } from './kubernetes.ts'
-import { app, type Container, pod, sidecar } from './pod.ts'
+import { app, type Container, pod, podSpec, sidecar } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
 type Outcome = { kind: string; reason?: { why: string }; reasons?: { why: string; sidecars: string[] }[] }
@@ -58,6 +58,7 @@ describe('what really happened', () => {
           annotations: { 'sidecar-first.dev/sidecars': 'sidecar', ...annotations },
         }),
       ),
+      deployment(namespace, 'together', one({ READY_AFTER: '2s' })),
     )
   })
   after(async () => {
@@ -93,6 +94,43 @@ describe('what really happened', () => {
       assert.match(texts.join('\n'), says)
     })
   }
+
+  test('the starts of a Deployment together: the median, the slowest, whom they waited for', async () => {
+    const about = async (subject: string, ...flags: string[]) =>
+      (await run(timeline, '-n', namespace, subject, ...flags)).stdout
+    const { started, waits, pods } = await until('three held starts', async () => {
+      const told = JSON.parse(await about('deploy/together', '-o', 'json'))
+      return told.outcomes.held === 3 ? told : undefined
+    })
+    assert.equal(started.of, 3)
+    assert.ok(started.median.ms <= started.slowest.ms)
+    assert.deepEqual([waits.length, waits[0].for, waits[0].outcome, waits[0].of], [1, ['sidecar'], 'ready', 3])
+    assert.match(
+      await about('deploy/together'),
+      /^outcome\/together {2}Deployment, 3 pods\n3 held .*\n\n(.*▒.*\n){3}[\s\S]*waiting .* \(median\) to .* for sidecar, 3 pods/,
+    )
+    // The same pods, by their owner's uid.
+    const set = pods[0].name.replace(/-[^-]+$/, '')
+    assert.match(await about(`rs/${set}`), /ReplicaSet, 3 pods\n3 held/)
+    assert.match(await about('deploy/together', '-o', 'html'), /<h1>outcome\/together {2}Deployment, 3 pods<\/h1>/)
+    const { code, stderr } = await run(timeline, '-n', namespace, 'sts/together')
+    assert.equal(code, 1)
+    assert.match(stderr, /there is no statefulset together in namespace outcome/)
+  })
+})
+
+const deployment = (namespace: string, name: string, member: Container): KubernetesObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name, namespace },
+  spec: {
+    replicas: 3,
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: { labels: { app: name }, annotations: { 'sidecar-first.dev/sidecars': 'sidecar' } },
+      spec: podSpec([app(), member]),
+    },
+  },
 })
 
 function line({ kind, reason, reasons }: Outcome): string {

@@ -1,0 +1,126 @@
+import type { Early, Lacking, Outcome, Stuck, Unknown } from '../outcome/outcome.ts'
+import type { Timeline } from './timeline.ts'
+import { type Wait, waitedFor } from './waits.ts'
+
+/** The starts of a workload's pods together. Only what was seen: a median is one of the times, not a mean of two. */
+export interface Many {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  /** The slowest first; what hasn't started before all others. */
+  readonly timelines: readonly Timeline[]
+  /** How many pods started how. `no-sidecars`: nothing says that they have any. */
+  readonly outcomes: Readonly<Record<Outcome['kind'] | 'no-sidecars', number>>
+  /** When the apps started, after their pods were given to their nodes. */
+  readonly started: Spread | undefined
+  /** The longest first. */
+  readonly waits: readonly (Spread & Pick<Wait, 'for' | 'outcome'>)[]
+  readonly early: readonly Group<Early>[]
+  readonly stuck: readonly Group<Stuck>[]
+  readonly unknown: readonly Group<Unknown>[]
+  readonly lacking: readonly Group<Lacking>[]
+}
+
+/** Times that were seen. */
+export interface Spread {
+  readonly of: number
+  /** Of these, so many are known to the second only. */
+  readonly coarse: number
+  readonly median: Took
+  readonly slowest: Took
+}
+
+export interface Took {
+  readonly pod: string
+  readonly ms: number
+  readonly exact: boolean
+}
+
+/** The same about several pods. `what`: of the first of them. */
+export interface Group<T> {
+  readonly what: T
+  readonly pods: readonly string[]
+}
+
+/** Puts the starts of a workload's pods together. Pure. */
+export function together(timelines: readonly Timeline[], { kind, namespace, name }: About): Many {
+  const outcomes = { held: 0, 'too-early': 0, stuck: 0, unknown: 0, 'no-sidecars': 0 }
+  for (const { outcome, sidecars } of timelines) outcomes[sidecars.size === 0 ? 'no-sidecars' : outcome.kind]++
+  const each = timelines.filter(({ sidecars }) => sidecars.size > 0)
+  const of = <K extends Outcome['kind']>(kind: K) =>
+    each.flatMap((timeline) =>
+      timeline.outcome.kind === kind
+        ? [{ pod: timeline.name, outcome: timeline.outcome as Extract<Outcome, { kind: K }> }]
+        : [],
+    )
+  const waits = each.flatMap((timeline) => waitedFor(timeline).waits.map((wait) => ({ pod: timeline.name, wait })))
+  const alike = Map.groupBy(waits, ({ wait }) => `${wait.outcome} ${wait.for.join('+')}`)
+  return {
+    kind,
+    namespace,
+    name,
+    timelines: timelines.toSorted((a, b) => (appStart(b)?.ms ?? Infinity) - (appStart(a)?.ms ?? Infinity) || 0),
+    outcomes,
+    started: spread(timelines.flatMap((timeline) => appStart(timeline) ?? [])),
+    waits: [...alike.values()]
+      .flatMap((some) => {
+        const [first] = some
+        const found = spread(some.map(({ pod, wait }) => ({ pod, ms: wait.took, exact: wait.exact })))
+        return first && found ? [{ ...found, for: first.wait.for, outcome: first.wait.outcome }] : []
+      })
+      .toSorted((a, b) => b.median.ms - a.median.ms),
+    early: grouped(
+      of('too-early').flatMap(({ pod, outcome }) => outcome.reasons.map((what) => ({ pod, what }))),
+      ({ why, sidecars }) => `${why} ${sidecars.join('+')}`,
+    ),
+    // What the containers say differs from pod to pod.
+    stuck: grouped(
+      of('stuck').map(({ pod, outcome }) => ({ pod, what: outcome.reason })),
+      ({ why, container }) => `${why} ${container}`,
+    ),
+    unknown: grouped(
+      of('unknown').flatMap(({ pod, outcome }) => outcome.reasons.map((what) => ({ pod, what }))),
+      ({ why, sidecars }) => `${why} ${sidecars.join('+')}`,
+    ),
+    lacking: grouped(
+      each.flatMap(({ name: pod, lacking }) => lacking.map((what) => ({ pod, what }))),
+      ({ why, sidecar }) => `${why} ${sidecar}`,
+    ),
+  }
+}
+
+type About = Pick<Many, 'kind' | 'namespace' | 'name'>
+
+/** When the app of a pod started. */
+export function appStart({ name: pod, starts, app, from }: Timeline): Took | undefined {
+  const started = starts.find(({ name }) => name === app)?.started
+  return started && { pod, ms: Math.round(started.at - from.at), exact: started.exact && from.exact }
+}
+
+function spread(all: readonly Took[]): Spread | undefined {
+  const sorted = all.toSorted((a, b) => a.ms - b.ms)
+  const median = sorted[Math.ceil(sorted.length / 2) - 1]
+  const slowest = sorted.at(-1)
+  return median && slowest && { of: all.length, coarse: all.filter(({ exact }) => !exact).length, median, slowest }
+}
+
+/** The most frequent first. */
+function grouped<T>(all: readonly { pod: string; what: T }[], likeness: (what: T) => string): readonly Group<T>[] {
+  return [...Map.groupBy(all, ({ what }) => likeness(what)).values()]
+    .flatMap((some) => some.slice(0, 1).map(({ what }) => ({ what, pods: some.map(({ pod }) => pod) })))
+    .toSorted((a, b) => b.pods.length - a.pods.length)
+}
+
+const kinds = {
+  held: 'held until their sidecars were ready',
+  'too-early': 'too early',
+  stuck: 'stuck',
+  unknown: 'not known',
+  'no-sidecars': 'without sidecars',
+} as const satisfies Record<keyof Many['outcomes'], string>
+
+/** How many started how; none aren't told. */
+export const tally = ({ outcomes }: Many) =>
+  (Object.keys(kinds) as (keyof typeof kinds)[])
+    .map((kind) => ({ kind, text: kinds[kind], count: outcomes[kind] }))
+    .filter(({ count }) => count > 0)

@@ -1,0 +1,105 @@
+import type { CoreV1Event, V1LabelSelector, V1Pod } from '@kubernetes/client-node'
+import { failureKind } from '../kubernetes/failure.ts'
+import type { RawCalls } from '../kubernetes/raw.ts'
+import { type Timeline, timelineOf } from './timeline.ts'
+
+/** Which workload. */
+export interface Workload {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Items in a page: 1,000 pods with their events are a dozen calls. */
+const podsAtOnce = 500
+const eventsAtOnce = 1000
+/** Characters of an event's message that are kept. */
+const mostText = 1024
+
+/**
+ * How the pods of a workload started: the workload, its pods, their events and those of the nodes, each with one list however many pods there
+ * are. What is being deleted is left out. Undefined: there is no such workload. @throws ClusterError
+ * @param now by the API server's clock, in ms
+ */
+export async function readStarts(
+  calls: RawCalls,
+  { apiVersion, kind, namespace, name }: Workload,
+  now: () => number,
+): Promise<readonly Timeline[] | undefined> {
+  const inNamespace = `namespaces/${encodeURIComponent(namespace)}`
+  const path = `/apis/${apiVersion}/${inNamespace}`
+  const workload = await calls.find<Selecting>(`${path}/${kind.toLowerCase()}s/${encodeURIComponent(name)}`)
+  if (!workload) return undefined
+  const labelSelector = selectorText(workload.spec?.selector) || undefined
+  // Labels can be anybody's: what counts is who owns a pod. A Deployment's ReplicaSets do.
+  const owners = new Set([workload.metadata?.uid])
+  if (kind === 'Deployment') {
+    for await (const { items } of calls.pages<Owned>(`${path}/replicasets`, { labelSelector })) {
+      for (const each of items) if (isOwned(each, owners)) owners.add(each.metadata?.uid)
+    }
+  }
+  const pods = new Map<string, V1Pod>()
+  const list = { size: podsAtOnce, expired: () => {} }
+  for await (const pod of calls.items<V1Pod>(`/api/v1/${inNamespace}/pods`, { labelSelector }, list)) {
+    if (pod.metadata?.deletionTimestamp !== undefined || !isOwned(pod, owners)) continue
+    const { managedFields, ...metadata } = pod.metadata ?? {}
+    pods.set(metadata.uid ?? '', { ...pod, metadata })
+  }
+  const ofPod = 'involvedObject.kind=Pod'
+  const events = await byObject(calls, `/api/v1/${inNamespace}/events`, ofPod, ({ uid = '' }) =>
+    pods.has(uid) ? uid : undefined,
+  )
+  // A node's events are in the namespace default, since it has none.
+  const ofNode = 'involvedObject.kind=Node,reason=Starting'
+  const nodes = await byObject(calls, '/api/v1/namespaces/default/events', ofNode, ({ name }) => name)
+  return [...pods].map(([uid, pod]) => {
+    const node = nodes && (nodes.get(pod.spec?.nodeName ?? '') ?? [])
+    return timelineOf({ pod, events: events && (events.get(uid) ?? []), node, now: now() })
+  })
+}
+
+type Selecting = { readonly metadata?: { uid?: string }; readonly spec?: { selector?: V1LabelSelector } }
+type Owned = Pick<V1Pod, 'metadata'>
+
+const isOwned = ({ metadata }: Owned, owners: ReadonlySet<string | undefined>): boolean =>
+  metadata?.ownerReferences?.some(({ uid }) => owners.has(uid)) ?? false
+
+/** What is read of events, by a key of the object that they are about. Undefined where they may not be listed. */
+async function byObject(
+  calls: RawCalls,
+  path: string,
+  fieldSelector: string,
+  keyOf: (object: CoreV1Event['involvedObject']) => string | undefined,
+): Promise<ReadonlyMap<string, readonly CoreV1Event[]> | undefined> {
+  const found = new Map<string, CoreV1Event[]>()
+  const list = { size: eventsAtOnce, expired: () => {} }
+  try {
+    for await (const event of calls.items<CoreV1Event>(path, { fieldSelector }, list)) {
+      const key = keyOf(event.involvedObject)
+      if (key !== undefined) found.set(key, [...(found.get(key) ?? []), kept(event)])
+    }
+  } catch (error) {
+    if (failureKind(error) !== 'forbidden') throw error
+    return undefined
+  }
+  return found
+}
+
+/** What a start is judged by. The rest of thousands would be most of the memory. */
+const kept = ({ metadata, involvedObject, message, ...event }: CoreV1Event): CoreV1Event => {
+  const { reason, count, eventTime, firstTimestamp, source, reportingComponent } = event
+  const what = { reason, count, eventTime, firstTimestamp, source, reportingComponent }
+  const about = { metadata: { name: metadata.name }, involvedObject: { fieldPath: involvedObject.fieldPath } }
+  return { ...about, ...what, message: message?.slice(0, mostText) } as CoreV1Event
+}
+
+/** As the API server takes it in a query. */
+export function selectorText({ matchLabels = {}, matchExpressions = [] }: V1LabelSelector = {}): string {
+  const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
+  const expressions = matchExpressions.map(({ key, operator, values = [] }) => {
+    if (operator === 'Exists') return key
+    return operator === 'DoesNotExist' ? `!${key}` : `${key} ${operator.toLowerCase()} (${values.join(',')})`
+  })
+  return [...labels, ...expressions].join(',')
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import type { AxeResults } from 'axe-core'
+import type { Browser } from 'playwright-core'
+import { htmlMany, htmlTimeline } from '../../src/timeline/html.ts'
+import { together } from '../../src/timeline/many.ts'
+import { timelineOf } from '../../src/timeline/timeline.ts'
+import { waitedFor } from '../../src/timeline/waits.ts'
+import { recordedNames, recordedPod } from '../outcome/recorded.ts'
+import { launch } from './chromium.ts'
+
+// The page of `timeline -o html`, as somebody opens it from a disk.
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const folder = mkdtempSync(join(tmpdir(), 'sidecar-first-timeline-'))
+const all = recordedNames.map((name) => timelineOf(recordedPod(name)))
+const crashed = timelineOf(recordedPod('crashed-once'))
+const about = { now: Date.parse('2026-11-22T07:00:00Z'), version: '1.0.0' }
+const pages = {
+  workload: htmlMany(together(all, { kind: 'Deployment', namespace: 'shop', name: 'web' }), about),
+  pod: htmlTimeline(crashed, waitedFor(crashed), about),
+}
+let browser: Browser
+before(async () => {
+  browser = await launch()
+})
+after(async () => {
+  await browser?.close()
+  rmSync(folder, { recursive: true })
+})
+
+for (const [name, text] of Object.entries(pages)) {
+  for (const [screen, options] of Object.entries({
+    light: { colorScheme: 'light' },
+    dark: { colorScheme: 'dark' },
+    narrow: { colorScheme: 'dark', viewport: { width: 360, height: 740 } },
+  } as const)) {
+    test(`${name}, ${screen}: axe reports no problems, nothing is asked of a network or refused by the page's policy`, async () => {
+      const context = await browser.newContext({ ...options, bypassCSP: false })
+      const page = await context.newPage()
+      const url = String(pathToFileURL(join(folder, `${name}.html`)))
+      writeFileSync(new URL(url), text)
+      const faults: string[] = []
+      page.on('request', (request) => request.url() !== url && faults.push(`asked ${request.url()}`))
+      page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
+      await page.goto(url)
+      assert.notEqual(await page.locator('.bar rect').count(), 0)
+      const ground = await page.evaluate('getComputedStyle(document.body).backgroundColor')
+      assert.equal(ground, screen === 'light' ? 'rgb(245, 246, 248)' : 'rgb(15, 20, 25)')
+      assert.equal(
+        await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+        0,
+      )
+      await page.evaluate(axe)
+      const { violations } = (await page.evaluate(
+        'axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]})',
+      )) as AxeResults
+      assert.deepEqual(
+        violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.failureSummary}`),
+        [],
+      )
+      assert.deepEqual(faults, [])
+      if (process.env.SCREENSHOTS)
+        await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}-${screen}.png`) })
+      await context.close()
+    })
+  }
+}

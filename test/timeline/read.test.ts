@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { V1Pod } from '@kubernetes/client-node'
+import { ClusterError } from '../../src/kubernetes/failure.ts'
+import type { RawCalls } from '../../src/kubernetes/raw.ts'
+import { together } from '../../src/timeline/many.ts'
+import { readStarts, selectorText } from '../../src/timeline/read.ts'
+import { recordedPod } from '../outcome/recorded.ts'
+
+const about = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }
+const seen = recordedPod('held')
+const owned = (name: string, owner: string, more: object = {}): V1Pod => ({
+  ...seen.pod,
+  metadata: {
+    ...seen.pod.metadata,
+    name,
+    uid: name,
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: owner }],
+    ...more,
+  },
+})
+const eventsOf = (uid: string) =>
+  (seen.events ?? []).map((event) => ({ ...event, involvedObject: { ...event.involvedObject, uid } }))
+
+/** An API server that answers lists in pages of their size and counts the calls. `denied`: what may not be listed. */
+function cluster(pods: readonly V1Pod[], denied: RegExp = /^$/) {
+  const asked: string[] = []
+  const items: Record<string, readonly object[]> = {
+    '/apis/apps/v1/namespaces/shop/replicasets': [
+      { metadata: { uid: 'rs', ownerReferences: [{ uid: 'deploy' }] } },
+      { metadata: { uid: 'rs-of-another', ownerReferences: [{ uid: 'another' }] } },
+    ],
+    '/api/v1/namespaces/shop/pods': pods,
+    '/api/v1/namespaces/shop/events': pods.flatMap(({ metadata }) => eventsOf(metadata?.uid ?? '')),
+    '/api/v1/namespaces/default/events': seen.node ?? [],
+  }
+  const calls = {
+    async find(path: string) {
+      asked.push(path)
+      const found = { metadata: { uid: 'deploy' }, spec: { selector: { matchLabels: { app: 'web' } } } }
+      return path === '/apis/apps/v1/namespaces/shop/deployments/web' ? found : undefined
+    },
+    async *pages(path: string, query: object, { size = 100 } = {}) {
+      if (denied.test(path)) throw new ClusterError('forbidden', 'the API server answered 403')
+      const all = items[path] ?? []
+      for (let at = 0; at === 0 || at < all.length; at += size) {
+        asked.push(`${path} ${JSON.stringify(query)}`)
+        yield { items: all.slice(at, at + size), metadata: {} }
+      }
+    },
+    async *items(path: string, query: object, { size = 100 } = {}) {
+      for await (const page of calls.pages(path, query, { size })) yield* page.items
+    },
+  }
+  return { calls: calls as unknown as RawCalls, asked }
+}
+const now = () => seen.now
+
+describe('the pods of a workload', () => {
+  test('a thousand cost a list of pods and lists of events, not a call each', async () => {
+    const { calls, asked } = cluster(Array.from({ length: 1000 }, (_, index) => owned(`web-1-${index}`, 'rs')))
+    const timelines = await readStarts(calls, about, now)
+    assert.equal(together(timelines ?? [], about).outcomes.held, 1000)
+    const events = 1000 * (seen.events?.length ?? 0)
+    assert.equal(asked.length, 2 + 2 + Math.ceil(events / 1000) + 1)
+    assert.ok(asked.includes('/api/v1/namespaces/shop/pods {"labelSelector":"app=web"}'))
+  })
+
+  test('are those that it owns: not others with its labels, nor what is being deleted', async () => {
+    const ending = { deletionTimestamp: '2026-11-22T07:00:00Z' }
+    const { calls } = cluster([owned('a', 'rs'), owned('b', 'rs-of-another'), owned('c', 'rs', ending)])
+    assert.deepEqual(
+      (await readStarts(calls, about, now))?.map(({ name }) => name),
+      ['a'],
+    )
+  })
+
+  test('without the right to list events, nothing is called held', async () => {
+    for (const denied of [/shop\/events/, /default\/events/]) {
+      const { calls } = cluster([owned('a', 'rs')], denied)
+      const [timeline] = (await readStarts(calls, about, now)) ?? []
+      assert.equal(timeline?.outcome.kind, 'unknown', String(denied))
+    }
+  })
+
+  test('may not be listed: an error, not an empty answer', async () => {
+    await assert.rejects(readStarts(cluster([], /pods/).calls, about, now), /403/)
+  })
+
+  test('of what does not exist: undefined', async () => {
+    assert.equal(await readStarts(cluster([]).calls, { ...about, name: 'absent' }, now), undefined)
+  })
+})
+
+test('a selector as the API server takes it', () => {
+  assert.equal(selectorText(undefined), '')
+  const matchExpressions = [
+    { key: 'tier', operator: 'In', values: ['a', 'b'] },
+    { key: 'old', operator: 'DoesNotExist' },
+    { key: 'new', operator: 'Exists' },
+    { key: 'zone', operator: 'NotIn', values: ['c'] },
+  ]
+  assert.equal(
+    selectorText({ matchLabels: { app: 'web' }, matchExpressions }),
+    'app=web,tier in (a,b),!old,new,zone notin (c)',
+  )
+})
