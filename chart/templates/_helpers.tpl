@@ -11,7 +11,7 @@
 {{- if not $made }}{{ fail (printf "webhooks is missing beside configuration: make both with %s" $command) }}{{ end }}
 {{- if ne $made.hash (printf "%s\n" $text | sha256sum) }}{{ fail (printf "webhooks were made for another configuration: make both with %s" $command) }}{{ end }}
 {{- if or (ne $made.mode .Values.mode) (ne $made.namespace .Release.Namespace) }}{{ fail (printf "webhooks were made for mode %s and namespace %s: make them with %s" $made.mode $made.namespace $command) }}{{ end }}
-{{- range $key := list "gate" "kubernetesVersion" "delivery" }}{{ if get $.Values $key }}{{ fail (printf "%s has no effect beside configuration: write it there" $key) }}{{ end }}{{ end }}
+{{- range $key := list "gate" "lock" "kubernetesVersion" "delivery" }}{{ if get $.Values $key }}{{ fail (printf "%s has no effect beside configuration: write it there" $key) }}{{ end }}{{ end }}
 {{- $text }}
 {{- else }}
 {{- if .Values.webhooks }}{{ fail (printf "webhooks has no configuration beside it: make both with %s" $command) }}{{ end }}

@@ -21,6 +21,7 @@ const sentinel = {
   replicas: 987_654,
 } as const
 const gate = 'native'
+const lock = 'on'
 const found = { kubernetesVersion: '1.99', delivery: 'shell' } as const
 
 interface Variant {
@@ -37,6 +38,7 @@ function documentsOf(variant: Variant, parts: readonly Part[]): readonly Documen
     ...sentinel,
     configuration: undefined,
     gate,
+    lock,
     found,
     parts,
     rolls: true,
@@ -155,7 +157,12 @@ function configurationHelper(): string {
       '{{ include "sidecar-first.waiterImage" . }}',
     )
     text = set(text, `  delivery: ${found.delivery}\n`, 'delivery')
-    text = set(text, `defaults:\n  gate: ${gate}\n`, 'gate')
+    const defaults = `  gate: ${gate}\n  lock: ${lock}\n`
+    const either = `{{- if or .Values.gate .Values.lock }}\ndefaults:\n${defaults}{{- end }}\n`
+    if (!text.includes(`defaults:\n${defaults}`)) throw new Error('the standard configuration has other defaults')
+    text = text.replace(`defaults:\n${defaults}`, either)
+    text = set(text, `  gate: ${gate}\n`, 'gate')
+    text = set(text, `  lock: ${lock}\n`, 'lock')
     text = set(text, `kubernetesVersion: "${found.kubernetesVersion}"\n`, 'kubernetesVersion').replace(
       'kubernetesVersion: {{ . }}',
       'kubernetesVersion: {{ . | quote }}',

@@ -8,6 +8,7 @@ import { type Plan, plan } from './plan/plan.ts'
 import type { Container, Metadata, Pod, Spec } from './pod/pod.ts'
 import { readMetadata, readSpec } from './pod/read.ts'
 import type { Read } from './pod/reader.ts'
+import { readStatus } from './pod/status.ts'
 import type { Operation } from './words/json.ts'
 import { keys, mirrorKey } from './words/keys.ts'
 import type { Problem, Reason, Warning } from './words/messages.ts'
@@ -29,7 +30,7 @@ function examinePod(manifest: unknown, metadata: Metadata, context: Context): Ex
   if (!spec.ok) return invalid([...wishes.problems, ...spec.problems], wishes.warnings, binding)
 
   const pod: Pod = { metadata, spec: spec.value }
-  const intent = mergeIntent(wishes, ruled, context.configuration)
+  const intent = asPlanned(mergeIntent(wishes, ruled, context.configuration), wishes, pod, context)
   const planned = plan(pod, intent, context)
   const { absent, idle } = withoutEffect(wishes, intent, pod.spec)
   const warnings = [...absent, ...wishes.warnings, ...intent.warnings, ...idle, ...planned.warnings]
@@ -38,6 +39,17 @@ function examinePod(manifest: unknown, metadata: Metadata, context: Context): Ex
   const { enforced } = intent
   const operations = patch(planned.plan, pod)
   return { kind: 'planned', pod, plan: planned.plan, operations, absent, warnings, binding, enforced }
+}
+
+/**
+ * The final pod may have been patched by a replica with another configuration. What neither the pod nor an enforced rule says is taken from the
+ * pod's own status: whoever forges that could as well have said it.
+ */
+function asPlanned(intent: Intent, wishes: Wishes, { metadata }: Pod, { surroundings }: Context): Intent {
+  if (surroundings.asker !== 'final' || intent.enforced || wishes.gate === 'hook' || wishes.gate === 'native')
+    return intent
+  const { gate } = readStatus(metadata.annotations.get(keys.status))
+  return gate === 'hook' || gate === 'native' ? { ...intent, gate } : intent
 }
 
 /** What is found out about a pod; `decide` makes a decision of it, `validate` a verdict. */

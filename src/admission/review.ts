@@ -40,15 +40,24 @@ export type Reviewed =
   /** Not an AdmissionReview v1 with a request: a client's error, answered 400. */
   | { readonly ok: false; readonly error: string; readonly problems: readonly string[] }
 
+/** Answers a parsed AdmissionReview (any value) at `/mutate/lock`. Never throws. */
+export function review(body: unknown, configuration: Configuration): Reviewed {
+  return reviewBy(body, configuration, (pod) => decide(pod, configuration, surroundingsOf(pod, configuration)))
+}
+
 /**
- * Answers a parsed AdmissionReview (any value) at `/mutate`. `set` is the one in the path that webhook configurations of before 0.2 call for a
- * namespaceSelector: the pod is marked with it and planned in one go. Never throws.
+ * The same at `/mutate`, where `auto` locks nothing. `set` is the one in the path that webhook configurations of before 0.2 call for a
+ * namespaceSelector: the pod is marked with it and planned in one go.
  */
-export function review(body: unknown, configuration: Configuration, set?: string): Reviewed {
+export function reviewUnlocked(body: unknown, configuration: Configuration, set?: string): Reviewed {
+  return reviewBy(body, configuration, (pod) => decideMarked(pod, configuration, set))
+}
+
+function reviewBy(body: unknown, configuration: Configuration, decideOn: (pod: unknown) => Decision): Reviewed {
   const opened = openReview(body)
   if (!opened.ok) return opened
   const { uid, facts, notOurs, pod } = opened
-  const decision = notOurs === undefined ? decideMarked(pod, configuration, set) : skipped([notOurs], [])
+  const decision = notOurs === undefined ? decideOn(pod) : skipped([notOurs], [])
   const reasons = decision.reasons.map(coded)
   const response = respond(uid, decision, reasons, configuration)
   return { ok: true, response, verdict: decision.verdict, reasons, facts }
@@ -57,13 +66,13 @@ export function review(body: unknown, configuration: Configuration, set?: string
 function decideMarked(pod: unknown, configuration: Configuration, set: string | undefined): Decision {
   const known = set !== undefined && isKnown(set, configuration)
   if (!known) {
-    const decision = decide(pod, configuration, surroundingsOf(pod, configuration))
+    const decision = decide(pod, configuration, { ...surroundingsOf(pod, configuration), asker: 'unlocked' })
     if (set === undefined) return decision
     return { ...decision, warnings: [{ kind: 'webhooks-behind' }, ...decision.warnings] }
   }
   const marks = mark(pod, set)
   const at = marks.length === 0 ? pod : marked(pod, set)
-  const decision = decide(at, configuration, surroundingsOf(pod, configuration, set))
+  const decision = decide(at, configuration, { ...surroundingsOf(pod, configuration, set), asker: 'unlocked' })
   if (decision.verdict === 'patched') return { ...decision, patch: [...marks, ...decision.patch] }
   if (decision.verdict !== 'unchanged' || marks.length === 0) return decision
   return { ...decision, verdict: 'patched', change: 'notes', unlocked: [], patch: marks }
@@ -75,7 +84,7 @@ function decideMarked(pod: unknown, configuration: Configuration, set: string | 
  */
 export function reviewMark(body: unknown, configuration: Configuration, set?: string): Reviewed {
   // Where nothing may be patched, this is the only call that knows of the set.
-  if (configuration.mode === 'observe' && set !== undefined) return review(body, configuration, set)
+  if (configuration.mode === 'observe' && set !== undefined) return reviewUnlocked(body, configuration, set)
   const opened = openReview(body)
   if (!opened.ok) return opened
   const { uid, facts, notOurs, pod } = opened

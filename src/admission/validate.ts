@@ -20,7 +20,8 @@ export function validate(
 ): Validity {
   const { mode, invalid } = configuration
   if (mode === 'observe' || invalid === 'warn') return allowed
-  const reasons = objections(examine(pod, { configuration, surroundings }), configuration)
+  const context = { configuration, surroundings: { ...surroundings, asker: 'final' } } as const
+  const reasons = objections(examine(pod, context), configuration)
   return reasons.length === 0 ? allowed : refused(reasons)
 }
 
@@ -42,9 +43,13 @@ function shortfalls(
   { version }: Configuration,
 ): readonly Problem[] {
   const { order, delivery, lock } = plan
-  // Replicas of two versions answer side by side during an upgrade, and what one has written the other is asked about.
+  // Replicas of two versions answer side by side during an upgrade, and those of two configurations during a change. What one has written the
+  // other is asked about.
   const lenient = !enforced && isOfAnother(version, metadata.annotations)
-  const hooks = [...plan.hooks].filter(([{ postStart }, hook]) => !(lenient && holdsToo(postStart, hook)))
+  const hooks = [...plan.hooks].filter(([{ postStart }, hook]) => {
+    const mayDiffer = lenient || (!enforced && hook !== undefined)
+    return !(mayDiffer && holdsToo(postStart, hook))
+  })
   const startupProbes = lenient ? [] : [...plan.startupProbes]
   const found: readonly Problem[] = [
     ...misplaced(order.initContainers, spec.initContainers, 'initContainers'),

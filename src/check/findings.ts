@@ -1,5 +1,6 @@
 import { type Problem as CertificateProblem, problemCode, problemText } from '../../certs/problems.ts'
 import { rolloutCodes } from '../../rollouts/codes.ts'
+import { lockSince } from '../admission/plan/lock.ts'
 import type { FailurePolicy } from '../admission/words/choices.ts'
 import { keys } from '../admission/words/keys.ts'
 import { codeOf, textOf, type Warning } from '../admission/words/messages.ts'
@@ -169,6 +170,28 @@ type Where = Of<'namespace' | 'pod'>
 type Pods = Of<'owner' | 'affected' | 'renew'>
 type Rollout = Of<'namespace' | 'name'>
 type Wanted = Of<'namespace' | 'name' | 'container' | 'image'>
+/** Why `lock: auto` locks no pod. */
+export type AutoIdle =
+  | { readonly kind: 'default'; readonly lock: string }
+  | { readonly kind: 'no-version' }
+  | { readonly kind: 'old-version'; readonly version: string }
+  | { readonly kind: 'old-webhooks' }
+
+function whyIdle(idle: AutoIdle): string {
+  switch (idle.kind) {
+    case 'default':
+      return `the configuration says lock: ${idle.lock}`
+    case 'no-version':
+      return 'the configuration has no kubernetesVersion'
+    case 'old-version':
+      return `kubernetesVersion is ${idle.version}, and the lock needs ${lockSince.major}.${lockSince.minor}`
+    case 'old-webhooks':
+      return 'the webhook configurations are those of 0.1'
+    default:
+      return idle satisfies never
+  }
+}
+
 /** A template has no pods to create again. */
 type MaybeRenewed = { readonly renew: string | undefined }
 
@@ -393,6 +416,8 @@ const findings = {
   ),
   'trial-patched': ok('SF531', ({ namespace }: In) => `${trialPod(namespace)} comes back patched`),
   'lock-stored': ok('SF581', () => 'variables that come from files are stored: pods can be locked'),
+  'auto-locks': ok('SF585', () => 'lock: auto locks the apps of pods that ask for their sidecars'),
+  'auto-idle': ok('SF586', ({ idle }: { readonly idle: AutoIdle }) => `lock: auto locks nothing: ${whyIdle(idle)}`),
   'lock-dropped': problem(
     'SF582',
     () => 'the API server drops variables that come from files: it refuses pods that are to be locked',

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { V1Node } from '@kubernetes/client-node'
 import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
-import { gates } from '../admission/words/choices.ts'
+import { gates, locks } from '../admission/words/choices.ts'
 import { remarkText } from '../configuration/faults.ts'
 import { FileError, readText } from '../files/files.ts'
 import type { Manifest } from '../install/apply.ts'
@@ -47,6 +47,7 @@ Usage: sidecar-first install [flags]
   --config FILE             the configuration; what it leaves out is set to fit
                             the cluster's oldest node
   --gate GATE               the configuration's default: hook, native or auto
+  --lock LOCK               the configuration's default: on, off or auto
   --cert-manager            let cert-manager make the certificate
   --preview                 also install the preview
   --monitoring              also a PodMonitor, alerts and a dashboard
@@ -74,6 +75,7 @@ const options = {
   'waiter-image': { type: 'string' },
   config: { type: 'string' },
   gate: { type: 'string' },
+  lock: { type: 'string' },
   'cert-manager': { type: 'boolean', default: false },
   preview: { type: 'boolean', default: false },
   monitoring: { type: 'boolean', default: false },
@@ -154,7 +156,7 @@ export const install: Command = {
 
 /** What the flags ask for. @throws UsageError */
 async function wantedBy(flags: Flags): Promise<Wanted> {
-  const { namespace, replicas, gate, config } = flags
+  const { namespace, replicas, gate, lock, config } = flags
   checkNamespace(namespace)
   // The API server would refuse them only when it has stored half of the objects.
   for (const flag of ['image', 'waiter-image'] as const) {
@@ -173,6 +175,7 @@ async function wantedBy(flags: Flags): Promise<Wanted> {
     pullSecret: secret,
     waiterImage: flags['waiter-image'],
     gate: gate === undefined ? undefined : oneOf('--gate', gate, gates),
+    lock: lock === undefined ? undefined : oneOf('--lock', lock, locks),
     configuration: config === undefined ? undefined : await readText(config),
     certManager: flags['cert-manager'],
     parts: partNames.filter((part) => flags[part]),

@@ -28,6 +28,10 @@ const values = {
   },
   'not-a-version': { code: 'SF303', text: ({ text }: Text) => `${quote(text)} is not a version; write it like 1.36` },
   'not-an-image': { code: 'SF304', text: ({ text }: Text) => `${quote(text)} is not an image` },
+  'not-a-runtime-class': {
+    code: 'SF333',
+    text: ({ text }: Text) => `${quote(text)} is not the name of a RuntimeClass`,
+  },
   'not-a-rule-name': {
     code: 'SF305',
     text: ({ text }: Text) => `${quote(text)} is not a rule name: up to 63 characters`,

@@ -2,10 +2,11 @@
 export const configurationKeys = {
   '': [
     ...['apiVersion', 'kind', 'defaults', 'mode', 'invalid'],
-    ...['kubernetesVersion', 'waiter', 'annotations', 'enforced', 'rules'],
+    ...['kubernetesVersion', 'waiter', 'lock', 'annotations', 'enforced', 'rules'],
   ],
   waiter: ['image', 'imagePullPolicy', 'delivery', 'mirrors'],
   defaults: ['check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook', 'startupProbe', 'lock'],
+  lock: ['runtimeClasses'],
   annotations: ['checks'],
   enforced: ['failurePolicy'],
   'rules[]': [

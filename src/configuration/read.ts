@@ -66,10 +66,11 @@ function configurationOf(
   const root = new Section('', contents, report, configurationKeys[''])
   root.required('apiVersion', 'sidecar-first.dev/v1')
   root.required('kind', 'Configuration')
-  const section = (name: 'defaults' | 'waiter' | 'annotations' | 'enforced') =>
+  const section = (name: 'defaults' | 'waiter' | 'lock' | 'annotations' | 'enforced') =>
     root.section(name, configurationKeys[name])
   const defaults = section('defaults')
   const waiter = section('waiter')
+  const lock = section('lock')
   const annotations = section('annotations')
   const enforced = section('enforced')
   const placed = readRules(root)
@@ -95,7 +96,7 @@ function configurationOf(
       startupProbe: defaults.choice('startupProbe', startupProbeChoices, standard.defaults.startupProbe),
       lock: defaults.choice('lock', locks, standard.defaults.lock),
     },
-    runtimeClasses: standard.runtimeClasses,
+    runtimeClasses: new Set(lock.texts('runtimeClasses', parseRuntimeClass, [])),
     annotations: { checks: new Set(annotations.choices<CheckKind>('checks', checkKinds, checkKinds)) },
     enforced: { failurePolicy: enforced.choice('failurePolicy', failurePolicies, standard.enforced.failurePolicy) },
     rules: rules.length === 0 ? noRules : indexRules(rules),
@@ -120,6 +121,12 @@ function parseKubernetesVersion(text: string): Parsed<{ major: number; minor: nu
   const match = /^v?(\d{1,4})\.(\d{1,4})(?:\+|\.\d.*)?$/.exec(text)
   if (match === null) return problem({ kind: 'not-a-version', text })
   return parsed({ major: Number(match[1]), minor: Number(match[2]) })
+}
+
+/** The name of a RuntimeClass: a DNS subdomain. */
+function parseRuntimeClass(text: string): Parsed<string, WrongValue> {
+  const isName = text.length <= 253 && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(text)
+  return isName ? parsed(text) : problem({ kind: 'not-a-runtime-class', text })
 }
 
 /** Not the whole grammar of image references: only what certainly isn't one. */

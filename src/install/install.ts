@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import type { V1MutatingWebhookConfiguration } from '@kubernetes/client-node'
 import { labelsOf, objectKeys, objectNames } from '../kubernetes/names.ts'
 import { ExpectedError } from '../terminal/command.ts'
+import { callsForLocks } from '../webhooks/path.ts'
 import { type Applying, applyObject, explained, label, type Manifest, present } from './apply.ts'
 import { damageOf, type Intrusion } from './damage.ts'
 import { labelled, leftovers } from './installed.ts'
-import { awaitPatch, awaitRollout } from './ready.ts'
+import { awaitEnds, awaitPatch, awaitRollout } from './ready.ts'
 import { awaitTrust } from './trust.ts'
 
 export interface Installation extends Applying {
@@ -45,6 +47,10 @@ export async function apply(installation: Installation): Promise<void> {
   const makers = deployments.filter(({ metadata }) => metadata.name === objectNames.certs)
   const awaited = new Set([...makers, ...deployments])
   if (!dryRun) for (const each of awaited) await awaitRollout(each, installation)
+  // Theirs call whoever answers, and servers of 0.1 refuse what `auto` locks: it may lock once none of them answers.
+  const unlocked = webhooks.some((each) => callsForLocks(before.get(each) as V1MutatingWebhookConfiguration) === false)
+  const serving = deployments.find(({ metadata }) => metadata.name === objectNames.deployment)
+  if (!dryRun && unlocked && serving !== undefined) await awaitEnds(serving, installation)
   for (const each of webhooks) {
     if (!dryRun) await awaitTrust(each, before.get(each), installation)
     await applyObject(each, before.get(each), installation)

@@ -23,9 +23,7 @@ export async function awaitRollout(reference: Manifest, { objects, progress, sig
     if (deployment === undefined) return { done: false, state: 'not there' }
     const first = rollout(deployment, [], [])
     if (first.done) return { done: true, state: 'ready' }
-    const labelSelector = Object.entries(deployment.spec?.selector.matchLabels ?? {})
-      .map(([key, value]) => `${key}=${value}`)
-      .join(',')
+    const labelSelector = selectorOf(deployment)
     const [pods, events] = await Promise.all([
       objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector }),
       objects.list<CoreV1Event>({ apiVersion: 'v1', kind: 'Event' }, { namespace, fieldSelector: 'type=Warning' }),
@@ -33,6 +31,30 @@ export async function awaitRollout(reference: Manifest, { objects, progress, sig
     return rollout(deployment, pods, events)
   })
 }
+
+/** A node that is lost may never report a pod's end, but nothing of it answers any more. */
+const grace = 10_000
+
+/** Waits until the replicas that a rollout has replaced have ended: until then they answer. @throws ExpectedError with what is in the way */
+export async function awaitEnds(reference: Manifest, { objects, progress, signal }: Waiting): Promise<void> {
+  const { namespace = '', name } = reference.metadata
+  await until(`replicas of ${name} that were replaced`, { progress, signal }, async () => {
+    const deployment = await objects.read<V1Deployment>(reference)
+    const pods = await objects.list<V1Pod>(
+      { apiVersion: 'v1', kind: 'Pod' },
+      { namespace, labelSelector: selectorOf(deployment) },
+    )
+    const ending = pods.filter(({ metadata: { deletionTimestamp } = {} }) => {
+      return deletionTimestamp !== undefined && new Date(deletionTimestamp).getTime() + grace > Date.now()
+    })
+    return { done: ending.length === 0, state: ending.length === 0 ? 'gone' : `${ending.length} still ending` }
+  })
+}
+
+const selectorOf = (deployment: V1Deployment | undefined): string =>
+  Object.entries(deployment?.spec?.selector.matchLabels ?? {})
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',')
 
 /**
  * Waits until the API server has a pod patched, by dry runs in an existing namespace.

@@ -1,6 +1,6 @@
 import { type Document, isMap, isSeq, parse, Scalar, YAMLMap, YAMLSeq } from 'yaml'
 import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
-import type { GateChoice } from '../admission/words/choices.ts'
+import type { GateChoice, LockChoice } from '../admission/words/choices.ts'
 import { faultCode, faultText, type Remark } from '../configuration/faults.ts'
 import { readConfiguration } from '../configuration/read.ts'
 import { configurationFile, endpoint, objectKeys, objectNames } from '../kubernetes/names.ts'
@@ -24,6 +24,7 @@ export interface Wanted {
   readonly pullSecret?: string | undefined
   readonly waiterImage?: string | undefined
   readonly gate?: GateChoice | undefined
+  readonly lock?: LockChoice | undefined
   /** A configuration file's text; by default, the mode's. */
   readonly configuration?: string | undefined
   readonly certManager?: boolean
@@ -64,7 +65,7 @@ export function render(files: Readonly<Record<string, string>>, version: string,
     (document) => isA(document, 'ConfigMap') && nameOf(document) === objectNames.configMap,
   )
   const standard: string = configMap && parse(configMap.toString()).data[configurationFile]
-  const chosen = { waiterImage: wanted.waiterImage, gate: wanted.gate }
+  const chosen = { waiterImage: wanted.waiterImage, gate: wanted.gate, lock: wanted.lock }
   const own = readConfiguration(wanted.configuration ?? standard, version)
   if (!own.ok) return own
   const text = settle(wanted.configuration ?? standard, { chosen, found })

@@ -1,12 +1,21 @@
 import { isMap, parseDocument } from 'yaml'
-import type { Delivery, GateChoice } from '../admission/words/choices.ts'
+import type { Delivery, GateChoice, LockChoice } from '../admission/words/choices.ts'
 
 /** What an installation writes into the configuration. */
 export interface Settings {
   /** From flags: they win over the file. */
-  readonly chosen: { readonly waiterImage?: string | undefined; readonly gate?: GateChoice | undefined }
+  readonly chosen: {
+    readonly waiterImage?: string | undefined
+    readonly gate?: GateChoice | undefined
+    readonly lock?: LockChoice | undefined
+  }
   /** From the cluster: the file wins over them. */
-  readonly found?: { readonly kubernetesVersion: string; readonly delivery: Delivery } | undefined
+  readonly found?: Found | undefined
+}
+
+export interface Found {
+  readonly kubernetesVersion: string
+  readonly delivery: Delivery
 }
 
 /** A configuration's text with what it lacks. Comments stay; if nothing is set, so does every byte. */
@@ -22,6 +31,7 @@ export function settle(text: string, { chosen, found }: Settings): string {
   }
   set(['waiter', 'image'], chosen.waiterImage, true)
   set(['defaults', 'gate'], chosen.gate, true)
+  set(['defaults', 'lock'], chosen.lock, true)
   set(['waiter', 'delivery'], found?.delivery, false)
   set(['kubernetesVersion'], found?.kubernetesVersion, false)
   return changed ? document.toString({ lineWidth: 0, flowCollectionPadding: false }) : text
@@ -44,6 +54,7 @@ export function isCustomised(text: string): boolean {
     ['waiter', 'image'],
     ['waiter', 'delivery'],
     ['defaults', 'gate'],
+    ['defaults', 'lock'],
   ]
   for (const path of known) if (document.hasIn(path)) document.deleteIn(path)
   const rest: Record<string, unknown> = document.toJS() ?? {}

@@ -424,6 +424,11 @@ export const warnings: Entries<Warning> = {
     example: { why: 'never-restarted' },
     next: 'What the message names, or `sidecar-first.dev/lock: "off"`, which says that this is meant.',
   },
+  'no-lock-by-rule': {
+    means:
+      'A rule alone never keeps an app down: `auto` locks only pods that ask for their sidecars themselves, and those under enforced rules.',
+    next: 'Nothing, or `lock: on` in the rule.',
+  },
   'lock-in-the-way': {
     means: 'The app would be locked by default, but something in the pod is in the way.',
     example: { problem: { kind: 'variable-taken', name: 'app', variable: 'SIDECAR_FIRST_READY_1' } },

@@ -25,6 +25,11 @@ export const values: Entries<WrongValue> = {
     example: { text: 'waiter image' },
     next: 'Write REGISTRY/NAME:TAG.',
   },
+  'not-a-runtime-class': {
+    means: 'lock.runtimeClasses lists the names that pods give as their runtimeClassName.',
+    example: { text: 'gVisor!' },
+    next: 'Write a name that `kubectl get runtimeclasses` shows.',
+  },
   'not-a-rule-name': {
     means: "A rule's name stands in answers and annotations, so it is short and plain.",
     example: { text: 'my rule!' },

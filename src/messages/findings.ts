@@ -140,6 +140,8 @@ export const findings: FindingEntries<Exclude<Finding, { kind: PassedOn }>> = {
     example: { namespace: 'shop' },
   },
   'lock-stored': { example: {} },
+  'auto-locks': { example: {} },
+  'auto-idle': { example: { idle: { kind: 'no-version' } } },
   'lock-dropped': {
     means: 'The configuration locks pods, and this API server is older than 1.35 or has the feature EnvFiles off.',
   },

@@ -1,7 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import type { Configuration } from '../admission/intent/configuration.ts'
-import { type Reviewed, type ReviewResponse, review, reviewFinal, reviewMark } from '../admission/review.ts'
+import {
+  type Reviewed,
+  type ReviewResponse,
+  review,
+  reviewFinal,
+  reviewMark,
+  reviewUnlocked,
+} from '../admission/review.ts'
 import { type Answered, asksIn, giveUp, readBeginning } from '../admission/unread.ts'
 import { coded, type Problem } from '../admission/words/messages.ts'
 import { reviewWorkload } from '../admission/workload.ts'
@@ -29,17 +36,20 @@ const ofWorkloads = { ...accepted, yields: true }
 export interface AdmissionPath {
   readonly webhook: Webhook
   readonly set: string | undefined
+  /** Whether `auto` may lock the pod. */
+  readonly locks: boolean
 }
 
 /** Which admission a URL is for, if any. The API server appends a query, which is ignored. */
 export function admissionPath(url: string): AdmissionPath | undefined {
-  if (/^\/validate\/workloads(?:\?|$)/.test(url)) return { webhook: 'workloads', set: undefined }
+  if (/^\/mutate\/lock(?:\?|$)/.test(url)) return { webhook: 'mutate', set: undefined, locks: true }
+  if (/^\/validate\/workloads(?:\?|$)/.test(url)) return { webhook: 'workloads', set: undefined, locks: true }
   const found = /^\/(?:mutate|(validate))(?:\/(?:(reset)|(mark-)?(?:set-)?([^/?]+)))?(?:\?|$)/.exec(url)
   if (found === null) return undefined
   const [, validate, reset, mark, set] = found
   // Constants, not slices of the URL: V8 drops compiled code that looks things up by a string created for each request.
   const mutating = reset === undefined && mark === undefined ? 'mutate' : 'mark'
-  return { webhook: validate === undefined ? mutating : 'validate', set }
+  return { webhook: validate === undefined ? mutating : 'validate', set, locks: false }
 }
 
 /** Answers an admission. This is the hot path: its only I/O is the answer and one log line. */
@@ -99,10 +109,10 @@ function answer(
 
 const messages = { mutate: 'admission', validate: 'validation', mark: 'mark', workloads: 'workload' } as const
 
-function reviewAt({ webhook, set }: AdmissionPath, body: unknown, configuration: Configuration): Reviewed {
+function reviewAt({ webhook, set, locks }: AdmissionPath, body: unknown, configuration: Configuration): Reviewed {
   switch (webhook) {
     case 'mutate':
-      return review(body, configuration, set)
+      return locks ? review(body, configuration) : reviewUnlocked(body, configuration, set)
     case 'mark':
       return reviewMark(body, configuration, set)
     case 'validate':

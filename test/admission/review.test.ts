@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Reviewed, review, reviewFinal, reviewMark } from '../../src/admission/review.ts'
+import { type Reviewed, review, reviewFinal, reviewMark, reviewUnlocked } from '../../src/admission/review.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
 import { applyPatch } from '../../src/preview/patch.ts'
 import { setOf } from '../../src/webhooks/set.ts'
@@ -214,7 +214,7 @@ test('where there is no room for a mark, the path of 0.1 plans without it, and r
   for (const filler of ['x'.repeat(256 * 1024 - 40), 'é'.repeat(128 * 1024 - 20)]) {
     const full = pod({ other: filler }, silent.spec.containers)
     assert.deepEqual(patchOf(reviewMark(body(full), withSet(), set)), undefined)
-    const reviewed = review(body(full), withSet(), set)
+    const reviewed = reviewUnlocked(body(full), withSet(), set)
     const annotations = applyPatch(full, patchOf(reviewed)).metadata.annotations as Fields
     assert.deepEqual(Object.keys(annotations), ['sidecar-first.dev/other'])
     assert.deepEqual(names(applyPatch(full, patchOf(reviewed))), ['envoy', 'app'])
@@ -236,11 +236,11 @@ test('observing marks nothing, and says what the set would change', () => {
 })
 
 test('the path that webhook configurations of 0.1 call marks and plans in one go', () => {
-  const first = patchOf(review(body(silent), withSet(), set))
+  const first = patchOf(reviewUnlocked(body(silent), withSet(), set))
   const made = applyPatch(silent, first)
   assert.equal((made.metadata.annotations as Fields)['sidecar-first.dev/sets'], set)
   assert.deepEqual(names(made), ['envoy', 'app'])
-  for (const again of [review(body(made), withSet()), review(body(made), withSet(), set)]) {
+  for (const again of [review(body(made), withSet()), reviewUnlocked(body(made), withSet(), set)]) {
     assert.equal(again.ok && again.verdict, 'unchanged')
   }
   assert.equal(reviewFinal(body(made), withSet(), set).ok, true)

@@ -96,7 +96,7 @@ test('a pod that another version has not locked passes without a lock, one of th
   assert.match(reasons(by(configuration.version)).join(), /lock/)
 })
 
-test('what another version wrote passes if it waits for the same, and no enforced rule is about it', () => {
+test('what another version or configuration wrote passes if it waits for the same, and no enforced rule is about it', () => {
   const made = right()
   const command = hookOf(made, 'envoy') as [string, string, string]
   const written = (version: string, [from, to]: [string, string]): Pod =>
@@ -116,8 +116,7 @@ test('what another version wrote passes if it waits for the same, and no enforce
     )
   const longer: [string, string] = ['"1m"', '"2m"']
   const lacks = /^envoy lacks the PostStart hook/
-  assert.deepEqual(reasons(written('0.0.1', longer)), [])
-  assert.match(reasons(written(configuration.version, longer))[0] ?? '', lacks)
+  for (const version of ['0.0.1', configuration.version]) assert.deepEqual(reasons(written(version, longer)), [])
   assert.match(reasons(written('0.0.1', ['"container":"envoy"', '"container":"app"']))[0] ?? '', lacks)
   const read = readConfiguration(
     `${head}rules: [{name: a, match: {container: envoy}, tier: 1, enforce: true}]\n`,
@@ -128,6 +127,34 @@ test('what another version wrote passes if it waits for the same, and no enforce
 })
 
 const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
+
+test('what replicas with another default of the gate have patched passes, unless the pod or an enforced rule says otherwise', () => {
+  const by = (text: string) => {
+    const read = readConfiguration(`${head}${text}`, '0.0.0-test')
+    assert.ok(read.ok)
+    return read.configuration
+  }
+  const gates = ['hook', 'native'].map((gate) =>
+    by(`defaults: {gate: ${gate}, timeout: ${gate === 'hook' ? 5 : 50}s}\n`),
+  )
+  for (const [one, other] of [gates, gates.toReversed()]) {
+    const given = pod({ sidecars: 'envoy' }, [app, envoy])
+    const made = after(given, decide(given, one as Configuration))
+    assert.deepEqual(reasons(made, other), [])
+  }
+  const [hook, native] = gates as [Configuration, Configuration]
+  const made = after(asking(), decide(asking(), hook))
+  const says = {
+    ...made.metadata,
+    annotations: { ...(made.metadata.annotations as Fields), ...keyed({ gate: 'native' }) },
+  }
+  assert.notDeepEqual(reasons({ ...made, metadata: says }, native), [])
+  const enforced = ['hook', 'native'].map((gate) =>
+    by(`defaults: {gate: ${gate}}\nrules: [{name: a, match: {container: envoy}, tier: 1, enforce: true}]\n`),
+  ) as [Configuration, Configuration]
+  const ruled = after(pod({}, [app, envoy]), decide(pod({}, [app, envoy]), enforced[0]))
+  assert.notDeepEqual(reasons(ruled, enforced[1]), [])
+})
 
 test('a lock that only one of two versions writes passes, as long as a hook opens it', () => {
   const given = pod({ sidecars: 'envoy', lock: 'on' }, [app, envoy])

@@ -14,6 +14,7 @@ import { decide } from '../../src/admission/decide.ts'
 import { install } from '../../src/cli/install.ts'
 import { uninstall } from '../../src/cli/uninstall.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
+import { trialPod } from '../../src/install/trial-pod.ts'
 import { version } from '../../src/version.ts'
 import { after as admitted, app, type Container, pod, ready } from '../admission/pods.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
@@ -204,6 +205,48 @@ describe('install on an API server alone', () => {
     assert.doesNotMatch(await there('leases'), /sidecar-first/)
     assert.match(await there('configmaps'), /sidecar-first/)
     assert.doesNotMatch(await there('deployments,clusterroles'), /sidecar-first/)
+  })
+
+  test('says that pods may be locked only once no replica of before answers any more', async () => {
+    const ours = ['-n', 'sidecar-first']
+    const path = async () =>
+      await api.kubectl([
+        ...['get', 'mutatingwebhookconfiguration', 'zz-sidecar-first'],
+        ...['-o', 'jsonpath={.webhooks[-1:].clientConfig.service.path}'],
+      ])
+    const apply = async () => (await run(install, '--apply', '--force', '--timeout', '3s')).stderr
+    await apply()
+    // As 0.1 had them, with replicas that are there and one that still ends.
+    const [mutating] = parseAllDocuments((await run(install)).stdout)
+      .map((document) => document.toJS())
+      .filter(({ kind }) => kind === 'MutatingWebhookConfiguration')
+    for (const { clientConfig } of mutating.webhooks) clientConfig.service.path = '/mutate'
+    const { spec } = trialPod('sidecar-first')
+    const labels = { 'app.kubernetes.io/name': 'sidecar-first', 'app.kubernetes.io/component': 'serve' }
+    const metadata = { name: 'old', namespace: 'sidecar-first', labels }
+    const old = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...spec, nodeName: 'somewhere' } }
+    for (const each of [mutating, old]) {
+      const file = join(folder, 'object.yaml')
+      await writeFile(file, JSON.stringify(each))
+      await api.kubectl(['create', '-f', file])
+    }
+    await api.kubectl(['delete', 'pod', 'old', ...ours, '--wait=false', '--grace-period=60'])
+    for (const [name, replicas] of [
+      ['sidecar-first-certs', 1],
+      ['sidecar-first', 2],
+    ] as const) {
+      const counts = { replicas, updatedReplicas: replicas, readyReplicas: replicas, availableReplicas: replicas }
+      const status = JSON.stringify({ status: { observedGeneration: 99, ...counts } })
+      await api.kubectl(['patch', 'deploy', name, ...ours, '--subresource=status', '--type=merge', '-p', status])
+    }
+    assert.match(
+      await apply(),
+      /^sidecar-first install: replicas of sidecar-first that were replaced: 1 still ending$/m,
+    )
+    assert.equal(await path(), '/mutate')
+    await api.kubectl(['delete', 'pod', 'old', ...ours, '--force', '--grace-period=0'])
+    assert.match(await apply(), /^sidecar-first install: a pod tried out/m)
+    assert.equal(await path(), '/mutate/lock')
   })
 
   test('a cluster that is too old is refused with the reason, one that is not there as well', async () => {

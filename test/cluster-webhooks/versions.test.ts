@@ -164,17 +164,24 @@ interface Sample {
 }
 
 test('an upgrade and a rollback refuse no pod that both versions create, and what the old one made is older', async (t) => {
-  const seen = { created: 0, mixed: 0, older: 0 }
+  const seen = { created: 0, mixed: 0, older: 0, locked: 0 }
   for (const [turn, texts] of [fixed, ...fc.sample(rules, { numRuns: 1, seed: 77 })].entries()) {
-    const yaml = `apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules:\n${texts.map((rule) => `- {${rule}}\n`).join('')}`
+    // In the first turn `auto` locks whatever it may.
+    const locks = turn === 0
+    const yaml = `apiVersion: sidecar-first.dev/v1\nkind: Configuration\n${locks ? 'kubernetesVersion: 1.36\n' : ''}rules:\n${texts.map((rule) => `- {${rule}}\n`).join('')}`
     const file = join(folder, 'configuration.yaml')
     await writeFile(file, yaml)
+    // What `install --lock off` writes.
+    const unlocking = join(folder, 'unlocking.yaml')
+    await writeFile(unlocking, `${yaml}defaults: {lock: off}\n`)
     await using old = await serve('old', file)
     await using now = await serve('new', file)
+    await using last = await serve('new', unlocking)
     service.backends.old = old.url
     service.backends.new = now.url
     const before = await webhooksOf('old', file)
     const present = await webhooksOf('new', file)
+    const leaving = await webhooksOf('new', unlocking)
 
     const all: Sample[] = [...odd, ...fc.sample(pods, { numRuns: 10, seed: turn }).map(unmarked)].flatMap((given) =>
       Object.keys(namespaces).map((namespace) => ({ pod: given, namespace })),
@@ -182,10 +189,13 @@ test('an upgrade and a rollback refuse no pod that both versions create, and wha
     const round = (samples: readonly Sample[]) =>
       Promise.all(samples.map(({ pod: given, namespace }) => create(given, namespace)))
     const assertCreated = async (when: string, samples: readonly Sample[]) => {
-      for (const [at, { status, message }] of (await round(samples)).entries()) {
+      let locked = 0
+      for (const [at, { status, message, pod: made }] of (await round(samples)).entries()) {
         assert.equal(status, 201, JSON.stringify({ when, texts, message, ...samples[at] }))
         seen.created++
+        if (statusOf(made).lock === 'on') locked++
       }
+      return locked
     }
 
     service.send('new')
@@ -212,10 +222,16 @@ test('an upgrade and a rollback refuse no pod that both versions create, and wha
     await assertCreated('while both versions run', simple)
     service.send('old', 'new')
     await assertCreated('made by the old version, judged by the new one', free)
+    service.send('new', 'old')
+    const early = await assertCreated('made by the new version, judged by the old one', simple)
     service.send('new')
-    await assertCreated('once the old replicas are gone', both)
-    await change(present, () => assertCreated('while the webhook configurations change', both))
-    await assertCreated('after the upgrade', both)
+    // Somebody who was locked before, by a key of its own.
+    const own = await assertCreated('once the old replicas are gone', both)
+    await change(present, async () => void (await assertCreated('while the webhook configurations change', both)))
+    const locked = await assertCreated('after the upgrade', both)
+    assert.equal(early, 0)
+    assert.equal(locked > own, locks, JSON.stringify({ own, locked }))
+    seen.locked += locked
 
     const read = readConfiguration(yaml, '0.1.0')
     assert.ok(read.ok)
@@ -230,11 +246,15 @@ test('an upgrade and a rollback refuse no pod that both versions create, and wha
       if (kind === 'older') seen.older++
     }
 
+    service.backends.new = last.url
+    await change(leaving, async () => void (await assertCreated('while the locks go', both)))
+    service.send('new', 'old')
+    await assertCreated('made by the new version, judged by the old one that is coming back', simple)
     service.send('either')
     await assertCreated('while both versions run again', simple)
     service.send('old')
     await assertCreated('once the new replicas are gone', both)
-    await change(before, () => assertCreated('while the webhook configurations change back', both))
+    await change(before, async () => void (await assertCreated('while the webhook configurations change back', both)))
     await assertCreated('after the rollback', both)
   }
   t.diagnostic(JSON.stringify(seen))

@@ -39,6 +39,7 @@ defaults:
   existingHook: keep
   startupProbe: eager
 annotations: {checks: [probe, http]}
+lock: {runtimeClasses: [gvisor, kata.example]}
 `
   const standard = defaultConfiguration('1.2.3')
   assert.deepEqual(readConfiguration(text, '1.2.3'), {
@@ -64,6 +65,7 @@ annotations: {checks: [probe, http]}
         existingHook: 'keep',
         startupProbe: 'eager',
       },
+      runtimeClasses: new Set(['gvisor', 'kata.example']),
       annotations: { checks: new Set(['probe', 'http']) },
     },
     notices: [],
@@ -88,6 +90,7 @@ defaults:
   check: "http://x"
 annotations:
   checks: [probe, htp, 1]
+lock: {runtimeClasses: ["Kata"]}
 zebra: 1
 `
   assert.deepEqual(
@@ -105,7 +108,8 @@ zebra: 1
       '11:10 defaults.check: …',
       '13:19 annotations.checks: "htp" is not one of probe, none, http, https, tcp, grpc, unix, file, exec, hook; did you mean http?',
       '13:24 annotations.checks: "1" is not one of probe, none, http, https, tcp, grpc, unix, file, exec, hook',
-      '14:1 unknown key "zebra"; known are apiVersion, kind, defaults, mode, invalid, kubernetesVersion, waiter, annotations, enforced, rules',
+      '14:25 lock.runtimeClasses: "Kata" is not the name of a RuntimeClass',
+      '15:1 unknown key "zebra"; known are apiVersion, kind, defaults, mode, invalid, kubernetesVersion, waiter, lock, annotations, enforced, rules',
     ],
   )
 })

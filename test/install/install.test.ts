@@ -19,6 +19,7 @@ test('a wrong call is told before any cluster is asked', async () => {
   for (const [command, ...args] of [
     [install, '--mode', 'all'],
     [install, '--gate', 'hard'],
+    [install, '--lock', 'yes'],
     [install, '--replicas', '0'],
     [install, '--timeout', '8d'],
     [install, '--namespace', 'kube-system'],

@@ -30,7 +30,7 @@ test('where nothing is to be said, no byte changes', () => {
 })
 
 test('somebody’s work is told from what an installation writes by itself', () => {
-  const standard = settle(head, { chosen: { waiterImage: 'a/waiter:1', gate: 'auto' }, found })
+  const standard = settle(head, { chosen: { waiterImage: 'a/waiter:1', gate: 'auto', lock: 'off' }, found })
   for (const ours of ['', head, standard, `${head}annotations: {checks: [probe]}\nrules: []\n`]) {
     assert.equal(isCustomised(ours), false, ours)
   }

@@ -12,6 +12,7 @@ import { pod, review } from './reviews.ts'
 const team = { matchLabels: { team: 'payments' } }
 const configuration = `apiVersion: sidecar-first.dev/v1
 kind: Configuration
+kubernetesVersion: 1.36
 rules:
 - name: payments
   match: {container: ruled, namespaceSelector: ${JSON.stringify(team)}}
@@ -84,6 +85,13 @@ test('the rules of a namespaceSelector hold on the paths of its set alone', asyn
   const unknown = await ask('/mutate/0123456789', silent('four'))
   assert.equal(unknown.patch, undefined)
   assert.match(unknown.warnings?.join() ?? '', /behind the configuration/)
+})
+
+test('where replicas of 0.1 may be asked, auto locks nothing', async () => {
+  const [unlocked, locked] = [await patched('/mutate', pod()), await patched('/mutate/lock', pod())]
+  const isLocked = (made: unknown) => JSON.stringify(made).includes('SIDECAR_FIRST_READY_1')
+  assert.deepEqual([isLocked(unlocked), isLocked(locked)], [false, true])
+  for (const made of [unlocked, locked]) assert.equal((await ask('/validate', made)).allowed, true)
 })
 
 test('what is no review is an error at /validate too', async () => {

@@ -70,7 +70,7 @@ describe('the chart makes what install makes', () => {
       for (const namespace of namespaces) {
         test(`${mode}${certManager ? ', cert-manager' : ''}, in ${namespace}`, async () => {
           await assertSame({ mode, namespace, certManager, ...images }, { mode, certManager, ...images })
-          const more = { replicas: 3, pullSecret: 'secret', gate: 'native' } as const
+          const more = { replicas: 3, pullSecret: 'secret', gate: 'native', lock: 'off' } as const
           const found = { kubernetesVersion: '1.34', delivery: 'image-volume' } as const
           const enabled = Object.fromEntries(partNames.map((part) => [part, { enabled: true }]))
           await assertSame(

@@ -42,7 +42,7 @@ test('without rules one webhook of each kind is called, with what practice asks 
   assert.deepEqual(rest, {
     name: 'pods.sidecar-first.dev',
     admissionReviewVersions: ['v1'],
-    clientConfig: { service: { name: 'sidecar-first', namespace: 'sidecar-first', path: '/mutate', port: 443 } },
+    clientConfig: { service: { name: 'sidecar-first', namespace: 'sidecar-first', path: '/mutate/lock', port: 443 } },
     rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'], scope: 'Namespaced' }],
     matchPolicy: 'Equivalent',
     namespaceSelector: {
@@ -108,7 +108,7 @@ test('each distinct namespaceSelector has a webhook that marks, in the namespace
       ['reset.pods.sidecar-first.dev', '/mutate/reset', 'Never'],
       ['set-1.pods.sidecar-first.dev', `/mutate/mark-${a}`, 'Never'],
       ['set-2.pods.sidecar-first.dev', `/mutate/mark-${any}`, 'Never'],
-      ['pods.sidecar-first.dev', '/mutate', 'IfNeeded'],
+      ['pods.sidecar-first.dev', '/mutate/lock', 'IfNeeded'],
     ],
   )
   assert.deepEqual(
@@ -165,7 +165,7 @@ test('where an outage means something else for enforced rules, they have webhook
       ['set-1', '/mutate/mark-enforced', 'Fail', 'two'],
       ['set-2', `/mutate/mark-${set}`, 'Fail', 'four'],
       ['set-3', `/mutate/mark-${set}`, 'Ignore', 'three'],
-      ['', '/mutate', 'Ignore', 'one'],
+      ['', '/mutate/lock', 'Ignore', 'one'],
     ],
     [
       ['', '/validate', 'Ignore', 'one'],
@@ -251,5 +251,5 @@ test('YAML means the same', () => {
   const read = parseAllDocuments(webhookYaml(configurations)).map((document) => document.toJS())
   assert.deepEqual(read, [configurations.mutating, configurations.validating, configurations.workloads])
   const webhook = configurations.mutating.webhooks?.at(-1)
-  assert.deepEqual(webhook?.clientConfig, { url: 'https://host:1/mutate', caBundle: 'cGVt' })
+  assert.deepEqual(webhook?.clientConfig, { url: 'https://host:1/mutate/lock', caBundle: 'cGVt' })
 })

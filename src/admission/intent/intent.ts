@@ -34,6 +34,8 @@ export interface LockWish {
   readonly choice: LockChoice
   /** Whether the pod itself asks for its sidecars, or an enforced rule does: `auto` keeps no app down for a rule alone. */
   readonly asked: boolean
+  /** Whether the pod itself says on or off, or an enforced rule on. Otherwise replicas may differ, and the final pod can be either. */
+  readonly certain: boolean
 }
 
 export interface Sidecar {
@@ -88,13 +90,15 @@ export function mergeIntent(wishes: Wishes, ruled: Ruled, configuration: Configu
         gate: wishes.gate ?? strongest(gatesOf(rules), configuration) ?? defaults.gate,
         nativePosition: wishes.nativePosition ?? positionsOf(rules)[0] ?? defaults.nativePosition,
       }
+  const choice = lockChoice(wishes, isBound ? binding : [], rules, configuration)
   return {
     tiers: tierNames.map((tier) => tier.map(sidecar)),
     gate: gateOf(gate, configuration),
     nativePosition,
     lock: {
-      choice: lockChoice(wishes, isBound ? binding : [], rules, configuration),
+      choice,
       asked: isBound || wishes.sidecars !== undefined,
+      certain: isBound ? choice === 'on' : wishes.lock === 'on' || wishes.lock === 'off',
     },
     // A delivery that the image can't run would open an enforced gate.
     delivery: (isBound ? undefined : wishes.delivery) ?? configuration.waiter.delivery,

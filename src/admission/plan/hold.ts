@@ -28,7 +28,7 @@ export function planHold(pod: Pod, intent: Intent, context: Context): Hold {
       return { ...hold, problems: [...hold.problems, locking.problem] }
     }
     case 'on':
-      return locked(pod, intent)
+      return locked(pod, intent, locking.regardless)
     default:
       return locking satisfies never
   }
@@ -43,11 +43,11 @@ function open(pod: Pod, intent: Intent): Hold {
 }
 
 /** Locked, or open if there is nothing to lock, or if nobody asks for a lock and it is in the way of something. */
-function locked(pod: Pod, intent: Intent): Hold {
+function locked(pod: Pod, intent: Intent, regardless: boolean): Hold {
   const { choice } = intent.lock
   const { lined, warnings, ...found } = lineUp(pod, intent, choice === 'on' ? 'asked' : 'by-default')
   const all = gatesOf(lined)
-  const why = withoutLock(all, pod, choice)
+  const why = withoutLock(all, pod, { choice, regardless })
   if (why !== undefined) return withWarnings(open(pod, intent), why === 'unasked' ? [] : [{ kind: 'no-lock', why }])
   const order = startOrder(lined)
   const lock = planLock(all, order, lined)
@@ -55,7 +55,7 @@ function locked(pod: Pod, intent: Intent): Hold {
   const problems = [...found.problems, ...gates.problems, ...lock.problems]
   const hold: Hold = { lined, order, hooks: gates.hooks, lock, problems, warnings }
   const [problem] = problems
-  if (problem === undefined || choice === 'on' || intent.enforced) return hold
+  if (problem === undefined || regardless || intent.enforced) return hold
   const without = open(pod, intent)
   return without.problems.length > 0 ? hold : withWarnings(without, [{ kind: 'lock-in-the-way', problem }])
 }

@@ -1,4 +1,5 @@
-import { lockVolume } from '../hook/lock.ts'
+import { lockVolume, readsLock } from '../hook/lock.ts'
+import { openedBy } from '../hook/unwrap.ts'
 import { installs, waiterName } from '../hook/waiter.ts'
 import type { Context } from '../intent/context.ts'
 import type { Intent } from '../intent/intent.ts'
@@ -9,33 +10,33 @@ import type { NoLock, Problem, Warning } from '../words/messages.ts'
 import type { Gate } from './gate.ts'
 import { knowsLock, opens } from './lock.ts'
 
-/**
- * Whether `auto` may lock anything. Not yet: a pod that a new replica locks is refused by one of before, which answers beside it during an upgrade.
- */
-const autoLocks: boolean = false
-
 /** Whether the app of a pod is locked. */
 export type Locking =
-  | { readonly kind: 'on' }
+  /** `regardless`: of what `auto` makes exceptions for. */
+  | { readonly kind: 'on'; readonly regardless: boolean }
   | { readonly kind: 'off'; readonly notes: readonly Warning[] }
   | { readonly kind: 'impossible'; readonly problem: Problem }
 
 const off = (...notes: readonly Warning[]): Locking => ({ kind: 'off', notes })
 
 /** What the pod and its cluster say, before it is known what there is to lock. */
-export function lockingOf({ metadata, spec }: Pod, { lock: { choice, asked } }: Intent, context: Context): Locking {
-  const { configuration } = context
+export function lockingOf({ metadata, spec }: Pod, { lock }: Intent, context: Context): Locking {
+  const { configuration, surroundings } = context
+  const { choice, asked, certain } = lock
+  // A replica with another configuration may have patched it, or webhook configurations of before have called.
+  if (surroundings.asker === 'final' && !certain) return hasLock(spec) ? { kind: 'on', regardless: true } : off()
   const knows = knowsLock(configuration)
   switch (choice) {
     case 'off':
       return off()
     case 'on': {
-      if (knows !== false) return { kind: 'on' }
+      if (knows !== false) return { kind: 'on', regardless: true }
       const { major, minor } = configuration.kubernetesVersion ?? { major: 0, minor: 0 }
       return { kind: 'impossible', problem: { kind: 'lock-unknown', version: `${major}.${minor}`, path: keys.lock } }
     }
     case 'auto': {
-      if (!autoLocks || !asked || knows !== true) return off()
+      if (knows !== true || surroundings.asker === 'unlocked') return off()
+      if (!asked) return off({ kind: 'no-lock-by-rule' })
       if (hasOtherWaiter(spec, configuration.waiter.image)) return off({ kind: 'no-lock', why: 'other-waiter' })
       const { runtimeClassName } = spec
       if (runtimeClassName !== '' && !configuration.runtimeClasses.has(runtimeClassName)) {
@@ -43,7 +44,7 @@ export function lockingOf({ metadata, spec }: Pod, { lock: { choice, asked } }: 
       }
       if (spec.virtualNode()) return off({ kind: 'no-lock', why: 'virtual-node' })
       const isTekton = [...metadata.labels.keys()].some((key) => key.startsWith('tekton.dev/'))
-      return isTekton ? off({ kind: 'no-lock', why: 'tekton' }) : { kind: 'on' }
+      return isTekton ? off({ kind: 'no-lock', why: 'tekton' }) : { kind: 'on', regardless: false }
     }
     default:
       return choice satisfies never
@@ -54,15 +55,21 @@ export function lockingOf({ metadata, spec }: Pod, { lock: { choice, asked } }: 
 export function withoutLock(
   gates: readonly Gate[],
   { spec: { restartPolicy } }: Pod,
-  choice: LockChoice,
+  { choice, regardless }: { readonly choice: LockChoice; readonly regardless: boolean },
 ): NoLock | 'unasked' | undefined {
   const opening = gates.filter(opens)
   if (opening.length === 0) return choice === 'on' ? 'no-hook' : 'unasked'
-  if (choice === 'on') return undefined
+  if (regardless) return undefined
   if (restartPolicy === 'Never' && opening.some(({ native }) => !native)) return 'never-restarted'
   const polls = opening.some(({ members }) => members.some(({ resolved }) => resolved.kind === 'polled'))
   return polls ? undefined : 'own-hook'
 }
+
+/** Whether something waits for a lock or opens one: what was locked has to be so as a whole. The volume alone may be the author's. */
+const hasLock = ({ initContainers, containers }: Spec): boolean =>
+  [...initContainers, ...containers].some(
+    (each) => openedBy(each.postStart) !== undefined || each.variables().some(readsLock),
+  )
 
 /**
  * Whether an earlier pass without a lock has left a waiter of another image, which may be too old for one: a template that `inject` wrote, a

@@ -1,5 +1,13 @@
+/**
+ * `unlocked`: webhook configurations whose other call may reach a server that refuses locked pods, so that `auto` locks nothing. `final`: the last
+ * look at a pod that a replica with another configuration may have patched.
+ */
+export type Asker = 'unlocked' | 'final'
+
 /** What is known of a pod beside its manifest. */
 export interface Surroundings {
+  /** Who asks, if it isn't about what becomes of the pod here and now. */
+  readonly asker?: Asker
   /** A Job makes the pod; the pod's own ownerReferences say so too. */
   readonly job: boolean
   /** The sets of rules whose namespaceSelector selects the pod's namespace; absent: none. */

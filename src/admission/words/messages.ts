@@ -485,6 +485,11 @@ const warnings = {
     ...bitesLater,
     text: ({ why }: { readonly why: NoLock }) => `the app isn't locked: ${noLocks[why]}`,
   },
+  'no-lock-by-rule': {
+    code: 'SF256',
+    severity: 'costs',
+    text: () => `the app isn't locked: only a rule asks for its sidecars, and lock: on in the rule would lock it`,
+  },
   'lock-in-the-way': {
     code: 'SF251',
     ...bitesLater,

@@ -7,7 +7,7 @@ export const gateTitles: Readonly<Record<GateForm, string>> = {
   hook: '`gate: hook`',
   native: '`gate: native`',
   startupProbe: '`gate: native`, its startupProbe alone',
-  lock: 'either with `lock: "on"`',
+  lock: 'either with the lock',
 }
 
 type Then = 'opens' | 'may open' | 'closed' | 'closed with the delivery `init-container`, opens with the others'

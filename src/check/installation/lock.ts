@@ -1,21 +1,42 @@
-import type { V1Pod } from '@kubernetes/client-node'
+import type { V1MutatingWebhookConfiguration, V1Pod } from '@kubernetes/client-node'
 import { lockVariable } from '../../admission/hook/lock.ts'
 import type { Configuration } from '../../admission/intent/configuration.ts'
+import { knowsLock } from '../../admission/plan/lock.ts'
 import { trialPod } from '../../install/trial-pod.ts'
 import { failureKind } from '../../kubernetes/failure.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
+import { callsForLocks } from '../../webhooks/path.ts'
+import type { AutoIdle, Finding } from '../findings.ts'
 import type { Check } from '../site.ts'
 
-/** Whether pods can be locked, where the configuration does so: the feature can be off, whatever the version is. */
+/** Whether pods are locked by themselves, and can be, where the configuration does so: the feature can be off, whatever the version is. */
 export const lock: Check = {
   name: 'lock',
   async run({ objects, installed, namespace }) {
     // Without a valid one, other checks say so.
     const found = installed.configuration
     const read = found.ok ? found.value?.read : undefined
-    if (!read?.ok || !locksPods(read.configuration)) return []
-    return [{ kind: (await storesLock(objects, namespace)) ? 'lock-stored' : 'lock-dropped' }]
+    if (!read?.ok) return []
+    const { mutating } = installed
+    const idle = idleAuto(read.configuration, mutating.ok ? mutating.value : undefined)
+    const auto: Finding = idle === undefined ? { kind: 'auto-locks' } : { kind: 'auto-idle', idle }
+    if (idle !== undefined && !locksPods(read.configuration)) return [auto]
+    return [auto, { kind: (await storesLock(objects, namespace)) ? 'lock-stored' : 'lock-dropped' }]
   },
+}
+
+/** Why `auto` locks no pod; undefined if it does. */
+export function idleAuto(
+  configuration: Configuration,
+  webhooks: V1MutatingWebhookConfiguration | undefined,
+): AutoIdle | undefined {
+  const { defaults, kubernetesVersion } = configuration
+  if (defaults.lock !== 'auto') return { kind: 'default', lock: defaults.lock }
+  if (kubernetesVersion === undefined) return { kind: 'no-version' }
+  if (knowsLock(configuration) !== true) {
+    return { kind: 'old-version', version: `${kubernetesVersion.major}.${kubernetesVersion.minor}` }
+  }
+  return callsForLocks(webhooks) ? undefined : { kind: 'old-webhooks' }
 }
 
 /** Whether its rules or its defaults lock pods. */

@@ -8,7 +8,7 @@ import { readStatus } from '../../admission/pod/status.ts'
 import type { Surroundings } from '../../admission/pod/surroundings.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { startText } from '../../admission/words/messages.ts'
-import { setOfPath } from '../../webhooks/path.ts'
+import { callsForLocks, setOfPath } from '../../webhooks/path.ts'
 
 type Labels = Readonly<Record<string, string>> | undefined
 
@@ -53,7 +53,9 @@ export function standingOf(
   webhooks: readonly V1MutatingWebhook[],
   surroundings: Surroundings = { job: false },
 ): Standing {
-  const decision = decide(pod, configuration, { ...surroundings, sets: setsOf(webhooks) })
+  const unlocked = callsForLocks({ webhooks }) === false
+  const asked = { ...surroundings, sets: setsOf(webhooks), ...(unlocked ? ({ asker: 'unlocked' } as const) : {}) }
+  const decision = decide(pod, configuration, asked)
   switch (decision.verdict) {
     case 'refused':
       return { kind: 'refused', decision }

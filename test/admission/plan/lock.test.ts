@@ -239,3 +239,141 @@ test('a well-known sidecar’s own hook has no lock', () => {
   const patched = after(given, decide(given, mesh))
   assert.deepEqual(startOrder(patched).map(gatesBefore), [[], [], [], [1]])
 })
+
+const new136 = configured('kubernetesVersion: 1.36\n')
+const asks = { sidecars: 'envoy' }
+const isLocked = (given: Pod) => startOrder(given).some((each) => gatesBefore(each).length > 0)
+
+test('auto locks pods that ask, where every node knows the lock, and those under an enforced rule', () => {
+  const given = pod(asks, [app, envoy])
+  for (const [text, locks] of [
+    ['kubernetesVersion: 1.36\n', true],
+    ['kubernetesVersion: 1.35\n', true],
+    ['kubernetesVersion: 1.34\n', false],
+    ['kubernetesVersion: 1.36\ndefaults: {lock: off}\n', false],
+    ['', false],
+  ] as const) {
+    const by = configured(text)
+    const patched = after(given, decide(given, by))
+    assert.equal(isLocked(patched), locks, text)
+    assert.deepEqual([decide(patched, by).verdict, validate(patched, by).verdict], ['unchanged', 'allowed'], text)
+  }
+  const ruled = (more: string) =>
+    configured(`kubernetesVersion: 1.36\nrules: [{name: mesh, match: {container: envoy}, tier: 1${more}}]\n`)
+  const silent = pod({}, [app, envoy])
+  for (const [more, locks] of [
+    [', enforce: true', true],
+    [', lock: on', true],
+    ['', false],
+  ] as const) {
+    assert.equal(isLocked(after(silent, decide(silent, ruled(more)))), locks, more)
+  }
+  const decision = decide(silent, ruled(''))
+  assert.match(warningsOf(decision).join(), /only a rule asks for its sidecars, and lock: on in the rule would lock it/)
+})
+
+const labelled = (given: Pod, labels: Fields): Pod => ({ ...given, metadata: { ...given.metadata, labels } })
+for (const [what, given, why, locksAnyway] of [
+  [
+    'a pod whose dead sidecar is never restarted',
+    pod(asks, [app, envoy], { restartPolicy: 'Never' }),
+    /restartPolicy Never a sidecar that dies/,
+    pod({ ...asks, gate: 'native' }, [app, envoy], { restartPolicy: 'Never' }),
+  ],
+  [
+    'a runtime that nobody named',
+    pod(asks, [app, envoy], { runtimeClassName: 'kata' }),
+    /name it in the configuration under lock\.runtimeClasses/,
+    pod(asks, [app, envoy], { runtimeClassName: 'gvisor' }),
+  ],
+  [
+    'a virtual node',
+    pod(asks, [app, envoy], { nodeSelector: { type: 'virtual-kubelet' } }),
+    /a virtual node has no kubelet/,
+    pod(asks, [app, envoy], { nodeSelector: { type: 'fast' } }),
+  ],
+  [
+    'a pod of Tekton',
+    labelled(pod(asks, [app, envoy]), { 'tekton.dev/taskRun': 'build' }),
+    /Tekton fails a TaskRun/,
+    labelled(pod(asks, [app, envoy]), { team: 'tekton' }),
+  ],
+  [
+    'a sidecar whose own hook waits',
+    pod({ ...asks, 'check/envoy': 'hook:["wait"]' }, [app, envoy]),
+    /the sidecar's own hook waits, and the lock would need the waiter/,
+    pod({ sidecars: 'a,envoy', 'check/a': 'tcp://:1', 'check/envoy': 'hook:["wait"]' }, [
+      app,
+      { name: 'a', image: 'a' },
+      envoy,
+    ]),
+  ],
+] as const) {
+  test(`auto leaves ${what} unlocked and says why; lock: on locks it`, () => {
+    const by = configured('kubernetesVersion: 1.36\nlock: {runtimeClasses: [gvisor]}\n')
+    const decision = decide(given, by)
+    const patched = after(given, decision)
+    assert.equal(isLocked(patched), false)
+    assert.match(warningsOf(decision).join(), why)
+    assert.equal(validate(patched, by).verdict, 'allowed')
+    const { annotations } = given.metadata
+    const on = { ...(annotations as Fields), 'sidecar-first.dev/lock': 'on' }
+    const asking = { ...given, metadata: { ...given.metadata, annotations: on } }
+    assert.equal(isLocked(after(asking, decide(asking, by))), true)
+    assert.equal(isLocked(after(locksAnyway, decide(locksAnyway, by))), true)
+  })
+}
+
+test('auto gives way to a variable of the author, which only refuses the pod where a lock is asked for', () => {
+  const given = pod(asks, [{ ...app, env: [{ name: 'SIDECAR_FIRST_READY_1', value: 'mine' }] }, envoy])
+  const decision = decide(given, new136)
+  assert.match(warningsOf(decision).join(), /the app isn't locked: the variable/)
+  assert.equal(validate(after(given, decision), new136).verdict, 'allowed')
+  const on = pod(locked, given.spec.containers)
+  assert.equal(decide(on, new136).verdict, 'refused')
+})
+
+test('called by webhook configurations of 0.1, auto locks nothing: its servers would refuse the pod', () => {
+  const given = pod(asks, [app, envoy])
+  assert.equal(isLocked(after(given, decide(given, new136, { job: false, asker: 'unlocked' }))), false)
+  const on = pod(locked, [app, envoy])
+  assert.equal(isLocked(after(on, decide(on, new136, { job: false, asker: 'unlocked' }))), true)
+})
+
+test('replicas that differ about auto refuse nothing that one of them has made', () => {
+  const old = configured('kubernetesVersion: 1.34\n')
+  const off = configured('kubernetesVersion: 1.36\ndefaults: {lock: off}\n')
+  const mesh = 'rules: [{name: mesh, match: {container: envoy}, tier: 1, enforce: true}]\n'
+  const [enforcing, lax] = [configured(`kubernetesVersion: 1.36\n${mesh}`), configured(mesh)]
+  let seen = 0
+  fc.assert(
+    fc.property(
+      anyPod,
+      fc.constantFrom([new136, old], [old, new136], [new136, off], [off, new136], [enforcing, lax], [lax, enforcing]),
+      (given, [one, other]) => {
+        const { 'sidecar-first.dev/lock': _, ...annotations } = given.metadata.annotations as Fields
+        const before = { ...given, metadata: { ...given.metadata, annotations } } as Pod
+        const decision = decide(before, one as Configuration)
+        fc.pre(decision.verdict === 'patched')
+        const patched = after(before, decision)
+        for (const each of [one, other]) {
+          const reasons = validate(patched, each as Configuration).reasons.filter(
+            ({ kind }) => kind !== 'container-absent',
+          )
+          assert.deepEqual(reasons, [])
+        }
+        if (isLocked(patched)) seen += 1
+      },
+    ),
+    runs(500),
+  )
+  assert.ok(seen > 0)
+})
+
+test('what auto has locked has to be locked as a whole', () => {
+  const given = pod(asks, [app, envoy])
+  const patched = after(given, decide(given, new136))
+  const [first, second] = patched.spec.containers as readonly [Container, Container]
+  const dropped = { ...patched, spec: { ...patched.spec, containers: [first, { ...second, env: [] }] } }
+  assert.match(reasonsOf(validate(dropped, new136)).join(), /app hasn't exactly the variables/)
+})

@@ -8,6 +8,7 @@ import {
   judgeServed as servedFindings,
   judgeStatus as statusFindings,
 } from '../../../src/check/installation/certificate.ts'
+import { idleAuto } from '../../../src/check/installation/lock.ts'
 import { judgeNodes as nodeFindings } from '../../../src/check/installation/nodes.ts'
 import { judgeReplicas as replicaFindings } from '../../../src/check/installation/replicas.ts'
 import { judgeRefusal, judgeTrial as trialFindings } from '../../../src/check/installation/trial.ts'
@@ -48,6 +49,22 @@ describe('nodes', () => {
     assert.deepEqual(levels(judge('kubernetesVersion: "1.36"\n', node('v1.36.0'))), ['ok'])
     assert.deepEqual(levels(judge('kubernetesVersion: "1.36"\n', node('v1.35.0'), node('v1.34.0'))), ['warning'])
   })
+})
+
+test('says whether auto locks pods, and if not, why', () => {
+  const judge = (more: string, path = '/mutate/lock') => {
+    const { configuration, mutating } = installation(more)
+    const base = mutating.webhooks?.at(-1)?.clientConfig.service
+    if (base) base.path = path
+    const idle = idleAuto(configuration, mutating)
+    return told(idle === undefined ? { kind: 'auto-locks' } : { kind: 'auto-idle', idle }).text
+  }
+  const version = 'kubernetesVersion: "1.36"\n'
+  assert.match(judge(version), /^lock: auto locks the apps/)
+  assert.match(judge(''), /locks nothing: the configuration has no kubernetesVersion$/)
+  assert.match(judge('kubernetesVersion: "1.34"\n'), /kubernetesVersion is 1\.34, and the lock needs 1\.35$/)
+  assert.match(judge(`${version}defaults: {lock: off}\n`), /the configuration says lock: off$/)
+  assert.match(judge(version, '/mutate'), /the webhook configurations are those of 0\.1$/)
 })
 
 describe('replicas', () => {
