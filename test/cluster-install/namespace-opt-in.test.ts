@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { readStatus } from '../../src/admission/pod/status.ts'
 import { install } from '../../src/cli/install.ts'
 import { type Ended, run } from '../cli/inside.ts'
 import { create, createNamespace, deleteNamespaces, kubectl, tryCreate } from '../cluster/cluster.ts'
@@ -62,6 +63,12 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
     const log = await logOf(labelled, 'sample', 'app', 2)
     assert.ok(log.some(({ text }) => text === 'first request succeeded'))
     assert.ok(firstLineOf(log) >= markOf(log, 'sidecar', 'ready'))
+    const { annotations } = (await getPod(labelled, 'sample')).metadata ?? {}
+    assert.equal(
+      readStatus(annotations?.['sidecar-first.dev/status']).lock,
+      'on',
+      'every node knows the lock, and the pod asks',
+    )
   })
 
   test('leaves pods of other namespaces as they are: unlabelled, the system’s, its own', async () => {
