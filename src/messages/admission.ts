@@ -197,6 +197,12 @@ export const problems: Entries<Problem> = {
     example: { what: 'init container', image: 'example.com/mirror/waiter:1' },
     next: 'Remove it from the manifest; or, if it is a mirror of yours, list it under `waiter.mirrors` in the configuration.',
   },
+  'waiter-too-old': {
+    means:
+      'inject of 0.1 wrote the template with its waiter. An enforced rule writes the hook anew, and that waiter would refuse it.',
+    example: { image: 'sidecar-first/waiter:0.1.0' },
+    next: 'Write the template again with the present `sidecar-first inject`, or take out what `inject` wrote where the webhook runs.',
+  },
   'installer-changed': {
     means:
       'The init container that delivers the waiter is not as sidecar-first writes it. Under an enforced rule that would open the gate.',

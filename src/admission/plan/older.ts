@@ -2,9 +2,10 @@ import { waiterHook } from '../hook/hook.ts'
 import { type WaiterSpec, waiterName, waiterPath } from '../hook/waiter.ts'
 import type { Configuration } from '../intent/configuration.ts'
 import type { Intent } from '../intent/intent.ts'
-import type { Container, Hook, Pod } from '../pod/pod.ts'
+import type { Container, Hook, Pod, Spec } from '../pod/pod.ts'
 import { readStatus } from '../pod/status.ts'
 import { keys } from '../words/keys.ts'
+import type { Problem } from '../words/messages.ts'
 
 /**
  * The version of before 0.2 whose waiter stays in the pod: `inject` wrote it into a template. Its status says so; a mirror's image alone doesn't.
@@ -16,12 +17,41 @@ export function olderWaiter(
   configuration: Configuration,
 ): string | undefined {
   if (enforced) return undefined
-  const installer = spec.initContainers.find(({ name }) => name === waiterName)
-  const image = installer?.image ?? spec.volumes.find(({ name }) => name === waiterName)?.imageReference
+  const image = waiterImageIn(spec)
   if (!image || image === configuration.waiter.image) return undefined
   const { version } = readStatus(metadata.annotations.get(keys.status))
   const isOlder = typeof version === 'string' && version !== configuration.version && /^0\.[01]\./.test(version)
   return isOlder ? version : undefined
+}
+
+/**
+ * Under an enforced rule the hook is what we write, whatever waiter a template brings. One of before 0.2 refuses what it doesn't know, and the gate
+ * would fail again and again, or never open.
+ */
+export function tooOldWaiter(
+  { spec }: Pod,
+  { enforced }: Intent,
+  hooks: ReadonlyMap<Container, Hook>,
+  { waiter }: Configuration,
+): readonly Problem[] {
+  const image = enforced ? waiterImageIn(spec) : undefined
+  if (!image || image === waiter.image || !/:v?0\.[01]\.[^/]*$/.test(image)) return []
+  const isNew = [...hooks.values()]
+    .map(specOf)
+    .some((spec) => spec?.lock ?? spec?.checks.some(({ path }) => path !== undefined))
+  return isNew ? [{ kind: 'waiter-too-old', image }] : []
+}
+
+function waiterImageIn({ initContainers, volumes }: Spec): string | undefined {
+  const installer = initContainers.find(({ name }) => name === waiterName)
+  return installer?.image ?? volumes.find(({ name }) => name === waiterName)?.imageReference
+}
+
+/** What a planned hook tells the waiter. */
+function specOf(hook: Hook): WaiterSpec | undefined {
+  if (hook.kind !== 'exec') return undefined
+  const [program, , spec] = hook.command
+  return program === waiterPath && spec !== undefined ? JSON.parse(spec) : undefined
 }
 
 /** Hooks as that waiter takes them. It refuses `path`, and asks what `check` says, which is as near to it as a check can be. */
@@ -30,9 +60,6 @@ export function hooksOfOlder(hooks: ReadonlyMap<Container, Hook>): ReadonlyMap<C
 }
 
 function withoutPaths(hook: Hook): Hook {
-  if (hook.kind !== 'exec') return hook
-  const [program, , spec] = hook.command
-  if (program !== waiterPath || spec === undefined) return hook
-  const whole: WaiterSpec = JSON.parse(spec)
-  return waiterHook({ ...whole, checks: whole.checks.map(({ path, ...check }) => check) })
+  const whole = specOf(hook)
+  return whole === undefined ? hook : waiterHook({ ...whole, checks: whole.checks.map(({ path, ...check }) => check) })
 }

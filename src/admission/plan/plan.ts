@@ -16,7 +16,7 @@ import type { LineUp, Member } from './line-up.ts'
 import { lint } from './lint.ts'
 import type { LockParts } from './lock.ts'
 import { findObstacles } from './obstacles.ts'
-import { hooksOfOlder, olderWaiter } from './older.ts'
+import { hooksOfOlder, olderWaiter, tooOldWaiter } from './older.ts'
 import type { Order } from './order.ts'
 import { type ProbeChange, probeChange } from './startup-probe.ts'
 import { lockedMembers, shownTiers, type Tiers } from './tiers.ts'
@@ -54,6 +54,7 @@ export function plan(pod: Pod, intent: Intent, context: Context): Planned {
     ...held.problems,
     ...delivered.problems,
     ...loopholes(lined, order, carriers, context.configuration),
+    ...tooOldWaiter(pod, intent, held.hooks, context.configuration),
   ]
   const warnings = [
     ...held.warnings,

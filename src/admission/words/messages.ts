@@ -224,6 +224,11 @@ const problems = {
     text: ({ what, image }: { readonly what: 'volume' | 'init container'; readonly image: string }) =>
       `an enforced rule needs the waiter's own image, and the ${what} sidecar-first-waiter has ${quote(image)}; if that is a mirror, allow it in the configuration under waiter.mirrors`,
   },
+  'waiter-too-old': {
+    code: 'SF168',
+    text: ({ image }: { readonly image: string }) =>
+      `the template brings the waiter ${quote(image)}, which doesn't know what an enforced rule asks of it; write the template again with inject`,
+  },
   'installer-changed': {
     code: 'SF135',
     text: ({ part }: { readonly part: string }) =>

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { decide } from '../../../src/admission/decide.ts'
 import { defaultConfiguration } from '../../../src/admission/intent/configuration.ts'
 import { readConfiguration } from '../../../src/configuration/read.ts'
-import { after, app, type Fields, type Pod, pod, specOf } from '../pods.ts'
+import { after, app, type Fields, type Pod, pod, reasonsOf, specOf } from '../pods.ts'
 
 const envoy = { name: 'envoy', readinessProbe: { httpGet: { port: 8080, path: '//ready' } } }
 const before = defaultConfiguration('0.1.0')
@@ -37,7 +37,7 @@ for (const waiter of [{}, { waiter: 'image-volume' }]) {
   })
 }
 
-test('with its own waiter, or under an enforced rule, the path is asked as the kubelet does', () => {
+test('with its own waiter the path is asked as the kubelet does; under an enforced rule, an older one that can’t is refused', () => {
   assert.equal(specOf(after(pod({ sidecars: 'envoy' }, [app, envoy])), 'envoy').checks[0]?.path, '//ready')
   const read = readConfiguration(
     'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules: [{name: a, match: {container: envoy}, tier: 1, enforce: true}]\n',
@@ -45,5 +45,9 @@ test('with its own waiter, or under an enforced rule, the path is asked as the k
   )
   assert.ok(read.ok)
   const given = template()
-  assert.equal(specOf(after(given, decide(given, read.configuration)), 'envoy').checks[0]?.path, '//ready')
+  const decision = decide(given, read.configuration)
+  assert.equal(decision.verdict, 'refused')
+  assert.match(reasonsOf(decision).join(), /"sidecar-first\/waiter:0\.1\.0".*write the template again with inject/)
+  const plain: Pod = JSON.parse(JSON.stringify(given).replaceAll('//ready', '/ready'))
+  assert.equal(decide(plain, read.configuration).verdict, 'patched', 'its waiter knows all of this')
 })
