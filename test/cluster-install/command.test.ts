@@ -241,11 +241,11 @@ describe('install on an API server alone', () => {
     }
     assert.match(
       await apply(),
-      /^sidecar-first install: replicas of sidecar-first that were replaced: 1 still ending$/m,
+      /^sidecar-first install: \w+ replicas of sidecar-first that were replaced: 1 still ending$/m,
     )
     assert.equal(await path(), '/mutate')
     await api.kubectl(['delete', 'pod', 'old', ...ours, '--force', '--grace-period=0'])
-    assert.match(await apply(), /^sidecar-first install: a pod tried out/m)
+    assert.match(await apply(), /^sidecar-first install: \w+ a pod tried out/m)
     assert.equal(await path(), '/mutate/lock')
   })
 
