@@ -110,7 +110,6 @@ export const install: Command = {
     const { documents, configuration, notices } = rendered
     requireImages(wanted, configuration.waiter, surveyed?.nodes)
     for (const notice of notices) terminal.stderr.write(`${file}: ${notice}\n`)
-    if (dropsLock) terminal.stderr.write(`sidecar-first: ${droppedLock(configuration)}\n`)
     if (!applies || cluster === undefined) {
       terminal.stdout.write(textOf(documents))
       return 0
