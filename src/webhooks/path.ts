@@ -24,7 +24,9 @@ interface Called {
 
 /** Whether webhook configurations let `auto` lock pods; undefined if there are none that plan. */
 export function callsForLocks({ webhooks = [] }: Called = {}): boolean | undefined {
-  const called = webhooks.map(({ clientConfig: { service, url = '' } }) => service?.path ?? new URL(url).pathname)
+  const called = webhooks.map(
+    ({ clientConfig: { service, url } }) => service?.path ?? url?.replace(/^https:\/\/[^/]*/, ''),
+  )
   if (called.includes(paths.mutate)) return true
   return called.includes(paths.mutateUnlocked) ? false : undefined
 }
