@@ -7,10 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { create, createNamespace, deleteNamespaces, kubectl, until } from '../../cluster/cluster.ts'
 import { adminConfig, type Controller, prepare, startController } from './controller.ts'
+import { startRegistry } from './registry.ts'
 import {
   apps,
   change,
   deploy,
+  envoy,
   imageOf,
   phase,
   podsOf,
@@ -161,7 +163,59 @@ describe('the bad day', { concurrency: true }, () => {
     assert.deepEqual(await versions(namespace), { v1: 3 })
     await end()
   })
+
+  test('the runtime calls the image by another tag, and kubectl debug changes the pods: it ends', async (t) => {
+    const namespace = await open('rollout-alias')
+    await deploy(namespace, { replicas: 2, sidecars: [envoy('envoy', 15021, 'v2-again')] })
+    const end = await unnoticed(t, namespace, 1)
+    await debug(namespace)
+    await rollout(namespace, { image: 'v2-again' })
+    const born = await phase(namespace, ['Complete', 'Stopped'])
+    assert.deepEqual([born.phase, born.updatedReady], ['Complete', 2])
+    await change(namespace, { image: imageOf('v1'), from: [imageOf('v2*')] })
+    await phase(namespace, ['Complete'])
+    await change(namespace, { image: imageOf('v2-again') })
+    await until('a pod to be touched', async () => ((await versions(namespace))['v2-again'] ? true : undefined))
+    await debug(namespace)
+    const { phase: is, updatedReady } = await phase(namespace, ['Complete', 'Stopped'])
+    assert.deepEqual([is, updatedReady], ['Complete', 2])
+    const reported = (await podsOf(namespace)).map(({ status }) => status.containerStatuses?.map(({ image }) => image))
+    assert.ok(!reported.flat().includes(imageOf('v2-again')), `reported as ${reported}`)
+    await end()
+  })
+
+  test('a registry that asks for patience for longer than the deadline puts nothing back', async (t) => {
+    const namespace = await open('rollout-429')
+    const registry = await startRegistry('v2')
+    t.after(() => registry.stop())
+    await deploy(namespace, { replicas: 2 })
+    const end = await unnoticed(t, namespace, 1)
+    registry.overloaded = true
+    await rollout(namespace, {
+      image: registry.image,
+      strategy: { progressDeadlineSeconds: 6, onFailure: 'rollback' },
+    })
+    const fetched = async () =>
+      (await rolloutOf(namespace)).status?.conditions.find(({ type }) => type === 'ImageFetched')
+    const waits = await until('the condition', fetched)
+    assert.deepEqual([waits.status, waits.reason], ['False', 'PullFails'])
+    await sleep(18_000)
+    assert.equal((await rolloutOf(namespace)).status?.failure, undefined)
+    registry.overloaded = false
+    assert.equal((await phase(namespace, ['Complete', 'RolledBack'])).phase, 'Complete')
+    assert.deepEqual(await imagesOf(namespace), Array(2).fill(registry.image))
+    t.diagnostic(`${registry.refused} requests were answered with 429`)
+    await end()
+  })
 })
+
+/** A container for debugging in each pod, which changes the generation of its spec. */
+async function debug(namespace: string) {
+  for (const { metadata } of await podsOf(namespace)) {
+    const image = ['--image=docker.io/sidecar-first/test-sidecar:1', '--image-pull-policy=Never', '--profile=general']
+    await kubectl('debug', '-n', namespace, `pod/${metadata.name}`, ...image)
+  }
+}
 
 test('paused in mid-batch: no more pods are touched than were under way', async (t) => {
   const namespace = await open('rollout-batch')
@@ -206,6 +260,36 @@ test('a kubelet that freezes for longer than the deadline, before and after it h
   await cluster('thaw', 'kubelet')
   const done = await phase(namespace, ['Complete', 'RolledBack'])
   assert.deepEqual([done.phase, done.failure, done.updatedReady], ['Complete', undefined, 2])
+  await end()
+})
+
+test('an image that changes twice before the kubelet acts, where nothing can be fetched ahead: one away at a time', async (t) => {
+  const namespace = await open('rollout-twice')
+  await deploy(namespace, { replicas: 3 })
+  const hard = { pods: '3' }
+  await create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'full', namespace }, spec: { hard } })
+  await until('the quota to count', async () => {
+    const quota = JSON.parse(await kubectl('get', 'resourcequota', '-n', namespace, 'full', '-o', 'json'))
+    return quota.status?.used?.pods === '3' || undefined
+  })
+  const end = await unnoticed(t, namespace, 1)
+  t.after(() => cluster('thaw', 'kubelet'))
+  await cluster('freeze', 'kubelet')
+  await rollout(namespace)
+  await until('a pod to be touched', async () => ((await versions(namespace)).v2 === 1 ? true : undefined))
+  for (const version of ['v2-again', 'v2']) {
+    await change(namespace, { image: imageOf(version) })
+    await until('it to be taken up', async () => {
+      const { metadata, status } = await rolloutOf(namespace)
+      return status?.observedGeneration === metadata.generation || undefined
+    })
+    await sleep(2000)
+  }
+  assert.equal((await versions(namespace)).v1, 2, 'pods that nobody has touched')
+  await cluster('thaw', 'kubelet')
+  const done = await phase(namespace, ['Complete', 'Stopped'])
+  assert.deepEqual([done.phase, done.updatedReady], ['Complete', 3])
+  assert.deepEqual(await versions(namespace), { v2: 3 })
   await end()
 })
 

@@ -18,11 +18,15 @@ export interface Controller {
 }
 
 const account = 'sidecar-first-rollouts'
+/** What is tried: this checkout, or one of version 0.1 (commit f4d68a1), by which it's seen that a test can fail. */
+const checkout = process.env.VERSION_0_1 ?? '.'
 
-/** All of manifests/rollouts but the Deployment: its process is run from the sources here. Done by several test files at once. */
+/** All of manifests/rollouts but the Deployment: its process is run from the sources. Done by several test files at once. */
 export async function prepare(): Promise<void> {
   await tryKubectl(['create', 'namespace', 'sidecar-first'])
-  const documents = parseAllDocuments(await kubectl('kustomize', 'manifests/rollouts')).map((one) => one.toJS())
+  const documents = parseAllDocuments(await kubectl('kustomize', `${checkout}/manifests/rollouts`)).map((one) =>
+    one.toJS(),
+  )
   const items = documents.filter(({ kind }) => kind !== 'Deployment')
   const { code, stderr } = await tryKubectl(
     ['apply', '-f', '-'],
@@ -53,7 +57,7 @@ export async function startController(lease: string, by?: { url: string; ca: str
   config.users = config.users.map(({ name }: { name: string }) => ({ name, user: { token } }))
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 })
   const flags = ['--lease', lease, '--resync', '10s', '--metrics-port', '0']
-  const child = spawn(process.execPath, ['src/main.ts', 'rollouts', 'run', ...flags], {
+  const child = spawn(process.execPath, [`${checkout}/src/main.ts`, 'rollouts', 'run', ...flags], {
     env: { ...process.env, KUBECONFIG: file },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

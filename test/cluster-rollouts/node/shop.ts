@@ -8,12 +8,14 @@ import type { RolloutPhase, RolloutStatus, SidecarRollout } from '../../../rollo
 import { create, type KubernetesObject, kubectl, tryKubectl, until } from '../../cluster/cluster.ts'
 import { type Container, podSpec } from '../../cluster/pod.ts'
 
-export const imageOf = (version: string) => `docker.io/sidecar-first/test-rollout:${version}`
+/** By its version, or its whole name. */
+export const imageOf = (version: string) =>
+  version.includes('/') ? version : `docker.io/sidecar-first/test-rollout:${version}`
 
 /** A sidecar that answers on `port` once it is ready. */
-export const envoy = (name = 'envoy', port = 15021): Container => ({
+export const envoy = (name = 'envoy', port = 15021, version = 'v1'): Container => ({
   name,
-  image: imageOf('v1'),
+  image: imageOf(version),
   imagePullPolicy: 'IfNotPresent',
   env: [{ name: 'HTTP', value: `:${port}` }],
   readinessProbe: { httpGet: { path: '/ready', port }, periodSeconds: 1 },
