@@ -417,7 +417,8 @@ inEach(
   async (t, each) => {
     const port = await freePort()
     const lock = { handOver: undefined }
-    const { code, folder } = await run(each, [check({ check: http(port), timeout: 1000 })], {
+    // The shell counts whole seconds: the first may be over at once.
+    const { code, folder } = await run(each, [check({ check: http(port), timeout: 2000 })], {
       lock,
       started: (child) => setTimeout(() => child.kill('SIGKILL'), 300),
     })
