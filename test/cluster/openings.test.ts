@@ -167,9 +167,11 @@ describe('a sidecar that holds back what answers its check', () => {
     await deleteNamespaces(apart)
     await webhook?.remove()
   })
-  const warned = async (name: string, sidecars: string, gate: string): Promise<string> => {
+  const warned = async (name: string, sidecars: string, gate: string, position = 'last'): Promise<string> => {
+    const asked = { ...annotations(sidecars, gate), 'sidecar-first.dev/native-position': position }
+    const init = { ...app('echo redirected'), name: 'istio-init' }
     const { code, stderr } = await tryCreate([
-      pod(apart, name, [app(), cache, proxy], { annotations: annotations(sidecars, gate) }),
+      pod(apart, name, [app(), cache, proxy], { annotations: asked, spec: { initContainers: [init] } }),
     ])
     assert.equal(code, 0, stderr)
     return stderr
@@ -183,15 +185,22 @@ describe('a sidecar that holds back what answers its check', () => {
     assert.match(messageOf(await getPod(apart, 'hook'), 'cache') ?? '', /app-health.*connection refused/)
   })
 
-  test('gate native: a warning, and the app never starts', async () => {
-    assert.match(await warned('native', 'cache', 'native'), /SF242.*the app never starts/)
-    const live = await until('the sidecar to be given up', async () => {
-      const found = await getPod(apart, 'native')
-      return (statusOf(found, 'cache')?.restartCount ?? 0) >= 1 ? found : undefined
+  for (const [name, position, never] of [
+    ['native', 'last', ['istio-proxy', 'app']],
+    ['native-first', 'first', ['istio-init', 'istio-proxy', 'app']],
+  ] as const) {
+    test(`gate native, ${position}: a warning, and ${never.join(', ')} never start`, async () => {
+      assert.match(await warned(name, 'cache', 'native', position), /SF242.*the app never starts/)
+      const live = await until('the sidecar to be given up', async () => {
+        const found = await getPod(apart, name)
+        return (statusOf(found, 'cache')?.restartCount ?? 0) >= 1 ? found : undefined
+      })
+      for (const container of never) {
+        const { state, restartCount } = statusOf(live, container) ?? {}
+        assert.deepEqual([state?.running, state?.terminated, restartCount], [undefined, undefined, 0], container)
+      }
     })
-    assert.equal(statusOf(live, 'istio-proxy')?.state.running, undefined)
-    assert.equal(statusOf(live, 'app')?.state.running, undefined)
-  })
+  }
 
   test('with the proxy named first, as the warning says: none, and the app finds both ready', async () => {
     assert.doesNotMatch(await warned('listed', 'istio-proxy, cache', 'hook'), /SF242/)
