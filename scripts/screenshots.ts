@@ -11,7 +11,7 @@ const pictures: Record<string, BrowserContextOptions & { example: string; patter
   'preview-light': { ...wide, example: 'two-tiers', pattern: /shop/, colorScheme: 'light' },
   'preview-dark': { ...wide, example: 'two-tiers', pattern: /shop/, colorScheme: 'dark' },
   'preview-refused': {
-    viewport: { width: 1280, height: 480 },
+    viewport: { width: 1280, height: 720 },
     example: 'refused',
     pattern: /refused/,
     colorScheme: 'light',

@@ -7,6 +7,8 @@ import { button, copyButton, downloadButton, element } from './elements.js'
 const context = 3
 /** The most rows that are shown: a browser takes seconds for ten thousand. */
 const most = 2000
+/** The most lines that are compared: 3 MB of manifests have some 100,000, and a hostile link could bring millions. */
+const mostCompared = 250_000
 
 /**
  * The manifest before and after, with the changes marked.
@@ -14,7 +16,8 @@ const most = 2000
  * @param {string} after
  */
 export function manifestChanges(before, after) {
-  const lines = diffLines(before, after)
+  const isLong = [before, after].some((text) => text.length > mostCompared && text.split('\n').length > mostCompared)
+  const lines = isLong ? [] : diffLines(before, after)
   const changed = lines.some(({ mark }) => mark !== ' ')
   const table = element('div', { class: 'diff' })
   let whole = false
@@ -44,7 +47,9 @@ export function manifestChanges(before, after) {
         ),
       ),
     ),
-    changed ? element('p', { class: 'marks' }, ...summary(lines)) : element('p', {}, 'Nothing changes.'),
+    changed
+      ? element('p', { class: 'marks' }, ...summary(lines))
+      : element('p', {}, isLong ? 'Too many lines to compare: copy or download the result.' : 'Nothing changes.'),
     changed && table,
   )
 }

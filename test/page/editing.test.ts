@@ -260,6 +260,9 @@ test('tabs, a byte order mark, CRLF, UTF-16 and three megabytes', async () => {
   const block = `${pod('big', 'proxy')}---\nkind: ConfigMap\ndata: {a: "${'x'.repeat(9800)}"}\n---\n`
   await choose(Buffer.from(block.repeat(300)))
   await says(page, /^600 objects: 300 patched, 300 skipped/)
+  await choose(Buffer.from(`${pod('long', 'proxy')}${'\n'.repeat(300_000)}`))
+  await says(page, /^Pod long: patched/)
+  assert.match((await page.locator('.changes').textContent()) ?? '', /Too many lines to compare/)
   await page.locator('[data-example=job]').click()
   await says(page, /^Job nightly-export/)
   // Nothing is read aloud as one word that is two.
