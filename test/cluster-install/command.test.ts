@@ -214,10 +214,10 @@ describe('install on an API server alone', () => {
         ...['get', 'mutatingwebhookconfiguration', 'zz-sidecar-first'],
         ...['-o', 'jsonpath={.webhooks[-1:].clientConfig.service.path}'],
       ])
-    const apply = async () => (await run(install, '--apply', '--force', '--timeout', '3s')).stderr
+    const apply = async () => (await call('--apply', '--force', '--timeout', '3s')).stderr
     await apply()
     // As 0.1 had them, with replicas that are there and one that still ends.
-    const [mutating] = parseAllDocuments((await run(install)).stdout)
+    const [mutating] = parseAllDocuments((await call()).stdout)
       .map((document) => document.toJS())
       .filter(({ kind }) => kind === 'MutatingWebhookConfiguration')
     for (const { clientConfig } of mutating.webhooks) clientConfig.service.path = '/mutate'
