@@ -50,9 +50,14 @@ describe('the native gate', () => {
           }),
         ]
       }),
-      pod(namespace, 'tiers', [app(), late('third', 15_023), late('second', 15_022), late('first', 15_021)], {
-        annotations: asked('first, second + third'),
-      }),
+      pod(
+        namespace,
+        'tiers',
+        [app(), late('third', 15_023, '16s'), late('second', 15_022, '16s'), late('first', 15_021)],
+        {
+          annotations: asked('first, second + third'),
+        },
+      ),
       pod(namespace, 'chained', [app(), hooked], { annotations: asked('sidecar') }),
       ...(['hook', 'native'] as const).map((gate) =>
         pod(namespace, `restartable-${gate}`, [app()], {
@@ -172,12 +177,13 @@ const asked = (sidecars: string, gate: 'hook' | 'native' = 'native') => ({
 const ready = (port: number) => ({ httpGet: { path: '/ready', port } })
 
 /** A sidecar that is ready late enough for an app that isn't held back to be seen. */
-const late = (name: string, port: number, more: Record<string, unknown> = {}): Container =>
-  sidecar(name, { HTTP: `:${port}`, READY_AFTER: '8s' }, { readinessProbe: ready(port), ...more })
+const late = (name: string, port: number, after = '8s'): Container =>
+  sidecar(name, { HTTP: `:${port}`, READY_AFTER: after }, { readinessProbe: ready(port) })
 
-const hooked = late('sidecar', 15_021, {
+const hooked: Container = {
+  ...late('sidecar', 15_021),
   lifecycle: { postStart: { exec: { command: ['/entrypoint', 'mark', 'hook'] } } },
-})
+}
 const started = sidecar(
   'sidecar',
   { HTTP: ':15021', READY_AFTER: '8s' },
