@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '../..')
-const pages = globSync(['*.md', 'docs/**/*.md'], { cwd: root })
+const pages = globSync(['*.md', '.github/**/*.md', 'docs/**/*.md'], { cwd: root })
 
 /** The anchors that GitHub gives a page's headings. */
 async function anchorsOf(file: string): Promise<ReadonlySet<string>> {
@@ -59,6 +59,13 @@ test('every file and folder that the map of the house names is there', async () 
     missing.filter((path) => !path.endsWith('-') && path !== 'bench/results/'),
     [],
   )
+})
+
+test('the index of the docs names every page', async () => {
+  const index = await readFile(join(root, 'docs/README.md'), 'utf8')
+  const linked = new Set([...index.matchAll(/\]\(([^)#]+)/g)].map(([, path = '']) => join('docs', path)))
+  const missing = pages.filter((page) => page.startsWith('docs/') && !page.startsWith('docs/decisions/') && !linked.has(page))
+  assert.deepEqual(missing, ['docs/README.md'])
 })
 
 test('the list of decisions names each of them, in order', async () => {

@@ -17,23 +17,6 @@ async function blocks(page: string, language: string): Promise<string[]> {
   )
 }
 
-test('getting started: a preview of its manifest prints the answer that the page shows', async () => {
-  const commands = (await blocks('docs/start.md', 'sh')).filter((code) => /^(cat|sidecar-first preview) /.test(code))
-  assert.equal(commands.length, 2)
-  const { code, stdout, stderr } = await paste(commands.join(''), folder)
-  assert.deepEqual([code, stderr], [0, ''])
-  const [answer = ''] = await blocks('docs/start.md', 'text')
-  assert.equal(stdout.slice(0, answer.length), answer)
-})
-
-test('previews: the example of a suggestion prints what the page shows', async () => {
-  const commands = (await blocks('docs/preview.md', 'sh')).filter((code) => code.startsWith('cat '))
-  assert.equal(commands.length, 1)
-  const { code, stdout, stderr } = await paste(commands.join(''), folder)
-  const [answer] = await blocks('docs/preview.md', 'text')
-  assert.deepEqual([code, stderr, stdout], [0, '', answer])
-})
-
 test('the README: its example becomes what the text below it says', async () => {
   const [manifest = ''] = await blocks('README.md', 'yaml')
   const { code, stdout, stderr } = await run(['preview', '-o', 'json', '-'], { input: manifest })
