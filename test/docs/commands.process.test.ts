@@ -145,9 +145,9 @@ function shownAfter({ blocks }: Page, block: Block): Block | undefined {
   return next?.language === 'text' ? next : undefined
 }
 
-/** Whether a page shows what was printed. A last line `…` stands for the rest. */
+/** Whether a page shows what was printed, but for empty lines at the end. A last line `…` stands for the rest. */
 const shows = (printed: string, shown: string) =>
-  shown.endsWith('…\n') ? printed.startsWith(shown.slice(0, -2)) : printed === shown
+  shown.endsWith('…\n') ? printed.startsWith(shown.slice(0, -2)) : printed.trimEnd() === shown.trimEnd()
 
 /** Writes what was printed into a page; where a last `…` stands for the rest, what comes before the diff. */
 async function rewrite({ path }: Page, stale: readonly { shown: Block; printed: string }[]): Promise<void> {
