@@ -80,7 +80,8 @@ async function given({ path }: Page): Promise<string> {
   const suggested = join(root, 'test/admission/suggest/pods')
   const files = {
     'pod.yaml': example('README.md'),
-    'k8s/pod.yaml': await readFile(join(suggested, 'istio-native.yaml'), 'utf8'),
+    'k8s/pod.yaml': example('README.md'),
+    'k8s/native.yaml': await readFile(join(suggested, 'istio-native.yaml'), 'utf8'),
     'deployment.yaml': await readFile(join(suggested, 'bookinfo-injected.yaml'), 'utf8'),
     'configuration.yaml': configuration,
   }
