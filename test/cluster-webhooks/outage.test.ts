@@ -112,7 +112,7 @@ for (const [mode, failurePolicy] of [
       if (mode === 'namespace-opt-in') wanted.push('enforced and annotated')
       assert.deepEqual(refused.toSorted(), wanted.toSorted(), namespace)
       for (const name of refused) {
-        assert.match(down[name].message, /failed calling webhook "[\w.]*pods\.sidecar-first\.dev"/)
+        assert.match(down[name].message, /failed calling webhook "[\w.-]*pods\.sidecar-first\.dev"/)
       }
       for (const name of names) if (!refused.includes(name)) assert.equal(down[name].first, 'app', name)
     }
