@@ -12,6 +12,7 @@ import { readStatus } from './pod/status.ts'
 import type { Operation } from './words/json.ts'
 import { keys, mirrorKey } from './words/keys.ts'
 import type { Problem, Reason, Warning } from './words/messages.ts'
+import { mostProblems, told } from './words/most.ts'
 import { nearest } from './words/nearest.ts'
 
 /** Reads a pod's manifest, merges what it says with the rules, plans and patches. Never throws. */
@@ -144,7 +145,7 @@ function hasApp({ containers, initContainers }: Spec, ruled: Ruled, enforced: bo
 function nothingAsked(metadata: Metadata, optedOut: boolean, configuration: Context['configuration']): Left {
   if (optedOut) return left('opted-out')
   const wishes = readWishes(metadata, configuration)
-  const idle = wishes.keys.map((key) => ({ kind: 'idle-key', key }) as const)
+  const idle = wishes.keys.slice(0, mostProblems).map((key) => ({ kind: 'idle-key', key }) as const)
   const rules = configuration.rules.rules.length > 0
   return { kind: 'left', reason: { kind: 'nothing-asked', rules }, warnings: [...idle, ...wishes.warnings] }
 }
@@ -155,16 +156,14 @@ const mostCompared = 32
 /** The keys that name a container which isn't there, or isn't a sidecar. */
 function withoutEffect({ named, problems }: Wishes, { tiers }: Intent, { containers, initContainers }: Spec) {
   const there = new Set([...containers, ...initContainers].map(({ name }) => name))
-  const absent = named
-    .filter(({ name }) => !there.has(name))
-    .map(({ key, name }, index) => {
-      const near = there.size <= mostCompared && index < mostCompared ? nearest(name, [...there]) : undefined
-      return { kind: 'container-absent', key, name, ...(near && { near }) } as const
-    })
+  const absent = told(named, ({ name }) => !there.has(name)).map(({ key, name }, index) => {
+    const near = there.size <= mostCompared && index < mostCompared ? nearest(name, [...there]) : undefined
+    return { kind: 'container-absent', key, name, ...(near && { near }) } as const
+  })
   if (problems.length > 0) return { absent, idle: [] }
   const sidecars = new Set(tiers.flat().map(({ name }) => name))
-  const idle = named
-    .filter(({ key, name }) => key !== keys.sidecars && there.has(name) && !sidecars.has(name))
-    .map(({ key, name }) => ({ kind: 'not-a-sidecar', key, name }) as const)
+  const isIdle = ({ key, name }: Wishes['named'][number]) =>
+    key !== keys.sidecars && there.has(name) && !sidecars.has(name)
+  const idle = told(named, isIdle).map(({ key, name }) => ({ kind: 'not-a-sidecar', key, name }) as const)
   return { absent, idle }
 }

@@ -2,11 +2,12 @@ import { decide } from './decide.ts'
 import { type Decision, skipped, type Validity, allowed as valid } from './decision.ts'
 import type { Configuration } from './intent/configuration.ts'
 import { enforcedMark, mark, marked, marksOf, unmark } from './mark.ts'
-import { type Fields, isMap, mostProblems, nothing } from './pod/reader.ts'
+import { type Fields, isMap, nothing } from './pod/reader.ts'
 import type { Surroundings } from './pod/surroundings.ts'
 import { validate } from './validate.ts'
 import type { Operation } from './words/json.ts'
 import { coded, isCost, isHint, type Problem, type Reason, type Said, type Shape, textOf } from './words/messages.ts'
+import { mostProblems } from './words/most.ts'
 import { printable } from './words/printable.ts'
 
 /** The `response` of an AdmissionReview (admission.k8s.io/v1), but for the patch's encoding: `patch` is JSON, which the wire wants as base64. */

@@ -1,7 +1,7 @@
 import { parseDuration } from '../check/duration.ts'
 import { type Check, parseCheck } from '../check/grammar.ts'
 import type { Metadata } from '../pod/pod.ts'
-import { type Fields, mostProblems } from '../pod/reader.ts'
+import type { Fields } from '../pod/reader.ts'
 import {
   type Delivery,
   deliveries,
@@ -21,6 +21,7 @@ import {
 import { byteLength } from '../words/json.ts'
 import { inOurDomain, isOurs, keys, perContainer, rolloutNote } from '../words/keys.ts'
 import type { Problem, Warning } from '../words/messages.ts'
+import { mostProblems } from '../words/most.ts'
 import { type Parsed, parsed, problem } from '../words/parsed.ts'
 import type { Configuration } from './configuration.ts'
 import { parseSidecars, type TierNames } from './sidecars.ts'

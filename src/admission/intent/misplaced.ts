@@ -2,6 +2,7 @@ import type { Metadata } from '../pod/pod.ts'
 import { readMetadata } from '../pod/read.ts'
 import { isOurs, keys } from '../words/keys.ts'
 import { heard, type Warning } from '../words/messages.ts'
+import { told } from '../words/most.ts'
 import { ignoredBy } from './ignored.ts'
 
 /**
@@ -16,15 +17,16 @@ export function misplacedKeys(
 ): readonly Warning[] {
   const place = [...way, 'metadata.annotations'].join('.')
   const { annotations, labels } = metadataOf(pod)
-  const outside = way.length === 0 ? [] : [...metadataOf(object).annotations.keys()].filter(isOurs)
-  const misplaced: readonly Extract<Warning, { key: string; place: string }>[] = [
+  const isMissed = (key: string) => isOurs(key) && !annotations.has(key)
+  // The API bounds what a workload has of them, but a manifest hasn't been there yet.
+  const outside = way.length === 0 ? [] : told(metadataOf(object).annotations.keys(), isMissed)
+  const misplaced: readonly Warning[] = [
     ...outside.map((key) => ({ kind: 'key-on-workload', key, workload, place }) as const),
-    ...(labels.has(keys.sidecars) ? [{ kind: 'key-as-label', key: keys.sidecars, place } as const] : []),
+    ...(labels.has(keys.sidecars) && isMissed(keys.sidecars)
+      ? [{ kind: 'key-as-label', key: keys.sidecars, place } as const]
+      : []),
   ]
-  return heard(
-    misplaced.filter(({ key }) => !annotations.has(key)),
-    ignoredBy({ annotations }),
-  )
+  return heard(misplaced, ignoredBy({ annotations }))
 }
 
 function metadataOf(object: unknown): Pick<Metadata, 'annotations' | 'labels'> {

@@ -1,9 +1,9 @@
 import { isLoopback, type PolledCheck } from '../check/grammar.ts'
 import type { Container, Spec } from '../pod/pod.ts'
-import { mostProblems } from '../pod/reader.ts'
 import type { Surroundings } from '../pod/surroundings.ts'
 import { keys } from '../words/keys.ts'
 import type { Warning } from '../words/messages.ts'
+import { mostProblems } from '../words/most.ts'
 import type { Delivery } from './delivery.ts'
 import { type LineUp, type Member, startsNative, waits } from './line-up.ts'
 import type { Lock } from './lock.ts'
@@ -88,21 +88,29 @@ function namesOf(members: readonly Member[]): readonly string[] {
 function movedPorts({ containers, initContainers }: Order, spec: Spec): readonly Warning[] {
   const isNative = ({ restartPolicy }: Container) => restartPolicy === 'Always'
   const before = portOwners([...spec.containers, ...spec.initContainers.filter(isNative)])
+  // Only a name that several have can come to mean another.
+  if (!before.shared) return []
   const natives = initContainers.filter((container) => container.list === 'containers' || isNative(container))
   const after = portOwners([...containers, ...natives])
   const moved: Warning[] = []
-  for (const [port, owner] of before) {
-    const now = after.get(port)
+  for (const [port, owner] of before.owners) {
+    const now = after.owners.get(port)
     if (now !== undefined && now !== owner) moved.push({ kind: 'port-moves', port, from: owner.name, to: now.name })
     if (moved.length === mostProblems) break
   }
   return moved
 }
 
-function portOwners(containers: readonly Container[]): ReadonlyMap<string, Container> {
+/** `shared`: whether several have a name. */
+function portOwners(containers: readonly Container[]) {
   const owners = new Map<string, Container>()
+  let shared = false
   for (const container of containers) {
-    for (const { name } of container.ports) if (name !== '' && !owners.has(name)) owners.set(name, container)
+    for (const { name } of container.ports) {
+      if (name === '') continue
+      if (owners.has(name)) shared = true
+      else owners.set(name, container)
+    }
   }
-  return owners
+  return { owners, shared }
 }

@@ -1,6 +1,7 @@
 import type { Container } from '../pod/pod.ts'
 import type { Surroundings } from '../pod/surroundings.ts'
 import type { Warning } from '../words/messages.ts'
+import { mostProblems } from '../words/most.ts'
 import { type HookGroup, hookGroups, timeoutOf } from './gate.ts'
 import { type LineUp, type Member, waits } from './line-up.ts'
 
@@ -15,8 +16,18 @@ export function lint(lined: LineUp, surroundings: Surroundings): readonly Warnin
   return [
     ...deadlines(lined, surroundings),
     ...hookGroups(lined).flatMap(sharedTiers),
-    ...members.flatMap((member) => awaiting.flatMap((app) => waitsItself(member, app))),
+    ...waitingTwice(members, awaiting),
   ]
+}
+
+/** A few hundred of each can be in a pod, and all for one port. */
+function waitingTwice(members: readonly Member[], awaiting: readonly Awaiting[]): readonly Warning[] {
+  const found: Warning[] = []
+  for (const member of awaiting.length === 0 ? [] : members) {
+    if (found.length >= mostProblems) break
+    found.push(...awaiting.flatMap((app) => waitsItself(member, app)))
+  }
+  return found
 }
 
 /** While the hook of a tier runs, the kubelet restarts nothing else of the pod. */

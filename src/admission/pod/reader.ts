@@ -1,11 +1,9 @@
 import type { Json } from '../words/json.ts'
 import type { Problem, Shape } from '../words/messages.ts'
+import { mostProblems } from '../words/most.ts'
 
 /** None of the fields read here is a property that all objects inherit, so a key like `constructor` in a manifest is only a key. */
 export type Fields = { readonly [key: string]: Json }
-
-/** More problems than anyone reads are not collected, so that a list of 300,000 wrong items costs no more than reading it. */
-export const mostProblems = 100
 
 /**
  * Reads fields of unknown shape and collects what doesn't fit. Null counts as absent, as in the API. The current place is kept as a stack

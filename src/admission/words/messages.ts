@@ -632,7 +632,8 @@ const warnings = {
   'more-warnings': {
     code: 'SF230',
     ...noEffect,
-    text: ({ count }: { readonly count: number }) => `and ${count} more warnings`,
+    text: ({ count, least = false }: { readonly count: number; readonly least?: boolean }) =>
+      `and ${least ? 'at least ' : ''}${count} more warnings`,
   },
 } as const satisfies { readonly [kind: string]: CodedWords[string] & { readonly severity: Severity } }
 

@@ -34,7 +34,9 @@ interface Result {
  */
 export function sarif(found: PreviewedFiles, rules: readonly Rule[], root: string, home = homepage): string {
   const results = resultsOf(found)
-  const used = rules.filter(({ code }) => results.some((each) => each.code === code))
+  const codes = new Set(results.map(({ code }) => code))
+  const used = rules.filter(({ code }) => codes.has(code))
+  const indices = new Map(used.map(({ code }, index) => [code, index]))
   const log = {
     $schema: 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json',
     version: '2.1.0',
@@ -46,7 +48,7 @@ export function sarif(found: PreviewedFiles, rules: readonly Rule[], root: strin
         columnKind: 'utf16CodeUnits',
         results: results.map((each) => ({
           ruleId: each.code,
-          ruleIndex: used.findIndex(({ code }) => code === each.code),
+          ruleIndex: indices.get(each.code),
           level: levels[each.severity],
           message: { text: each.text },
           locations: [location(each, root)],

@@ -1,0 +1,13 @@
+/** More problems than anyone reads are not collected, so that a list of 300,000 wrong items costs no more than reading it. */
+export const mostProblems = 100
+
+/** The first of those that somebody is told of, and no more than are read. */
+export function told<T>(all: Iterable<T>, holds: (each: T) => boolean): readonly T[] {
+  const found: T[] = []
+  for (const each of all) {
+    if (!holds(each)) continue
+    found.push(each)
+    if (found.length === mostProblems) break
+  }
+  return found
+}
