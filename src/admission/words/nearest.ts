@@ -18,10 +18,11 @@ const tolerance = ({ length }: string) => (length < 4 ? length >> 1 : Math.max(2
 
 // Levenshtein's, a row at a time.
 function distance(from: string, to: string): number {
+  const letters = Array.from(to)
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (const [line, letter] of Array.from(from.slice(0, 64)).entries()) {
     const next = [line + 1]
-    for (const [column, other] of Array.from(to).entries()) {
+    for (const [column, other] of letters.entries()) {
       const replaced = (row[column] ?? 0) + (letter === other ? 0 : 1)
       next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
     }

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { decide } from '../../../src/admission/decide.ts'
 import { reviewFinal } from '../../../src/admission/review.ts'
+import { inOurDomain } from '../../../src/admission/words/keys.ts'
 import { textOf } from '../../../src/admission/words/messages.ts'
+import { isNear } from '../../../src/admission/words/nearest.ts'
+import { runs } from '../../runs.ts'
 import { app, configuration, pod, ready } from '../pods.ts'
 
 const envoy = { name: 'envoy', readinessProbe: ready }
@@ -44,4 +48,30 @@ test('a hint is not counted as a problem', () => {
   assert.equal([...message.matchAll(/\(\d+\) /g)].length, Number(count))
   assert.match(message, /; SF146 another webhook may have changed/)
   assert.doesNotMatch(message, /\(\d+\) SF146/)
+})
+
+test('a key is only spared the comparison with our domain where it would find nothing', () => {
+  const domain = 'sidecar-first.dev'
+  const letters = [...domain, 'x', 'ü', '🙂']
+  const mistake = fc.tuple(
+    fc.nat(domain.length),
+    fc.constantFrom('put', 'drop', 'swap' as const),
+    fc.constantFrom(...letters),
+  )
+  const mistyped = fc.array(mistake, { maxLength: 6 }).map((mistakes) => {
+    const text = [...domain]
+    for (const [at, what, letter] of mistakes) {
+      text.splice(at, what === 'put' ? 0 : 1, ...(what === 'drop' ? [] : [letter]))
+    }
+    return text.join('')
+  })
+  fc.assert(
+    fc.property(fc.oneof(mistyped, fc.string()), (text) => {
+      fc.pre(!text.includes('/') && text !== domain)
+      assert.equal(inOurDomain(`${text}/gate`), isNear(text, domain, 3) ? `${domain}/gate` : undefined)
+    }),
+    runs(1000),
+  )
+  for (const key of ['sidecar.istio.io/inject', 'config.linkerd.io/skip', 'vault.hashicorp.com/role'])
+    assert.equal(inOurDomain(key), undefined)
 })
