@@ -1,4 +1,5 @@
 import type { ExitCode } from '../../src/terminal/command.ts'
+import { failures } from '../../src/terminal/failures.ts'
 import { interrupted } from '../../src/terminal/interrupted.ts'
 import { lookOf } from '../../src/terminal/look.ts'
 import { rolloutCodes } from '../codes.ts'
@@ -37,9 +38,9 @@ export async function wait(session: Session, name: string): Promise<ExitCode> {
       await sayNobody(session)
       return 1
     case 'ended': {
-      const why = interruption.aborted ? '' : `not done within ${seconds} s. `
+      const why = interruption.aborted ? 'interrupted' : `not done within ${seconds} s`
       const how = `Pause it: sidecar-first rollout pause ${again}; watch it again: sidecar-first rollout status ${again} --wait`
-      terminal.stderr.write(`\nsidecar-first: ${why}The rollout continues. ${how}\n`)
+      terminal.stderr.write(`\nsidecar-first: ${failures['not-in-time']} ${why}. The rollout continues. ${how}\n`)
       return 1
     }
     default:

@@ -3,6 +3,7 @@ import { quote } from '../admission/words/quote.ts'
 import type { Checked } from '../check/checks.ts'
 import { parseSubject } from '../check/pod/subject.ts'
 import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
+import { ignoredCodes, ignoreOption } from '../messages/ignore.ts'
 import { type Command, type ExitCode, type Terminal, UsageError } from '../terminal/command.ts'
 import { oneOf } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
@@ -36,7 +37,7 @@ const options = {
   context: { type: 'string' },
   'no-pods': { type: 'boolean', default: false },
   output: { type: 'string', short: 'o', default: 'text' },
-  ignore: { type: 'string', multiple: true, default: [] },
+  ...ignoreOption,
 } as const satisfies ParseArgsOptionsConfig
 
 type Flags = ReturnType<typeof parse>['values']
@@ -54,8 +55,7 @@ export const check: Command = {
     const output = oneOf('--output', values.output, outputs)
     const [subject] = positionals
     if (positionals.length > 1) throw new UsageError('wrong-arguments', 'check takes one pod/NAME, or none')
-    const { ignoredCodes } = await import('../messages/ignore.ts')
-    const ignored = ignoredCodes(values.ignore)
+    const ignored = await ignoredCodes(values.ignore)
     const stop = interrupted()
     const all = subject === undefined ? await everything(values, terminal, stop) : await one(subject, values)
     const checked = withoutIgnored(all, ignored)

@@ -12,7 +12,7 @@ import {
   placeOf,
   previewFiles,
   refuse,
-  withoutIgnored,
+  say,
 } from '../preview/show/files.ts'
 import { sampleManifest } from '../preview/show/sample.ts'
 import { annotating } from '../preview/suggestion.ts'
@@ -46,14 +46,14 @@ export const inject: Command = {
   names: 'files',
   async run(args, terminal) {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const ignored = ignoredCodes(values.ignore)
-    const read = await previewFiles([...values.filename, ...positionals], values, terminal)
-    const found = withoutIgnored(read, ignored)
+    const ignored = await ignoredCodes(values.ignore)
+    const found = await previewFiles([...values.filename, ...positionals], { ...values, ignored }, terminal)
     refuse(found)
     const look = lookOf(terminal, process.env)
     if (values.suggest) {
       const { files, told } = suggested(found)
       terminal.stderr.write(told.map((each) => `${each}\n`).join(''))
+      if (told.length === 0) say({ kind: 'nothing-to-suggest' }, ignored, terminal)
       terminal.stdout.write(exact(joinDocuments(files.map(writeManifests)), look))
       return 0
     }
@@ -91,7 +91,6 @@ function suggested({ files }: PreviewedFiles) {
       return { ...preview, patch, patched: applyPatch(object.value, patch) }
     }),
   }))
-  if (told.length === 0) told.push('nothing to suggest: no pod that says nothing has a sidecar that a preset knows')
   return { files: changed, told }
 }
 

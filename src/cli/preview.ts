@@ -4,7 +4,6 @@ import { presets } from '../admission/intent/presets.ts'
 import { podTemplate } from '../admission/pod/template.ts'
 import { deliveries, gates } from '../admission/words/choices.ts'
 import { isCost } from '../admission/words/messages.ts'
-import { printable } from '../admission/words/printable.ts'
 import { catalogue } from '../messages/catalogue.ts'
 import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
 import { formatJson } from '../preview/json.ts'
@@ -18,7 +17,7 @@ import {
   previewFiles,
   problemText,
   refuse,
-  withoutIgnored,
+  say,
 } from '../preview/show/files.ts'
 import { annotations } from '../preview/show/github.ts'
 import { sampleManifest } from '../preview/show/sample.ts'
@@ -111,12 +110,15 @@ export const preview: Command = {
     if (format === undefined) throw new UsageError('flag-value', `--output takes ${Object.keys(formats).join(', ')}`)
     const failOn = failures.find((what) => what === values['fail-on'])
     if (failOn === undefined) throw new UsageError('flag-value', '--fail-on takes refused, warning')
-    const ignored = ignoredCodes(values.ignore)
-    const read = await previewFiles([...values.filename, ...positionals], { ...values, ...whatIf(values) }, terminal)
-    const found = withoutIgnored(read, ignored)
-    if (values.sidecars !== undefined && !previewsOf(found).some(has(values.sidecars))) {
-      terminal.stderr.write(`--sidecars: no pod here has ${printable(values.sidecars, 200)}\n`)
-    }
+    const ignored = await ignoredCodes(values.ignore)
+    const { sidecars } = values
+    const found = await previewFiles(
+      [...values.filename, ...positionals],
+      { ...values, ignored, ...whatIf(values) },
+      terminal,
+    )
+    if (sidecars !== undefined && !previewsOf(found).some(has(sidecars)))
+      say({ kind: 'sidecars-nowhere', sidecars }, ignored, terminal)
     terminal.stdout.write(format(found, lookOf(terminal, process.env)))
     // There is no place for reasons in a diff.
     const said = values.output === 'diff' ? complaints(found) : found.problems.map(problemText)

@@ -2,6 +2,8 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { presets } from '../admission/intent/presets.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
+import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
+import { withoutIgnored } from '../scan/ignore.ts'
 import { failures, hasFailed, type Picture } from '../scan/report.ts'
 import type { Survey } from '../scan/survey.ts'
 import { type Command, type Terminal, UsageError } from '../terminal/command.ts'
@@ -25,6 +27,7 @@ Usage: sidecar-first scan [flags]
   --exclude GLOB        with -f, leave out files and folders of that name
   -o, --output FORMAT   text; json; html, a page in one file (text)
   --all                 in the text, workloads that need nothing, too
+${ignoreHelp}
   --fail-on WHAT        exit with 1 if harm is sure, if it is at least probable,
                         or if a workload is unguarded: sure, probable,
                         unguarded, never (never)
@@ -41,6 +44,7 @@ const options = {
   exclude: { type: 'string', multiple: true, default: [] },
   output: { type: 'string', short: 'o', default: 'text' },
   all: { type: 'boolean', default: false },
+  ...ignoreOption,
   'fail-on': { type: 'string', default: 'never' },
   context: { type: 'string' },
 } as const satisfies ParseArgsOptionsConfig
@@ -48,6 +52,15 @@ const options = {
 type Flags = ReturnType<typeof parse>['values']
 const parse = (args: readonly string[]) => parseArgs({ args: [...args], options, allowPositionals: true })
 type Output = 'text' | 'json' | 'html'
+
+/** What is wanted, checked. */
+interface How {
+  /** Presets; all if empty. */
+  readonly only: readonly string[]
+  /** Codes. */
+  readonly ignored: ReadonlySet<string>
+  readonly output: Output
+}
 
 /** What has been found, when, and whether all could be looked at. */
 interface Found {
@@ -73,7 +86,9 @@ export const scan: Command = {
     if (!fromFiles && values.exclude.length > 0) throw new UsageError('flags-together', '--exclude goes with -f')
     if (fromFiles && (values.selector ?? values.context) !== undefined)
       throw new UsageError('flags-together', '-f scans manifests: --selector and --context are for a cluster')
-    const found = await (fromFiles ? ofManifests(values, only, terminal) : ofCluster(values, only, output, terminal))
+    const ignored = await ignoredCodes(values.ignore)
+    const how = { only, ignored, output }
+    const found = await (fromFiles ? ofManifests(values, how, terminal) : ofCluster(values, how, terminal))
     terminal.stdout.write(await written(found, output, values.all, terminal))
     return hasFailed(found.survey, failOn) || !found.whole ? 1 : 0
   },
@@ -100,15 +115,15 @@ async function written({ survey, pictures, now }: Found, output: Output, all: bo
 
 async function ofManifests(
   { filename, exclude, namespace }: Flags,
-  only: readonly string[],
+  { only, ignored }: How,
   terminal: Terminal,
 ): Promise<Found> {
   const { previewFiles, problemText } = await import('../preview/show/files.ts')
   const { scanManifests } = await import('../scan/manifests.ts')
-  const files = await previewFiles(filename, { exclude }, terminal)
+  const files = await previewFiles(filename, { exclude, ignored }, terminal)
   terminal.stderr.write(files.problems.map((problem) => `${problemText(problem)}\n`).join(''))
   const survey = scanManifests(files, { namespace, presets: only, version })
-  return { survey, pictures: [], now: Date.now(), whole: files.problems.length === 0 }
+  return { survey: withoutIgnored(survey, ignored), pictures: [], now: Date.now(), whole: files.problems.length === 0 }
 }
 
 /** A page of a thousand pods takes a while. */
@@ -118,8 +133,7 @@ const mostPictures: Record<Output, number> = { text: 2, html: 6, json: 0 }
 
 async function ofCluster(
   { context, namespace, selector }: Flags,
-  only: readonly string[],
-  output: Output,
+  { only, ignored, output }: How,
   terminal: Terminal,
 ): Promise<Found> {
   // What thousands of pods leave behind is collected at once, not kept in a young generation that grows to 48 MB.
@@ -135,10 +149,11 @@ async function ofCluster(
   const configuration = connection(kubeconfig, { timeout, heard: (date) => (skew = date - Date.now()) })
   const status = createStatusLine(terminal)
   try {
-    const survey = await scanCluster(
+    const all = await scanCluster(
       { namespace, labelSelector: selector, presets: only },
       { calls: rawCalls(configuration), version, now, progress: status.say },
     )
+    const survey = withoutIgnored(all, ignored)
     status.say('Drawing…')
     const pictures = await picturesOf(survey, { objects: objects(configuration), now, most: mostPictures[output] })
     return { survey, pictures, now: now(), whole: true }

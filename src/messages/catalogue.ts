@@ -11,6 +11,7 @@ import {
   valueText,
   type WrongValue,
 } from '../configuration/faults.ts'
+import { type FileNotice, fileNoticeCode, fileNoticeText } from '../preview/notices.ts'
 import {
   type Fault as ManifestFault,
   faultCode as manifestCode,
@@ -24,7 +25,7 @@ import { certificates } from './certificates.ts'
 import { commands, notices } from './commands.ts'
 import { faults, values } from './configuration.ts'
 import { findings } from './findings.ts'
-import { manifests } from './manifests.ts'
+import { fileNotices, manifests } from './manifests.ts'
 import { scans } from './scan.ts'
 
 /** A message as users can look it up. */
@@ -44,7 +45,7 @@ export const areas = {
   1: 'Refused pods',
   2: 'Warnings and notes about pods',
   3: 'Configuration',
-  4: 'Manifests that cannot be read',
+  4: 'Manifests that cannot be read, and notes about files',
   5: 'Findings about an installation',
   6: 'Findings about a pod or workload',
   7: 'Certificates',
@@ -86,6 +87,11 @@ export const catalogue: readonly Listed[] = [
     text: faultText(one),
   })),
   ...list<ManifestFault>(manifests, (one) => ({ code: manifestCode(one), grade: 'refusal', text: manifestText(one) })),
+  ...list<FileNotice>(fileNotices, (one) => ({
+    code: fileNoticeCode(one),
+    grade: 'note',
+    text: fileNoticeText(one),
+  })),
   ...list<Finding>(findings, (one) => {
     const { code, level, text, next } = told(one)
     return { code, grade: level, text, next }

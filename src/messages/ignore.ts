@@ -1,7 +1,6 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
 import { quote } from '../admission/words/quote.ts'
 import { UsageError } from '../terminal/command.ts'
-import { catalogue } from './catalogue.ts'
 
 /** Of several commands. */
 export const ignoreOption = {
@@ -10,14 +9,18 @@ export const ignoreOption = {
 export const ignoreHelp = `  --ignore CODE,...     warnings and notes that aren't told; never refusals or
                         problems. Can be repeated`
 
-/** The codes of `--ignore`. @throws UsageError that names one that nobody can ignore */
-export function ignoredCodes(flags: readonly string[]): ReadonlySet<string> {
+const grades = { refusal: 'a refusal', problem: 'a problem', ok: 'no warning' } as const
+
+/** The codes of `--ignore`. All that is said is only loaded where one is named. @throws UsageError that names one that nobody can ignore */
+export async function ignoredCodes(flags: readonly string[]): Promise<ReadonlySet<string>> {
+  if (flags.length === 0) return new Set()
+  const { catalogue } = await import('./catalogue.ts')
   const codes = flags.flatMap((flag) => flag.split(',')).map((code) => code.trim().toUpperCase())
   for (const code of codes) {
     const found = catalogue.find((each) => each.code === code)
     if (found === undefined) throw new UsageError('flag-value', `--ignore: no message has the code ${quote(code)}`)
     if (found.grade !== 'warning' && found.grade !== 'note')
-      throw new UsageError('flag-value', `--ignore: ${code} is a ${found.grade}, which can't be ignored`)
+      throw new UsageError('flag-value', `--ignore: ${code} is ${grades[found.grade]}, which can't be ignored`)
   }
   return new Set(codes)
 }

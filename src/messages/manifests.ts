@@ -1,3 +1,4 @@
+import type { FileNotice } from '../preview/notices.ts'
 import type { Fault } from '../preview/problems.ts'
 import type { Entries } from './entry.ts'
 
@@ -67,5 +68,39 @@ export const manifests: Entries<Fault> = {
   'request-object-missing': {
     means: 'An AdmissionReview without a pod has nothing to look at.',
     next: 'Send the review of a creation.',
+  },
+}
+
+const files = ['k8s/values.yaml']
+
+/** What is said of files and flags where nothing is wrong. */
+export const fileNotices: Entries<FileNotice> = {
+  'nothing-in-it': {
+    means: 'The files hold no Kubernetes object, such as a chart that renders nothing. That is not an error.',
+    example: { files: ['standard input'] },
+    next: 'If there should be one, look at what writes the files.',
+  },
+  'passed-over': {
+    means: 'A folder or a glob also stands for files without a Kubernetes object, such as the values of a chart.',
+    example: { files },
+    next: 'Nothing. A file that is named itself is never passed over.',
+  },
+  excluded: {
+    means: '`--exclude` leaves these files and folders out.',
+    example: { files: ['k8s/templates'] },
+    next: 'Nothing, if that is what was meant.',
+  },
+  'templates-below': {
+    means: 'Below the folder are Helm templates, which are not YAML before they are rendered.',
+    next: 'Call it again with `--exclude templates`, or pipe in what `helm template` renders.',
+  },
+  'sidecars-nowhere': {
+    means: 'What `--sidecars` would try has no effect: no container has one of these names.',
+    example: { sidecars: 'istoi-proxy' },
+    next: 'Correct the names.',
+  },
+  'nothing-to-suggest': {
+    means: '`--suggest` adds annotations to pods without any that have a well-known sidecar, and none of these is one.',
+    next: 'Write the annotation yourself: docs/annotations.md.',
   },
 }

@@ -83,10 +83,12 @@ function articleOf({ owner, pods, place, sidecars, seen, mend }: Workload, pictu
 <h2>${titleOf(owner)}</h2>
 <p class="quiet">${owner.kind}, ${place ?? `${pods} pod${pods === 1 ? '' : 's'}`}; ${sidecars.map(({ title, today: { sidecar } }) => `${sidecar} (${title})`).join(', ')}</p>
 <dl class="rows">
-${sidecars.map(({ today }, index) => row(index === 0 ? 'today' : '', '', line(today)))}${seen.map((each) => {
-  const certainty = certaintyOf(each)
-  return row(labels[certainty].label, certainty, line(each))
-})}${mend.kind === 'asked-in-vain' || mend.kind === 'no-line' ? row('would', '', line(mend)) : undefined}</dl>
+${sidecars.filter(({ ignored }) => !ignored).map(({ today }, index) => row(index === 0 ? 'today' : '', '', line(today)))}${seen.map(
+  (each) => {
+    const certainty = certaintyOf(each)
+    return row(labels[certainty].label, certainty, line(each))
+  },
+)}${mend.kind === 'asked-in-vain' || mend.kind === 'no-line' ? row('would', '', line(mend)) : undefined}</dl>
 ${
   mend.kind === 'lines'
     ? html`<p class="would">would mend it, in the pod template's annotations:</p>

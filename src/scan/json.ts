@@ -8,10 +8,10 @@ export function scanJson(survey: Survey): string {
     ...owner,
     ...(place === undefined ? { pods } : { place }),
     standing,
-    sidecars: sidecars.map(({ preset, today }) => ({
+    sidecars: sidecars.map(({ preset, today, ignored }) => ({
       container: today.sidecar,
       preset,
-      today: { ...told(today), ...today },
+      ...(ignored ? {} : { today: { ...told(today), ...today } }),
     })),
     seen: seen.map((sighting) => ({ certainty: certaintyOf(sighting), ...told(sighting), ...sighting })),
     mend: mend.kind === 'asked-in-vain' || mend.kind === 'no-line' ? { ...told(mend), ...mend } : mend,

@@ -39,5 +39,9 @@ export function scanManifests(
     workloads.length > 0
       ? [{ kind: 'manifests-only' } as const]
       : [{ kind: 'nothing-known', workloads: all } as const, { kind: 'manifests-only' } as const]
-  return { workloads: workloads.toSorted(worstFirst), all: { workloads: all, pods: 0 }, limits }
+  return {
+    workloads: workloads.toSorted(worstFirst),
+    all: { workloads: all, pods: 0, known: workloads.length },
+    limits,
+  }
 }

@@ -25,7 +25,7 @@ export function countsOf({ workloads, all }: Survey): Counts {
   return {
     workloads: all.workloads,
     pods: all.pods,
-    known: workloads.length,
+    known: all.known,
     unguarded: count(({ standing }) => standing === 'unguarded'),
     sure: count((each) => howMany(each, 'sure') > 0),
     probable: count((each) => howMany(each, 'sure') === 0 && howMany(each, 'probable') > 0),

@@ -29,13 +29,15 @@ export interface Sidecar {
   readonly title: string
   readonly preset: string
   readonly today: Today
+  /** Whether nobody wants to hear of it. */
+  readonly ignored?: boolean
 }
 
 /** What a scan has found. */
 export interface Survey {
   readonly workloads: readonly Workload[]
-  /** Workloads and pods altogether, with and without such a sidecar. */
-  readonly all: { readonly workloads: number; readonly pods: number }
+  /** Workloads and pods altogether, with and without such a sidecar, and the workloads with one. */
+  readonly all: { readonly workloads: number; readonly pods: number; readonly known: number }
   readonly limits: readonly Limit[]
 }
 
@@ -88,7 +90,7 @@ export function createSurveyor({
       const limits: Limit[] = worst
         ? [{ kind: 'clock-behind', node: worst[0], seconds: Math.floor(worst[1] / 1000), others: others.length }]
         : []
-      return { workloads, all: { workloads: owners.size, pods }, limits }
+      return { workloads, all: { workloads: owners.size, pods, known: found.size }, limits }
     },
   }
 }
@@ -201,7 +203,8 @@ const standings: readonly Standing[] = ['unguarded', 'unknown', 'late', 'guarded
 const certainties: readonly Certainty[] = ['sure', 'probable', 'unknown']
 
 export const worstOf = (sidecars: readonly Sidecar[]): Standing =>
-  standings.find((standing) => sidecars.some(({ today }) => standingOf(today) === standing)) ?? 'guarded'
+  standings.find((standing) => sidecars.some(({ today, ignored }) => !ignored && standingOf(today) === standing)) ??
+  'guarded'
 
 /** The surest first, of those what was seen of most pods. */
 const rankOf = (sighting: Sighting): number => certainties.indexOf(certaintyOf(sighting)) - sighting.some / 1e6

@@ -56,7 +56,9 @@ function paragraph(workload: Workload, look: Look, picture: Picture | undefined)
     `  ${style ? styled(look, style, label.padEnd(9)) : label.padEnd(9)} ${text}\n`
   return [
     `\n${title}\n`,
-    ...sidecars.map(({ today }, index) => row(index === 0 ? 'today' : '', line(today))),
+    ...sidecars
+      .filter(({ ignored }) => !ignored)
+      .map(({ today }, index) => row(index === 0 ? 'today' : '', line(today))),
     ...seen.map((sighting) => {
       const { label, style } = labels[certaintyOf(sighting)]
       return row(label, line(sighting), style)

@@ -206,10 +206,13 @@ test('manifests and configurations that can not be read are told by file, line a
   for (const command of ['preview', 'inject']) {
     const empty = await here(`${command} empty.yaml`)
     const shown = command === 'inject' ? '# nothing\n' : ''
-    assert.deepEqual([empty.code, empty.stdout, empty.stderr], [0, shown, 'there is no manifest in empty.yaml\n'])
+    assert.deepEqual([empty.code, empty.stdout, empty.stderr], [0, shown, 'SF416 there is no manifest in empty.yaml\n'])
     // A chart that renders nothing doesn't break a pipeline.
     const piped = await here(`${command} -`, '')
-    assert.deepEqual([piped.code, piped.stdout, piped.stderr], [0, '', 'there is no manifest in standard input\n'])
+    assert.deepEqual(
+      [piped.code, piped.stdout, piped.stderr],
+      [0, '', 'SF416 there is no manifest in standard input\n'],
+    )
   }
   assert.deepEqual(JSON.parse((await here('preview -o json -', '')).stdout), { results: [] })
   assert.equal((await here('preview -o patch -', '')).stdout, '[]\n')
@@ -253,7 +256,7 @@ test('inject --suggest writes the lines, keeps comments, and leaves alone what a
   assert.equal(code, 0)
   assert.match(stderr, /^standard input:1: Deployment web: added sidecar-first\.dev\/sidecars: istio-proxy \(.*\)\n/)
   assert.match(stderr, /Deployment web: unchanged: istio-proxy: its startupProbe already holds the app/)
-  assert.match((await here('inject --suggest -', pod)).stderr, /^nothing to suggest/)
+  assert.match((await here('inject --suggest -', pod)).stderr, /^SF421 nothing to suggest/)
 })
 
 test('what if: flags stand for annotations and rules, and the patch has what is tried', async () => {
@@ -269,7 +272,10 @@ test('what if: flags stand for annotations and rules, and the patch has what is 
   const other = pod.replace('sidecars: proxy', 'sidecars: proxy\n    sidecar-first.dev/gate: hook')
   assert.equal((await results('--gate native', other)).gates[0].form, 'native')
   assert.ok(!JSON.stringify((await results('--delivery shell', pod)).patched).includes('sidecar-first-waiter'))
-  assert.match((await here('preview --sidecars istoi-proxy -', istio)).stderr, /no pod here has istoi-proxy/)
+  assert.match(
+    (await here('preview --sidecars istoi-proxy -', istio)).stderr,
+    /^SF420 --sidecars: no pod here has istoi-proxy$/m,
+  )
   assert.equal((await here('preview --sidecars a,,b -', istio)).code, 1)
   for (const wrong of ['--gate nativ', '--delivery x', '--preset istoi']) {
     assert.equal((await here(`preview ${wrong} -`, istio)).code, 2, wrong)

@@ -39,6 +39,16 @@ test('--fail-on lets a pipeline fail, and one without known sidecars pass', asyn
   assert.match(stdout, /^1 workload, 0 with a known sidecar\n\nSF945 none of 1 workload has/)
 })
 
+test('--ignore leaves out warnings and notes, which then fail nothing, and never what is sure', async () => {
+  const { code, stdout } = await scan(manifest(app + proxy), '--fail-on', 'unguarded', '--ignore', 'SF901,sf946')
+  assert.deepEqual([code, stdout], [0, '1 workload, 1 with a known sidecar, none of them unguarded\n'])
+  const json = JSON.parse((await scan(manifest(app + proxy), '-o', 'json', '--ignore', 'SF946')).stdout)
+  assert.deepEqual([json.workloads.length, json.counts.unguarded, json.limits], [1, 1, []])
+  const { stderr } = await run(['scan', '-f', '-', '--ignore', 'SF416'], { input: '' })
+  assert.equal(stderr, '')
+  for (const wrong of ['SF911', 'SF999']) assert.equal((await scan('', '--ignore', wrong)).code, 2)
+})
+
 test('what asks already, or is guarded, needs no line', async () => {
   const asks = manifest(app + proxy).replace(
     '    spec:\n',

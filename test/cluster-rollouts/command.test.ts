@@ -251,10 +251,13 @@ test('Ctrl-C and --timeout end the view and not the rollout, and say how to paus
   watched.process.kill('SIGINT')
   const [code] = await once(watched.process, 'close')
   assert.equal(code, 1)
-  assert.match(watched.out(), /The rollout continues\. Pause it: sidecar-first rollout pause -n default shop-envoy/)
+  assert.match(
+    watched.out(),
+    /SF010 interrupted\. The rollout continues\. Pause it: sidecar-first rollout pause -n default shop-envoy/,
+  )
   const late = await command('status', 'shop-envoy', '--wait', '--timeout', '1s')
   assert.equal(late.code, 1)
-  assert.match(late.out, /not done within 1 s\. The rollout continues/)
+  assert.match(late.out, /SF010 not done within 1 s\. The rollout continues/)
   assert.equal((await read()).spec.strategy.paused, false)
 })
 

@@ -35,7 +35,7 @@ async function previewed(...paths: string[]): Promise<{ names: string[]; stderr:
 test('a folder stands for the manifests below it, in order; what holds none is passed over and named', async () => {
   const { names, stderr } = await previewed('k8s')
   assert.deepEqual(names, ['a', 'b', 'c', 'b'])
-  assert.equal(stderr, 'no manifests, passed over: k8s/values.yaml\n')
+  assert.equal(stderr, 'SF417 no manifests, passed over: k8s/values.yaml\n')
 })
 
 test('quoted globs, files, standard input and -f mix; a file that is meant twice is read once', async () => {
@@ -48,7 +48,7 @@ test('--exclude leaves out files and folders by name or path, and says so', asyn
   const all = ['--exclude', 'deep', '--exclude', '*.yml']
   assert.deepEqual(await previewed('k8s', ...all), {
     names: ['b', 'b'],
-    stderr: 'excluded: k8s/a.yml, k8s/deep\nno manifests, passed over: k8s/values.yaml\n',
+    stderr: 'SF418 excluded: k8s/a.yml, k8s/deep\nSF417 no manifests, passed over: k8s/values.yaml\n',
   })
   assert.deepEqual((await previewed('k8s', '--exclude', 'k8s/*/c.json', '--exclude', 'k8s/d')).names, ['a', 'b', 'b'])
   assert.deepEqual((await previewed('k8s/*.y*ml', '--exclude', 'a.yml')).names, ['b', 'b'])
@@ -67,7 +67,7 @@ test("a chart's templates below a folder are told of, with the way out", async (
   const broken = await run(['preview', 'chart'], { cwd: folder })
   assert.equal(broken.code, 1)
   assert.match(broken.stderr, /SF406 .*Helm/)
-  assert.match(broken.stderr, /--exclude templates/)
+  assert.match(broken.stderr, /^SF419 .*--exclude templates$/m)
   assert.deepEqual((await previewed('chart', '--exclude', 'templates')).names, ['b'])
 })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { scanHtml } from '../../src/scan/html.ts'
+import { withoutIgnored } from '../../src/scan/ignore.ts'
 import { scanJson } from '../../src/scan/json.ts'
 import type { Picture } from '../../src/scan/report.ts'
 import { scanText } from '../../src/scan/text.ts'
@@ -51,4 +52,16 @@ test('what is sure, probable and unknown are apart in JSON, each with its code',
   assert.deepEqual([sidecars[0].today.code, sidecars[0].today.kind], ['SF901', 'unguarded'])
   assert.deepEqual([seen[0].certainty, seen[0].code, seen[0].some, seen[0].all], ['sure', 'SF911', 1, 1])
   assert.deepEqual(mend.lines, [{ key: 'sidecar-first.dev/sidecars', value: 'istio-proxy' }])
+})
+
+test('an ignored code is in no output, and what is sure stays with the line that would mend it', () => {
+  const heard = withoutIgnored(found, new Set(['SF901']))
+  const text = scanText(heard, { width: 100, color: false, unicode: true, terminal: true }, { all: true, pictures: [] })
+  for (const output of [text, scanJson(heard), scanHtml(heard, { pictures: [], now, version: '1.0.0' })]) {
+    assert.doesNotMatch(output, /SF901/)
+    assert.match(output, /SF911/)
+    assert.match(output, /istio-proxy/)
+  }
+  assert.match(text, /, 1 with a known sidecar, none of them unguarded; 1 shows harm/)
+  assert.match(text, /would {5}sidecar-first\.dev\/sidecars: istio-proxy/)
 })

@@ -149,7 +149,7 @@ describe('the pods of a scan', () => {
     const gateway = pod('gateway', [], { containers: [proxy], metadata: { labels: {}, ownerReferences: [] } })
     const plain = pod('plain', [], { containers: [app], metadata: { labels: {}, ownerReferences: [] } })
     const found = survey([gateway, plain, pod('web-1', order)])
-    assert.deepEqual(found.all, { workloads: 3, pods: 3 })
+    assert.deepEqual(found.all, { workloads: 3, pods: 3, known: 1 })
     assert.equal(found.workloads.length, 1)
     assert.equal(survey([pod('web-1', order)], { presets: ['linkerd'] }).workloads.length, 0)
   })

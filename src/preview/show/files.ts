@@ -8,6 +8,7 @@ import { findFiles } from '../../files/paths.ts'
 import { ExpectedError, type Terminal } from '../../terminal/command.ts'
 import { readJson } from '../manifests.ts'
 import { line, type Message, messagesOf } from '../message.ts'
+import { type FileNotice, fileNoticeCode, fileNoticeText } from '../notices.ts'
 import { type Preview, type Previewed, preview } from '../preview.ts'
 import { faultCode, faultText, type Problem } from '../problems.ts'
 import type { Trial } from '../trial.ts'
@@ -51,23 +52,26 @@ const mostYaml = 8_000_000
 interface Choice {
   readonly config?: string | undefined
   readonly exclude: readonly string[]
+  /** The codes of warnings and notes that aren't told. */
+  readonly ignored: ReadonlySet<string>
   /** The configuration to preview with, made from the one in the file. */
   readonly change?: (configuration: Configuration) => Configuration
   readonly trial?: Trial
 }
 
 /**
- * Reads and previews files, or standard input if none is named.
+ * Reads and previews files, or standard input if none is named, and says what isn't looked at.
  * @throws ExpectedError
  */
 export async function previewFiles(
   paths: readonly string[],
-  { config, exclude, change = (configuration) => configuration, trial = {} }: Choice,
+  { config, exclude, ignored, change = (configuration) => configuration, trial = {} }: Choice,
   terminal: Terminal,
 ): Promise<PreviewedFiles> {
   const configuration = change(await readConfigurationFile(config))
   const { found, excluded } = await findFiles(paths, exclude)
-  if (excluded.length > 0) terminal.stderr.write(`excluded: ${excluded.map(fileName).join(', ')}\n`)
+  const tell = (notice: FileNotice) => say(notice, ignored, terminal)
+  if (excluded.length > 0) tell({ kind: 'excluded', files: excluded })
   const files: PreviewedFile[] = []
   const problems: FileProblem[] = []
   const others: string[] = []
@@ -90,13 +94,19 @@ export async function previewFiles(
   }
   if (problems.length === 0 && files.every(({ previewed }) => previewed.previews.length === 0)) {
     // A chart may render nothing.
-    terminal.stderr.write(`there is no manifest in ${files.map(({ name }) => fileName(name)).join(', ')}\n`)
+    tell({ kind: 'nothing-in-it', files: files.map(({ name }) => name) })
   }
   if (problems.some(({ name, fault }) => fault.kind === 'helm-template' && foundBelow.has(name))) {
-    terminal.stderr.write("to leave a chart's templates out: --exclude templates\n")
+    tell({ kind: 'templates-below' })
   }
-  if (others.length > 0) terminal.stderr.write(`no manifests, passed over: ${others.map(fileName).join(', ')}\n`)
-  return { files, problems }
+  if (others.length > 0) tell({ kind: 'passed-over', files: others })
+  return withoutIgnored({ files, problems }, ignored)
+}
+
+/** Says something about files or flags, unless nobody wants to hear of it. */
+export function say(notice: FileNotice, ignored: ReadonlySet<string>, { stderr }: Pick<Terminal, 'stderr'>): void {
+  const code = fileNoticeCode(notice)
+  if (!ignored.has(code)) stderr.write(`${code} ${fileNoticeText(notice)}\n`)
 }
 
 /** Whether something in it has a kind: a folder also holds values.yaml, package.json and the like. */
@@ -109,7 +119,7 @@ const tooLong: Previewed = {
 }
 
 /** Without the warnings of these codes. */
-export function withoutIgnored({ files, problems }: PreviewedFiles, ignored: ReadonlySet<string>): PreviewedFiles {
+function withoutIgnored({ files, problems }: PreviewedFiles, ignored: ReadonlySet<string>): PreviewedFiles {
   const silenced = (preview: Preview): Preview => {
     const { decision } = preview
     return { ...preview, decision: { ...decision, warnings: heard(decision.warnings, ignored) } }

@@ -1,0 +1,26 @@
+import type { Mend } from './mend.ts'
+import { type Sidecar, type Survey, worstFirst, worstOf } from './survey.ts'
+import { type Said, told } from './words.ts'
+
+/** A survey without what has these codes: what isn't told isn't counted either, and a workload of which nothing is left to tell isn't listed. */
+export function withoutIgnored(survey: Survey, ignored: ReadonlySet<string>): Survey {
+  if (ignored.size === 0) return survey
+  const isHeard = (said: Said) => !ignored.has(told(said).code)
+  const marked = (sidecar: Sidecar): Sidecar => (isHeard(sidecar.today) ? sidecar : { ...sidecar, ignored: true })
+  const heard = (mend: Mend): Mend => {
+    if (mend.kind !== 'asked-in-vain' && mend.kind !== 'no-line') return mend
+    return isHeard(mend) ? mend : { kind: 'nothing-to-mend' }
+  }
+  const workloads = survey.workloads.map((workload) => {
+    const sidecars = workload.sidecars.map(marked)
+    const seen = workload.seen.filter(isHeard)
+    return { ...workload, sidecars, seen, standing: worstOf(sidecars), mend: heard(workload.mend) }
+  })
+  return {
+    ...survey,
+    workloads: workloads
+      .filter(({ sidecars, seen }) => seen.length > 0 || sidecars.some((each) => !each.ignored))
+      .toSorted(worstFirst),
+    limits: survey.limits.filter(isHeard),
+  }
+}
