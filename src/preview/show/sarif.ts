@@ -66,6 +66,7 @@ function rule({ code, kind, grade, means, next }: Rule, home: string | undefined
     id: code,
     name: kind,
     shortDescription: { text: means },
+    fullDescription: { text: means },
     help: { text: `${means}\nWhat to do: ${next}`, markdown: `${means}\n\nWhat to do: ${next}` },
     ...(home === undefined ? {} : { helpUri: `${home}/blob/main/docs/messages.md#${code.toLowerCase()}` }),
     defaultConfiguration: { level: levels[grade] },
