@@ -76,6 +76,15 @@ export const hostilePods: Readonly<Record<string, (bytes: number) => Manifest>> 
     const half = names.slice(names.length / 2).join('+')
     return pod({ annotations: { [sidecars]: half }, spec: { containers } })
   },
+  'apps that each wait for the port of every sidecar': (bytes) => {
+    const command = ['sh', '-c', 'until nc -z localhost 1; do sleep 1; done']
+    const names = numbered(bytes, 100)
+    const half = names.length / 2
+    const containers = names.map((name, index) =>
+      index < half ? { name, command } : { name, readinessProbe: { tcpSocket: { port: 1 } } },
+    )
+    return pod({ annotations: { [sidecars]: names.slice(half).join('+') }, spec: { containers } })
+  },
   'containers that each want the hook': (bytes) =>
     listed(bytes, 90, '+', (name) => ({ name, readinessProbe: { exec: { command: ['true'] } } })),
   'tiers in reverse': (bytes) => {
