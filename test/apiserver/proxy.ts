@@ -47,12 +47,12 @@ export async function startProxy(api: ApiServer, fate: (call: Passing) => Fate |
       return
     }
     const onward = request(url, { method, headers: incoming.headers, agent })
-    // A watch ends with who watches; a call whose answer is lost must get there, whoever has gone meanwhile.
-    if (decided === 'pass') outgoing.on('close', () => onward.destroy())
+    // A watch ends with who watches; any other call gets there and is counted, whoever has gone meanwhile.
+    if (call.watches && decided === 'pass') outgoing.on('close', () => onward.destroy())
     onward.end(body)
     const [answer] = (await once(onward, 'response')) as [IncomingMessage]
     passed.push({ ...call, status: answer.statusCode ?? 0 })
-    if (decided === 'lose') {
+    if (decided === 'lose' || outgoing.destroyed) {
       answer.resume()
       return
     }

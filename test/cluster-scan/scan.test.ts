@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { PatchStrategy } from '@kubernetes/client-node'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { rawCalls } from '../../src/kubernetes/raw.ts'
 import { type ApiServer, run as build, startApiServer } from '../apiserver/apiserver.ts'
 import { type Fate, type Passing, startProxy } from '../apiserver/proxy.ts'
 import { run } from '../cli/process.ts'
+import { SECOND, until } from '../until.ts'
 import { burden, statusOf, web } from './pods.ts'
 
 /** By default a few pages; the issue's own: PODS=10000 */
@@ -94,14 +94,20 @@ test('thousands of pods in few calls, little memory and little CPU', async () =>
 
 test('a list that expires on the way goes on, and every pod is counted once', async () => {
   let pages = 0
+  let turn = 0
   const { stdout, calls } = await scan(['-o', 'json'], {
     async fate({ path }): Promise<Fate> {
       if (!path.endsWith('/pods') || ++pages !== 2) return 'pass'
-      // Only a revision that is no longer the latest is compacted.
-      for (let i = 0; i < 12; i++) {
-        await api.kubectl(['annotate', 'namespace', 'shop', '--overwrite', `turn=${i}`])
-        await sleep(500)
-      }
+      // Only a revision that is no longer the latest is compacted, and the list's isn't younger than this one.
+      const { metadata } = JSON.parse(await api.kubectl(['get', '--raw', '/api/v1/pods?limit=1']))
+      const atThat = `/api/v1/pods?limit=1&resourceVersion=${metadata.resourceVersion}&resourceVersionMatch=Exact`
+      await until('the revision to be forgotten', 60 * SECOND, async () => {
+        await api.kubectl(['annotate', 'namespace', 'shop', '--overwrite', `turn=${turn++}`])
+        return api.kubectl(['get', '--raw', atThat]).then(
+          () => undefined,
+          () => true,
+        )
+      })
       return 'pass'
     },
   })
