@@ -59,30 +59,36 @@ function shortfalls(
     ...delivery.mounts.map(({ name }) => ({ kind: 'mount-missing', name }) as const),
     ...(delivery.volume ? [{ kind: 'volume-missing', image: delivery.volume.kind === 'image' } as const] : []),
     ...(delivery.initContainer === undefined ? [] : [{ kind: 'installer-missing' } as const]),
-    ...(lenient ? neverOpened(spec, lock) : lockShortfalls(lock)),
+    ...lockShortfalls(spec, lock, lenient),
   ]
   return found.length === 0 ? [] : [...found, { kind: 'changed-later' }]
 }
 
-function lockShortfalls({ volume, mounts, installer, variables }: Plan['lock']): readonly Problem[] {
+/** `lenient`: another version may lock what this one doesn't, or the other way round. What counts is that each lock has a hook that opens it. */
+function lockShortfalls(spec: Spec, lock: Plan['lock'], lenient: boolean): readonly Problem[] {
+  const stuck = neverOpened(spec)
+  const wrong = lenient ? stuck : new Set([...lock.variables.keys(), ...stuck])
+  const variables = [...wrong].map(({ name }) => ({ kind: 'variable-wrong', name }) as const)
+  const { volume, mounts, installer } = lock
+  if (lenient) return volume === undefined || volume === 'absent' ? variables : [{ kind: 'lock-missing' }, ...variables]
   return [
     ...(volume === undefined ? [] : [{ kind: 'lock-missing' } as const]),
     ...mounts.map(({ name }) => ({ kind: 'lock-mount-missing', name }) as const),
     ...(installer === undefined ? [] : [{ kind: 'reset-missing' } as const]),
-    ...[...variables].map(([{ name }]) => ({ kind: 'variable-wrong', name }) as const),
+    ...variables,
   ]
 }
 
-/** Another version may lock what this one doesn't, or the other way round. What counts is that each lock has a hook that opens it. */
-function neverOpened({ initContainers, containers }: Spec, { volume, variables }: Plan['lock']): readonly Problem[] {
-  if (volume !== undefined && volume !== 'absent') return [{ kind: 'lock-missing' }]
-  const opened = new Set([...initContainers, ...containers].map(({ postStart }) => openedBy(postStart)))
-  const isStuck = ({ variables }: Container) =>
+/** What waits for a lock that no hook opens: a replica of 0.1 that is called again writes its own hook, and leaves the variable. */
+function neverOpened({ initContainers, containers }: Spec): readonly Container[] {
+  const all = [...initContainers, ...containers]
+  const opened = new Set(all.map(({ postStart }) => openedBy(postStart)))
+  return all.filter(({ variables }) =>
     variables().some((each) => {
       const gate = lockOf(each)
       return readsLock(each) && (gate === undefined || !opened.has(gate))
-    })
-  return [...variables.keys()].filter(isStuck).map(({ name }) => ({ kind: 'variable-wrong', name }))
+    }),
+  )
 }
 
 /** Whether a hook of ours waits for the same containers as the one that is wanted, in whatever way; where none is wanted, it only holds longer. */

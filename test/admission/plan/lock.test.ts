@@ -377,3 +377,29 @@ test('what auto has locked has to be locked as a whole', () => {
   const dropped = { ...patched, spec: { ...patched.spec, containers: [first, { ...second, env: [] }] } }
   assert.match(reasonsOf(validate(dropped, new136)).join(), /app hasn't exactly the variables/)
 })
+
+test('a lock that nothing opens is refused, whoever took it from the hook: a replica of 0.1 rewrites the hook and keeps the variable', () => {
+  for (const waiter of ['shell', 'image-volume']) {
+    const given = pod({ ...asks, waiter }, [app, envoy])
+    const patched = after(given, decide(given, new136))
+    const open = pod({ ...asks, waiter, lock: 'off' }, [app, envoy])
+    const [first, second] = patched.spec.containers as readonly [Container, Container]
+    const [{ lifecycle }] = after(open, decide(open, new136)).spec.containers as readonly [Container]
+    const rewritten = { ...patched, spec: { ...patched.spec, containers: [{ ...first, lifecycle }, second] } }
+    const status = 'sidecar-first.dev/status'
+    const written = JSON.parse(String((patched.metadata.annotations as Fields)[status]))
+    for (const version of [written.version, '0.0.1']) {
+      const annotations = {
+        ...(patched.metadata.annotations as Fields),
+        [status]: JSON.stringify({ ...written, version }),
+      }
+      const stuck = { ...rewritten, metadata: { ...patched.metadata, annotations } } as Pod
+      assert.match(
+        reasonsOf(validate(stuck, new136)).join(),
+        /app hasn't exactly the variables/,
+        `${waiter} ${version}`,
+      )
+      assert.equal(validate({ ...stuck, spec: patched.spec }, new136).verdict, 'allowed')
+    }
+  }
+})
