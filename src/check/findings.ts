@@ -176,6 +176,7 @@ export type AutoIdle =
   | { readonly kind: 'no-version' }
   | { readonly kind: 'old-version'; readonly version: string }
   | { readonly kind: 'old-webhooks' }
+  | { readonly kind: 'dropped' }
 
 function whyIdle(idle: AutoIdle): string {
   switch (idle.kind) {
@@ -187,6 +188,8 @@ function whyIdle(idle: AutoIdle): string {
       return `kubernetesVersion is ${idle.version}, and the lock needs ${lockSince.major}.${lockSince.minor}`
     case 'old-webhooks':
       return 'the webhook configurations are those of 0.1'
+    case 'dropped':
+      return 'the API server drops variables that come from files (the feature EnvFiles is off)'
     default:
       return idle satisfies never
   }

@@ -5,13 +5,13 @@ import { gates, locks } from '../admission/words/choices.ts'
 import { remarkText } from '../configuration/faults.ts'
 import { FileError, readText } from '../files/files.ts'
 import type { Manifest } from '../install/apply.ts'
-import { connect, survey } from '../install/connect.ts'
+import { type Connected, connect, survey } from '../install/connect.ts'
 import { unowned } from '../install/images.ts'
 import { manifests } from '../install/manifests.ts'
 import { checkNamespace } from '../install/namespace.ts'
-import { abilityOf } from '../install/nodes.ts'
+import { type Ability, abilityOf } from '../install/nodes.ts'
 import { partNames, render, standardImage, textOf, type Wanted } from '../install/render.ts'
-import { waiterImageOf } from '../install/settings.ts'
+import { type Found, waiterImageOf } from '../install/settings.ts'
 import { mutatingReference, objectKeys, objectNames } from '../kubernetes/names.ts'
 import { type Command, UsageError } from '../terminal/command.ts'
 import { duration, oneOf, wholeNumber } from '../terminal/flag.ts'
@@ -97,19 +97,18 @@ export const install: Command = {
     const wanted = await wantedBy(flags)
     const timeout = duration('--timeout', flags.timeout)
     const cluster = applies || flags.context !== undefined ? await connect(flags.context) : undefined
-    const surveyed = cluster && (await survey(cluster))
-    const found =
-      surveyed &&
-      abilityOf(
-        surveyed.version,
-        surveyed.nodes.flatMap(({ status }) => status?.nodeInfo ?? []),
-      )
+    const surveyed = cluster && (await lookAt(cluster))
+    const found = surveyed?.found
     const rendered = render(manifests, version, { ...wanted, found, rolls: applies })
     const file = flags.config ?? 'the configuration'
     if (!rendered.ok) throw new FileError(rendered.problems.map((problem) => remarkText(file, problem)))
     const { documents, configuration, notices } = rendered
     requireImages(wanted, configuration.waiter, surveyed?.nodes)
     for (const notice of notices) terminal.stderr.write(`${file}: ${notice}\n`)
+    if (found?.lock !== undefined) {
+      const { droppedText } = await import('../check/installation/lock.ts')
+      terminal.stderr.write(`sidecar-first: ${droppedText(configuration)}\n`)
+    }
     if (!applies || cluster === undefined) {
       terminal.stdout.write(textOf(documents))
       return 0
@@ -152,6 +151,19 @@ export const install: Command = {
     terminal.stdout.write(next(wanted, flags['dry-run']))
     return 0
   },
+}
+
+/** The cluster's version and nodes, and what it can do. @throws ExpectedError if it is too old */
+async function lookAt(cluster: Connected) {
+  const { version, nodes } = await survey(cluster)
+  const ability = abilityOf(
+    version,
+    nodes.flatMap(({ status }) => status?.nodeInfo ?? []),
+  )
+  const { dropsLock } = await import('../check/installation/lock.ts')
+  const drops = await dropsLock(cluster.objects, ability.kubernetesVersion)
+  const found: Ability & Found = { ...ability, lock: drops ? 'off' : undefined }
+  return { version, nodes, found }
 }
 
 /** What the flags ask for. @throws UsageError */

@@ -16,6 +16,8 @@ export interface Settings {
 export interface Found {
   readonly kubernetesVersion: string
   readonly delivery: Delivery
+  /** Where the API server would refuse locked pods. */
+  readonly lock?: 'off' | undefined
 }
 
 /** A configuration's text with what it lacks. Comments stay; if nothing is set, so does every byte. */
@@ -34,6 +36,7 @@ export function settle(text: string, { chosen, found }: Settings): string {
   set(['defaults', 'lock'], chosen.lock, true)
   set(['waiter', 'delivery'], found?.delivery, false)
   set(['kubernetesVersion'], found?.kubernetesVersion, false)
+  set(['defaults', 'lock'], found?.lock, false)
   return changed ? document.toString({ lineWidth: 0, flowCollectionPadding: false }) : text
 }
 

@@ -20,6 +20,17 @@ test("the file's own words stay, but for what a flag says", () => {
   assert.equal(parse(settle(own, { chosen: { gate: 'native' } })).defaults.gate, 'native')
 })
 
+test('where the API server drops the lock, it is off, unless the file or a flag says otherwise', () => {
+  const dropped = { ...found, lock: 'off' } as const
+  const lockOf = (text: string, lock?: 'on' | 'auto') =>
+    parse(settle(text, { chosen: { lock }, found: dropped })).defaults.lock
+  assert.equal(lockOf(head), 'off')
+  assert.equal(lockOf(`${head}defaults: {gate: native}\n`), 'off')
+  assert.equal(lockOf(`${head}defaults: {lock: on}\n`), 'on')
+  assert.equal(lockOf(head, 'auto'), 'auto')
+  assert.equal(isCustomised(settle(head, { chosen: {}, found: dropped })), false)
+})
+
 test('a section that is there and empty can be written to', () => {
   assert.equal(parse(settle(`${head}waiter:\n`, { chosen: {}, found })).waiter.delivery, 'image-volume')
 })

@@ -1,12 +1,14 @@
 import type { V1MutatingWebhookConfiguration, V1Pod } from '@kubernetes/client-node'
 import { lockVariable } from '../../admission/hook/lock.ts'
 import type { Configuration } from '../../admission/intent/configuration.ts'
-import { knowsLock } from '../../admission/plan/lock.ts'
+import { knowsLock, lockSince } from '../../admission/plan/lock.ts'
+import type { Json } from '../../admission/words/json.ts'
+import { isOlder } from '../../install/nodes.ts'
 import { trialPod } from '../../install/trial-pod.ts'
 import { failureKind } from '../../kubernetes/failure.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
 import { callsForLocks } from '../../webhooks/path.ts'
-import type { AutoIdle, Finding } from '../findings.ts'
+import { type AutoIdle, type Finding, told } from '../findings.ts'
 import type { Check } from '../site.ts'
 
 /** Whether pods are locked by themselves, and can be, where the configuration does so: the feature can be off, whatever the version is. */
@@ -47,23 +49,47 @@ export function locksPods({ defaults, rules }: Configuration): boolean {
 /**
  * Asks the API server in a dry run whether it keeps a variable that comes from a file.
  * @param namespace whose pods the webhook never sees
+ * @throws ClusterError if it can't be asked
  */
 export async function storesLock(objects: Objects, namespace: string): Promise<boolean> {
   const { metadata, spec, ...rest } = trialPod(namespace)
   const [app, ...others] = spec?.containers ?? []
   const volumes = [{ name: 'sidecar-first-lock', emptyDir: { medium: 'Memory' } }]
-  const locked = { ...app, env: [lockVariable(1)] }
-  const pod = {
-    ...rest,
-    metadata: { generateName: metadata?.generateName, namespace },
-    spec: { ...spec, volumes, containers: [locked, ...others] },
+  const tryOut = async (env: readonly Json[]) => {
+    const pod = {
+      ...rest,
+      metadata: { generateName: metadata?.generateName, namespace },
+      spec: { ...spec, volumes, containers: [{ ...app, env }, ...others] },
+    }
+    return await objects.create(pod as unknown as V1Pod, { dryRun: true })
   }
   try {
-    const stored = await objects.create(pod as unknown as V1Pod, { dryRun: true })
+    const stored = await tryOut([lockVariable(1)])
     return stored.spec?.containers[0]?.env?.[0]?.valueFrom?.fileKeyRef !== undefined
   } catch (error) {
-    // Without the field, the variable has no source.
-    if (failureKind(error) === 'invalid') return false
-    throw error
+    if (failureKind(error) !== 'invalid') throw error
+    // Without the field, the variable has no source. A policy of somebody's would refuse the pod without it, too.
+    await tryOut([])
+    return false
   }
+}
+
+/**
+ * Whether an API server drops the lock, though every version knows it. Where it can't be asked, `check` says so later.
+ * @param kubernetesVersion the oldest node's
+ */
+export async function dropsLock(objects: Objects, kubernetesVersion: string): Promise<boolean> {
+  if (isOlder(kubernetesVersion, [lockSince.major, lockSince.minor])) return false
+  // It is there before anything is installed.
+  return !(await storesLock(objects, 'kube-system').catch(() => true))
+}
+
+/** What that means for pods with a configuration. */
+export function droppedText(configuration: Configuration): string {
+  const finding: Finding =
+    configuration.defaults.lock === 'off' && !locksPods(configuration)
+      ? { kind: 'auto-idle', idle: { kind: 'dropped' } }
+      : { kind: 'lock-dropped' }
+  const { code, text, next } = told(finding)
+  return next === undefined ? `${code} ${text}` : `${code} ${text}; ${next}`
 }
