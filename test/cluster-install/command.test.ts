@@ -216,16 +216,17 @@ describe('install on an API server alone', () => {
       ])
     const apply = async () => (await call('--apply', '--force', '--timeout', '3s')).stderr
     await apply()
-    // As 0.1 had them, with replicas that are there and one that still ends.
-    const [mutating] = parseAllDocuments((await call()).stdout)
+    // As 0.1 had them, with replicas that are there and one that still ends. Nobody writes a caBundle here, so all webhooks are there.
+    const webhooks = parseAllDocuments((await call()).stdout)
       .map((document) => document.toJS())
-      .filter(({ kind }) => kind === 'MutatingWebhookConfiguration')
+      .filter(({ kind }) => kind.endsWith('WebhookConfiguration'))
+    const [mutating] = webhooks.filter(({ kind }) => kind === 'MutatingWebhookConfiguration')
     for (const { clientConfig } of mutating.webhooks) clientConfig.service.path = '/mutate'
     const { spec } = trialPod('sidecar-first')
     const labels = { 'app.kubernetes.io/name': 'sidecar-first', 'app.kubernetes.io/component': 'serve' }
     const metadata = { name: 'old', namespace: 'sidecar-first', labels }
     const old = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...spec, nodeName: 'somewhere' } }
-    for (const each of [mutating, old]) {
+    for (const each of [...webhooks, old]) {
       const file = join(folder, 'object.yaml')
       await writeFile(file, JSON.stringify(each))
       await api.kubectl(['create', '-f', file])
@@ -245,6 +246,9 @@ describe('install on an API server alone', () => {
     )
     assert.equal(await path(), '/mutate')
     await api.kubectl(['delete', 'pod', 'old', ...ours, '--force', '--grace-period=0'])
+    // Nobody answers here: the pod that is tried out then is not patched.
+    assert.match(await apply(), /^sidecar-first install: \w+ a pod tried out in /m)
+    assert.equal(await path(), '/mutate/lock')
   })
 
   test('a cluster that is too old is refused with the reason, one that is not there as well', async () => {
