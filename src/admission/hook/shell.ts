@@ -79,8 +79,16 @@ listens() {
 const mayHaveCrashed = `      [ $# -le "$headers" ] || [ $passed -gt 0 ] || listens || text="$text; nothing listens there: it may have crashed, and nothing restarts it while this hook runs: in a tier of its own it would be restarted"
 `
 
-/** `failed`: what is done after an attempt in vain; `late`: with a `fail` whose time has run out. */
-const waiting = (failed: string, late: string): string => `case $kind in
+interface Waiting {
+  /** What is done after an attempt in vain. */
+  readonly failed?: string
+  /** What is done with a `fail` whose time has run out. */
+  readonly late: string
+  /** How the seconds that have begun since the start compare with the limit when it has run out. */
+  readonly over: '-ge' | '-gt'
+}
+
+const waiting = ({ failed = '', late, over }: Waiting): string => `case $kind in
   exec) (run $((count + 1)) exec "$@") || fail "sidecar-first: the container's own PostStart hook failed with exit code $?" ;;
   sleep) sleep "$1" ;;
 esac
@@ -97,7 +105,7 @@ while [ $# -gt 0 ]; do
     if run $((headers + 1)) try "$@"; then passed=$((passed + 1)); else passed=0; fi
     [ $passed -lt "$need" ] || break
     waited=$(($(date +%s) - begin))
-${failed}    if [ $waited -ge "$limit" ]; then
+${failed}    if [ $waited ${over} "$limit" ]; then
       text="sidecar-first: $name was not ready after \${limit}s: $scheme://$host:$port$path did not pass in $tries attempts"
 ${late}      printf '%s; going on\\n' "$text"
       break
@@ -115,12 +123,13 @@ const failing = `      [ "$late" = continue ] || fail "$text"
  * The fixed script of the `shell` delivery: POSIX sh with wget, curl or nc. Every value is an argument, so nothing that a manifest
  * says is ever read as shell. After the message path come the hook that was there (exec, sleep or none; the number of its words; the words),
  * then for each check: container, onTimeout, seconds, seconds an attempt, successes, kind, host, port, path, number of headers, headers.
- * All checks count from the same start, so waiting for them in turn takes no longer than waiting at once.
+ * All checks count from the same start, so waiting for them in turn takes no longer than waiting at once. The time may run out up to a second early:
+ * servers of 0.1, which answer beside ours during an upgrade, take no other script for theirs. They don't know the others below.
  */
-export const shellScript = functions + waiting('', failing)
+export const shellScript = functions + waiting({ late: failing, over: '-ge' })
 
 /** The same for a tier of several, whose message says which of them may have crashed. */
-export const tierScript = functions + crash + waiting('', mayHaveCrashed + failing)
+export const tierScript = functions + crash + waiting({ late: mayHaveCrashed + failing, over: '-gt' })
 
 /**
  * The same, and it opens a lock. A kubelet that restarts kills what it executed and never runs it again, so the waiting is done in the background.
@@ -140,11 +149,11 @@ put "ready-$gate" '' || exit 1
 ${functions}hand_over() { [ "$alone" ] || { alone=yes; kill -USR1 $$ 2>/dev/null; }; }
 wait_all() {
 alone=
-${waiting(
-  `    [ "$late" != earlier ] || hand_over
+${waiting({
+  failed: `    [ "$late" != earlier ] || hand_over
     [ ! "$handOver" ] || [ $waited -lt "$handOver" ] || hand_over
 `,
-  `      if [ "$late" != continue ]; then
+  late: `      if [ "$late" != continue ]; then
         put "why-$gate" "$text"
         if [ ! "$alone" ] && kill -0 $$ 2>/dev/null; then fail "$text"; fi
         alone=yes
@@ -152,7 +161,8 @@ ${waiting(
         continue
       fi
 `,
-)}}
+  over: '-gt',
+})}}
 trap '' HUP
 trap 'exit 0' USR1
 (wait_all "$@" && put "ready-$gate" "SIDECAR_FIRST_READY_$gate='ready'

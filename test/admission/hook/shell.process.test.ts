@@ -16,6 +16,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type ShellBefore, type ShellCheck, type ShellOpening, shellHook } from '../../../src/admission/hook/shell.ts'
 import { freePort } from '../../free-port.ts'
 import { until } from '../../until.ts'
@@ -341,6 +342,27 @@ inEach(
 )
 
 inEach(
+  'in a tier of several or with a lock, no time is over early, although the shell counts whole seconds',
+  async (t, each) => {
+    const [good, bad] = [await listen(t, answering([200])), await listen(t, answering([500]))]
+    const brief = check({ check: http(bad), timeout: 1000 })
+    for (const [checks, options] of [
+      [[check({ container: 'otel', check: http(good) }), brief], {}],
+      [[brief], { lock: { handOver: undefined } }],
+    ] as const) {
+      // A second that is over soon.
+      await sleep(1900 - (Date.now() % 1000))
+      const started = Date.now()
+      const { message } = await run(each, checks, options)
+      const took = Date.now() - started
+      assert.match(message ?? '', /was not ready after 1s/)
+      assert.ok(took >= 1000, `${took} ms`)
+    }
+  },
+  once,
+)
+
+inEach(
   'sleeps first where the hook did',
   async (t, each) => {
     const port = await listen(t, answering([200]))
@@ -417,8 +439,7 @@ inEach(
   async (t, each) => {
     const port = await freePort()
     const lock = { handOver: undefined }
-    // The shell counts whole seconds: the first may be over at once.
-    const { code, folder } = await run(each, [check({ check: http(port), timeout: 2000 })], {
+    const { code, folder } = await run(each, [check({ check: http(port), timeout: 1000 })], {
       lock,
       started: (child) => setTimeout(() => child.kill('SIGKILL'), 300),
     })
