@@ -272,6 +272,11 @@ test('auto locks pods that ask, where every node knows the lock, and those under
   assert.match(warningsOf(decision).join(), /only a rule asks for its sidecars, and lock: on in the rule would lock it/)
 })
 
+/** A template that `inject` wrote before there were locks, with a waiter of that image. */
+const injected = (image: string, waiter: string): Pod => {
+  const given = pod({ ...asks, waiter }, [app, envoy])
+  return after(given, decide(given, configured(`waiter: {image: ${image}}\ndefaults: {lock: off}\n`)))
+}
 const labelled = (given: Pod, labels: Fields): Pod => ({ ...given, metadata: { ...given.metadata, labels } })
 for (const [what, given, why, locksAnyway] of [
   [
@@ -308,6 +313,15 @@ for (const [what, given, why, locksAnyway] of [
       envoy,
     ]),
   ],
+  ...(['init-container', 'image-volume'] as const).map(
+    (waiter) =>
+      [
+        `a template with another waiter, by ${waiter},`,
+        injected('mirror.example/waiter:0.1.0', waiter),
+        /the pod brings a waiter of another image, which may be too old to unlock it; write its template again with inject/,
+        injected(new136.waiter.image, waiter),
+      ] as const,
+  ),
 ] as const) {
   test(`auto leaves ${what} unlocked and says why; lock: on locks it`, () => {
     const by = configured('kubernetesVersion: 1.36\nlock: {runtimeClasses: [gvisor]}\n')
