@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, readlink } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -29,7 +29,8 @@ import {
 } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
-// Without the lock each of these apps, but for the native gate's, starts without its sidecar: its first request fails.
+// Without the lock each of these apps, but for the native gate's, starts without its sidecar: its first request fails. Where no sidecar ever
+// starts, pods without the lock stand beside the others.
 const describeLock = hasLock ? describe : () => {}
 describeLock('the lock', () => {
   const namespace = 'lock'
@@ -46,8 +47,13 @@ describeLock('the lock', () => {
       locked('exits-0', crashing(1, 0)),
       locked('times-out', script('sleep 60', 1), { 'sidecar-first.dev/timeout': '2s' }),
       locked('crashes-for-ever', crashing(100)),
-      locked('no-command', { ...script('true', 0), command: ['/nope'] }),
-      locked('no-image', { ...script('true', 0), image: 'docker.io/sidecar-first/nope:1' }),
+      ...Object.entries(neverStarting).flatMap(([name, container]) => [
+        locked(name, container),
+        locked(`${name}-open`, container, { 'sidecar-first.dev/lock': 'off' }),
+      ]),
+      ...sandboxes.map((delivery) =>
+        locked(`sandbox-${delivery}`, crashing(1, 1, 2), { 'sidecar-first.dev/waiter': delivery }),
+      ),
       tiers('tiers', 1),
       locked('deleted', never, { 'sidecar-first.dev/timeout': '9m59s' }),
       sharing(locked('shares-processes', crashing(100), { 'sidecar-first.dev/timeout': '9m58s' })),
@@ -115,6 +121,40 @@ describeLock('the lock', () => {
       assert.equal(await started(name, 'app'), false)
     })
   }
+
+  for (const name of Object.keys(neverStarting)) {
+    test(`${name}, without the lock: the app starts, and its first request fails`, async () => {
+      // The logs of all its containers can't be read: one has none.
+      const verdict = await until('the first request', async () => {
+        const { stdout } = await tryKubectl(['logs', `${name}-open`, '-n', namespace, '-c', 'app'])
+        return /^first request \w+$/m.exec(stdout)?.[0]
+      })
+      assert.equal(verdict, 'first request failed')
+    })
+  }
+
+  // The volume outlives the sandbox, and the lock in it is open; the sidecar crashes once in the new one.
+  test('only the sandbox is killed: the app starts again behind its sidecar, with each delivery', async () => {
+    for (const delivery of sandboxes) {
+      await logOf(namespace, `sandbox-${delivery}`, 'app', 2)
+      process.kill(await sandboxOf(`sandbox-${delivery}`), 'SIGKILL')
+    }
+    for (const delivery of sandboxes) {
+      const name = `sandbox-${delivery}`
+      const again = async () => {
+        const found = await getPod(namespace, name)
+        const { restartCount = 0, state } = statusOf(found, 'app') ?? {}
+        return restartCount > 0 && state?.running ? found : undefined
+      }
+      const live = await until(`the app of ${name} to start again`, again, 150_000)
+      assert.ok((statusOf(live, 'sidecar')?.restartCount ?? 0) > 1, 'it has crashed in the new sandbox')
+      const log = await logOf(namespace, name, 'app', 2)
+      assert.ok(
+        log.some(({ text }) => text === 'first request succeeded'),
+        `${name}: ${log.map(({ text }) => text).join('\n')}`,
+      )
+    }
+  })
 
   test('a sidecar upgraded in place to one that never gets ready: the app that runs goes on', async () => {
     await logOf(namespace, 'upgraded', 'app', 2)
@@ -242,6 +282,28 @@ const waiters = async (timeout: string): Promise<string[]> => {
   })
   return (await Promise.all(found)).flat()
 }
+/** The process that holds the namespaces of a pod with this name, on the node that these tests run on: there may be others. */
+async function sandboxOf(name: string): Promise<number> {
+  const networkOf = (pid: string) => readlink(`/proc/${pid}/ns/net`).catch(() => '')
+  const processes = await Promise.all(
+    (await readdir('/proc'))
+      .filter((pid) => /^[0-9]+$/.test(pid))
+      .map(async (pid) => {
+        const [, program, parent = ''] = /\((.*)\) \S (\d+)/.exec(await read(`/proc/${pid}/stat`)) ?? []
+        const environment = (await read(`/proc/${pid}/environ`)).split('\0')
+        return { pid, program, parent, environment, network: await networkOf(pid) }
+      }),
+  )
+  const own = await networkOf('self')
+  const ofPod = new Set(
+    processes.filter(({ environment }) => environment.includes(`HOSTNAME=${name}`)).map(({ network }) => network),
+  )
+  for (const { pid, program, parent, network } of processes) {
+    if (program === 'pause' && ofPod.has(network) && (await networkOf(parent)) === own) return Number(pid)
+  }
+  throw new Error(`no sandbox of ${name}`)
+}
+const read = (file: string) => readFile(file, 'utf8').catch(() => '')
 const sharing = (object: KubernetesObject): KubernetesObject => ({
   ...object,
   spec: { ...(object.spec as object), shareProcessNamespace: true },
@@ -263,16 +325,21 @@ const options = (annotations: Record<string, string>): PodOptions => ({
 const request = (more = {}): Container => app(firstRequest('http://127.0.0.1:15021/ready'), more)
 const probe = (port: number) => ({ httpGet: { path: '/ready', port }, periodSeconds: 1 })
 
-/** A sidecar that does something else at its first starts. */
-const script = (first: string, times: number): Container => ({
+/** A sidecar that does something else at some of its starts. */
+const script = (what: string, times: number, from = 1): Container => ({
   ...sidecar('sidecar', { HTTP: ':15021', READY_AFTER: '1s' }, { readinessProbe: probe(15_021), ...shared }),
   image: 'docker.io/sidecar-first/test-shell:1',
   command: [
     'sh',
     '-c',
-    `i=1; while [ -e /shared/$i ]; do i=$((i + 1)); done; true >/shared/$i; if [ $i -le ${times} ]; then ${first}; fi; exec /entrypoint`,
+    `i=1; while [ -e /shared/$i ]; do i=$((i + 1)); done; true >/shared/$i; if [ $i -ge ${from} ] && [ $i -lt ${from + times} ]; then ${what}; fi; exec /entrypoint`,
   ],
 })
-const crashing = (times: number, code = 1): Container => script(`sleep 1; exit ${code}`, times)
+const crashing = (times: number, code = 1, from = 1): Container => script(`sleep 1; exit ${code}`, times, from)
 const ready = script('true', 0)
 const never = sidecar('sidecar', { HTTP: ':15021', NEVER_READY: '1' }, { readinessProbe: probe(15_021) })
+const neverStarting = {
+  'no-command': { ...ready, command: ['/nope'] },
+  'no-image': { ...ready, image: 'docker.io/sidecar-first/nope:1' },
+}
+const sandboxes = ['shell', 'image-volume', 'init-container'] as const
