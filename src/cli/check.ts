@@ -2,6 +2,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { quote } from '../admission/words/quote.ts'
 import type { Checked } from '../check/checks.ts'
 import { parseSubject } from '../check/pod/subject.ts'
+import { createClock } from '../kubernetes/clock.ts'
 import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { ignoredCodes, ignoreOption } from '../messages/ignore.ts'
 import { type Command, type ExitCode, type Terminal, UsageError } from '../terminal/command.ts'
@@ -78,12 +79,12 @@ async function connect({ context }: Flags) {
   const { connection } = await import('../kubernetes/connection.ts')
   const { objects: objectsOf } = await import('../kubernetes/objects.ts')
   const { readInstalled } = await import('../check/site.ts')
-  let skew = 0
-  const objects = objectsOf(connection(kubeconfig, { heard: (date) => (skew = date - Date.now()) }))
+  const { now, heard } = createClock()
+  const objects = objectsOf(connection(kubeconfig, { heard }))
   const found = await readInstalled(objects, undefined, version)
   const { mutating } = found.installed
   if (!mutating.ok && ['network', 'timeout'].includes(mutating.error.kind)) throw mutating.error
-  return { kubeconfig, objects, now: () => Date.now() + skew, ...found }
+  return { kubeconfig, objects, now, ...found }
 }
 
 async function one(subject: string, flags: Flags): Promise<readonly Checked[]> {

@@ -90,7 +90,7 @@ type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>['values']
 export const install: Command = {
   help,
   options,
-  choices: { mode: installModes, gate: gates },
+  choices: { mode: installModes, gate: gates, lock: locks },
   async run(args, terminal) {
     const { values: flags } = parseArgs({ args: [...args], options })
     const applies = flags.apply || flags['dry-run']

@@ -1,6 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { presets } from '../admission/intent/presets.ts'
+import { createClock } from '../kubernetes/clock.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
 import { withoutIgnored } from '../scan/ignore.ts'
@@ -144,9 +145,8 @@ async function ofCluster(
   const { objects } = await import('../kubernetes/objects.ts')
   const { scanCluster } = await import('../scan/read.ts')
   const { picturesOf } = await import('../scan/pictures.ts')
-  let skew = 0
-  const now = () => Date.now() + skew
-  const configuration = connection(kubeconfig, { timeout, heard: (date) => (skew = date - Date.now()) })
+  const { now, heard } = createClock()
+  const configuration = connection(kubeconfig, { timeout, heard })
   const status = createStatusLine(terminal)
   try {
     const all = await scanCluster(

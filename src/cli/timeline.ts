@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import type { V1Pod } from '@kubernetes/client-node'
 import { quote } from '../admission/words/quote.ts'
 import { parseSubject } from '../check/pod/subject.ts'
+import { createClock } from '../kubernetes/clock.ts'
 import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { type Command, ExpectedError, UsageError } from '../terminal/command.ts'
 import { oneOf } from '../terminal/flag.ts'
@@ -56,9 +57,8 @@ export const timeline: Command = {
     const { kubeconfig } = await loadKubeconfig(context)
     const namespace = values.namespace ?? namespaceOf(kubeconfig)
     const { connection } = await import('../kubernetes/connection.ts')
-    let skew = 0
-    const now = () => Date.now() + skew
-    const connected = connection(kubeconfig, { heard: (date) => (skew = date - Date.now()) })
+    const { now, heard } = createClock()
+    const connected = connection(kubeconfig, { heard })
     const look = lookOf(terminal, process.env)
     const write = (text: string) => void terminal.stdout.write(text)
     const missing = () =>

@@ -80,7 +80,9 @@ async function readWarnings(
       if (++read > mostWarnings) return { warnings, limits: [{ kind: 'warnings-cut', most: mostWarnings }] }
       const { uid } = event.involvedObject
       if (!uid || !telling.has(event.reason ?? '')) continue
-      warnings.set(uid, [...(warnings.get(uid) ?? []), ...warned(event)])
+      const own = warnings.get(uid) ?? []
+      own.push(...warned(event))
+      warnings.set(uid, own)
     }
   } catch (error) {
     if (failureKind(error) !== 'forbidden') throw error

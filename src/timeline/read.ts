@@ -77,7 +77,10 @@ async function byObject(
   try {
     for await (const event of calls.items<CoreV1Event>(path, { fieldSelector }, list)) {
       const key = keyOf(event.involvedObject)
-      if (key !== undefined) found.set(key, [...(found.get(key) ?? []), kept(event)])
+      if (key === undefined) continue
+      const own = found.get(key) ?? []
+      own.push(kept(event))
+      found.set(key, own)
     }
   } catch (error) {
     if (failureKind(error) !== 'forbidden') throw error
