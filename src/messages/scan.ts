@@ -37,6 +37,7 @@ export const scans: FindingEntries<Said> = {
   },
   'own-hook': { example: today },
   ours: { example: today },
+  asked: { example: today },
   prepared: { example: { ...today, sidecar: 'vault-agent', init: 'vault-agent-init' } },
   'started-later': {
     means: "Sure. The pods' status says when each container started, to the second, by the clock of one node.",
@@ -116,6 +117,12 @@ export const scans: FindingEntries<Said> = {
   'asked-in-vain': {
     means: 'The pod template has the annotation, and the pods run without the order.',
     next: '`sidecar-first check -n NAMESPACE pod/NAME` says why: most often no webhook is installed, or the namespace is not selected.',
+  },
+  'asked-otherwise': {
+    means:
+      'The annotation of a manifest does not name the sidecar, or what the webhook would make of it does not wait. A pod that asks is judged as the webhook would patch it.',
+    example: { sidecars: ['istio-proxy'], why: ['SF106 every container is a sidecar'] },
+    next: 'Correct the annotations as the quoted message says, or name the sidecar; `sidecar-first preview -f FILE` shows the outcome.',
   },
   'no-line': {
     means: 'Every line that was tried would not help, or would keep the app from starting.',

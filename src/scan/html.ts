@@ -1,7 +1,8 @@
 import { chartStyle, htmlChart, htmlColours } from '../html/chart.ts'
 import { type Html, html, htmlPage } from '../html/html.ts'
 import { seconds } from '../timeline/draw.ts'
-import { countsOf, headline, isTold, type Picture } from './report.ts'
+import { isSaid } from './mend.ts'
+import { countsOf, fineText, headline, isTold, type Picture } from './report.ts'
 import type { Survey, Workload } from './survey.ts'
 import { labels, titleOf } from './text.ts'
 import { certaintyOf, type Said, told } from './words.ts'
@@ -43,7 +44,7 @@ ${notes}</ul>`
 ${open.map(article)}
 ${
   fine.length > 0
-    ? html`<details><summary>${fine.length} guarded, without harm</summary>
+    ? html`<details><summary>${fineText(fine.length, survey)}</summary>
 ${fine.map(article)}
 </details>`
     : undefined
@@ -88,7 +89,7 @@ ${sidecars.filter(({ ignored }) => !ignored).map(({ today }, index) => row(index
     const certainty = certaintyOf(each)
     return row(labels[certainty].label, certainty, line(each))
   },
-)}${mend.kind === 'asked-in-vain' || mend.kind === 'no-line' ? row('would', '', line(mend)) : undefined}</dl>
+)}${isSaid(mend) ? row('would', '', line(mend)) : undefined}</dl>
 ${
   mend.kind === 'lines'
     ? html`<p class="would">would mend it, in the pod template's annotations:</p>

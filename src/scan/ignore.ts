@@ -1,4 +1,4 @@
-import type { Mend } from './mend.ts'
+import { isSaid, type Mend } from './mend.ts'
 import { type Sidecar, type Survey, worstFirst, worstOf } from './survey.ts'
 import { type Said, told } from './words.ts'
 
@@ -8,7 +8,7 @@ export function withoutIgnored(survey: Survey, ignored: ReadonlySet<string>): Su
   const isHeard = (said: Said) => !ignored.has(told(said).code)
   const marked = (sidecar: Sidecar): Sidecar => (isHeard(sidecar.today) ? sidecar : { ...sidecar, ignored: true })
   const heard = (mend: Mend): Mend => {
-    if (mend.kind !== 'asked-in-vain' && mend.kind !== 'no-line') return mend
+    if (!isSaid(mend)) return mend
     return isHeard(mend) ? mend : { kind: 'nothing-to-mend' }
   }
   const workloads = survey.workloads.map((workload) => {

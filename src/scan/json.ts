@@ -1,3 +1,4 @@
+import { isSaid } from './mend.ts'
 import { countsOf } from './report.ts'
 import type { Survey } from './survey.ts'
 import { certaintyOf, told } from './words.ts'
@@ -14,7 +15,7 @@ export function scanJson(survey: Survey): string {
       ...(ignored ? {} : { today: { ...told(today), ...today } }),
     })),
     seen: seen.map((sighting) => ({ certainty: certaintyOf(sighting), ...told(sighting), ...sighting })),
-    mend: mend.kind === 'asked-in-vain' || mend.kind === 'no-line' ? { ...told(mend), ...mend } : mend,
+    mend: isSaid(mend) ? { ...told(mend), ...mend } : mend,
     ...(example === undefined ? {} : { example }),
   }))
   const limits = survey.limits.map((limit) => ({ ...told(limit), ...limit }))

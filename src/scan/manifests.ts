@@ -1,24 +1,31 @@
 import { podTemplate } from '../admission/pod/template.ts'
+import { coded, isCost } from '../admission/words/messages.ts'
+import type { Preview } from '../preview/preview.ts'
 import type { PreviewedFiles } from '../preview/show/files.ts'
-import { mendOf } from './mend.ts'
-import { subjectOf } from './subject.ts'
+import { type Mend, mendOf } from './mend.ts'
+import { type Subject, subjectOf } from './subject.ts'
 import { isGuarded, narrowed, type Survey, sidecarsOf, type Workload, worstFirst, worstOf } from './survey.ts'
-import { todayOf } from './today.ts'
+import { standingOf, type Today, todayOf } from './today.ts'
 
-/** What manifests show: the order and the gate, and nothing of what happened. */
+/**
+ * What manifests show: the order and the gate, and nothing of what happened. A manifest is seen before the webhook acts on
+ * it, so one that asks is judged by what the webhook would make of it.
+ */
 export function scanManifests(
   { files }: PreviewedFiles,
   { namespace, presets, version }: { namespace: string | undefined; presets: readonly string[]; version: string },
 ): Survey {
   let all = 0
   const workloads = files.flatMap(({ name: file, previewed }) =>
-    previewed.previews.flatMap(({ object }): Workload[] => {
+    previewed.previews.flatMap((preview): Workload[] => {
+      const { object } = preview
       const template = podTemplate(object)
       if (!template || (namespace !== undefined && object.namespace !== namespace)) return []
       all++
       const subject = narrowed(subjectOf(template.pod), presets)
       if (!subject) return []
-      const today = todayOf(subject)
+      const today = todayAsked(subject, preview)
+      const mend = mendOf(template.pod, isGuarded(today), template.surroundings, version)
       const sidecars = sidecarsOf(subject, today)
       const { kind, name } = object
       return [
@@ -29,7 +36,7 @@ export function scanManifests(
           sidecars,
           standing: worstOf(sidecars),
           seen: [],
-          mend: mendOf(template.pod, isGuarded(today), template.surroundings, version),
+          mend: mend.kind === 'asked-in-vain' ? stillOpen(today, preview) : mend,
           example: undefined,
         },
       ]
@@ -44,4 +51,24 @@ export function scanManifests(
     all: { workloads: all, pods: 0, known: workloads.length },
     limits,
   }
+}
+
+/** A sidecar for which the app doesn't wait yet, but would once patched, is asked for. */
+function todayAsked(subject: Subject, { object, decision, patched }: Preview): readonly Today[] {
+  const today = todayOf(subject)
+  const pod = decision.verdict === 'patched' ? podTemplate({ kind: object.kind, value: patched })?.pod : undefined
+  const then = pod && subjectOf(pod)
+  const holding = then ? todayOf(then).filter((each) => isGuarded([each])) : []
+  return today.map((each) => {
+    const { app, sidecar } = each
+    const held = holding.some((other) => other.sidecar === sidecar)
+    return held && !isGuarded([each]) ? { app, sidecar, kind: 'asked' } : each
+  })
+}
+
+/** Why an app would go on not waiting, though its manifest asks. */
+function stillOpen(today: readonly Today[], { decision }: Preview): Mend {
+  const sidecars = today.filter((each) => standingOf(each) === 'unguarded').map(({ sidecar }) => sidecar)
+  const why = decision.verdict === 'patched' ? decision.warnings.filter((each) => !isCost(each)) : decision.reasons
+  return { kind: 'asked-otherwise', sidecars, why: why.map(coded) }
 }

@@ -9,8 +9,14 @@ export type Mend =
   | { readonly kind: 'lines'; readonly lines: readonly Line[]; readonly conditional: readonly Line[] }
   /** It asks already, and no webhook has acted on that. */
   | { readonly kind: 'asked-in-vain' }
+  /** A manifest asks, and the app still wouldn't wait for these. */
+  | { readonly kind: 'asked-otherwise'; readonly sidecars: readonly string[]; readonly why: readonly string[] }
   | { readonly kind: 'no-line'; readonly why: readonly string[] }
   | { readonly kind: 'nothing-to-mend' }
+
+/** Whether it is said in words, with a code. */
+export const isSaid = (mend: Mend): mend is Exclude<Mend, { kind: 'lines' | 'nothing-to-mend' }> =>
+  mend.kind !== 'lines' && mend.kind !== 'nothing-to-mend'
 
 export interface Line {
   readonly key: string

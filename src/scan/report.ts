@@ -14,6 +14,8 @@ export interface Counts {
   readonly pods: number
   readonly known: number
   readonly unguarded: number
+  /** Manifests that are guarded only where the webhook patches them. */
+  readonly asks: number
   /** Workloads of which harm was seen. */
   readonly sure: number
   /** Others, of which it is probable. */
@@ -27,17 +29,19 @@ export function countsOf({ workloads, all }: Survey): Counts {
     pods: all.pods,
     known: all.known,
     unguarded: count(({ standing }) => standing === 'unguarded'),
+    asks: count(({ standing }) => standing === 'asks'),
     sure: count((each) => howMany(each, 'sure') > 0),
     probable: count((each) => howMany(each, 'sure') === 0 && howMany(each, 'probable') > 0),
   }
 }
 
 export function headline(survey: Survey): string {
-  const { workloads, known, unguarded, sure, probable, pods } = countsOf(survey)
+  const { workloads, known, unguarded, asks, sure, probable, pods } = countsOf(survey)
   const all = `${workloads} workload${workloads === 1 ? '' : 's'}, ${known} with a known sidecar`
   if (known === 0) return all
   const exposed = `, ${unguarded === 0 ? 'none' : unguarded} of them unguarded`
-  if (pods === 0) return all + exposed
+  const asking = asks === 0 ? '' : `, ${asks} guarded only once the webhook patches ${asks === 1 ? 'it' : 'them'}`
+  if (pods === 0) return all + exposed + asking
   const events = survey.limits.some(({ kind }) => kind === 'no-events')
     ? 'without events'
     : 'events cover the last hour'
@@ -46,7 +50,15 @@ export function headline(survey: Survey): string {
 }
 
 /** Whether there is anything to do or to know about it. */
-export const isTold = ({ standing, seen }: Workload): boolean => standing !== 'guarded' || seen.length > 0
+export const isTold = ({ standing, seen }: Workload): boolean =>
+  (standing !== 'guarded' && standing !== 'asks') || seen.length > 0
+
+/** How many there are of the others. */
+export function fineText(some: number, { all, workloads }: Survey): string {
+  const [are, ask] = some === 1 ? [' is', 'asks'] : ['s are', 'ask']
+  const asking = workloads.some(({ standing }) => standing === 'asks') ? `, or ${ask} for it` : ''
+  return `${some} more workload${are} guarded${all.pods > 0 ? ', and no harm was seen' : asking}`
+}
 
 /** What `--fail-on` takes: each holds if the ones before it do. */
 export const failures = ['sure', 'probable', 'unguarded', 'never'] as const

@@ -111,7 +111,7 @@ export const sidecarsOf = ({ sidecars }: Subject, today: readonly Today[]): read
   })
 
 export const isGuarded = (today: readonly Today[]): boolean =>
-  today.every((each) => ['guarded', 'late'].includes(standingOf(each)))
+  today.every((each) => ['guarded', 'asks', 'late'].includes(standingOf(each)))
 
 /** What pods of one template share; pods without it differ. */
 function templateOf({ metadata }: V1Pod): string | undefined {
@@ -199,7 +199,7 @@ function likeness(evidence: Evidence): string {
   }
 }
 
-const standings: readonly Standing[] = ['unguarded', 'unknown', 'late', 'guarded']
+const standings: readonly Standing[] = ['unguarded', 'unknown', 'late', 'asks', 'guarded']
 const certainties: readonly Certainty[] = ['sure', 'probable', 'unknown']
 
 export const worstOf = (sidecars: readonly Sidecar[]): Standing =>

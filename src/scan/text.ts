@@ -3,7 +3,7 @@ import { drawChart, legend } from '../terminal/chart.ts'
 import { type Look, type Style, styled } from '../terminal/look.ts'
 import { seconds } from '../timeline/draw.ts'
 import type { Mend } from './mend.ts'
-import { headline, isTold, type Picture } from './report.ts'
+import { fineText, headline, isTold, type Picture } from './report.ts'
 import type { Survey, Workload } from './survey.ts'
 import { type Certainty, certaintyOf, type Said, told } from './words.ts'
 
@@ -30,12 +30,7 @@ export function scanText(
     ),
   )
   const notes = survey.limits.map((limit) => `${line(limit)}\n`)
-  const more =
-    hidden > 0
-      ? [
-          `${hidden} more ${hidden === 1 ? 'workload is' : 'workloads are'} guarded, and no harm was seen: --all shows ${hidden === 1 ? 'it' : 'them'}\n`,
-        ]
-      : []
+  const more = hidden > 0 ? [`${fineText(hidden, survey)}: --all shows ${hidden === 1 ? 'it' : 'them'}\n`] : []
   const head = `${styled(look, 'bold', headline(survey))}\n`
   return [head, ...paragraphs, ...(notes.length + more.length > 0 ? ['\n'] : []), ...notes, ...more].join('')
 }
@@ -91,6 +86,7 @@ export function mending(mend: Mend): readonly { readonly label: string; readonly
     }
     case 'asked-in-vain':
       return [{ label: 'would', text: line({ kind }) }]
+    case 'asked-otherwise':
     case 'no-line':
       return [{ label: 'would', text: line(mend) }]
     case 'nothing-to-mend':

@@ -15,6 +15,8 @@ export type Today = { readonly app: string; readonly sidecar: string } & (
   | { readonly kind: 'prepared'; readonly init: string }
   /** In a manifest: an injector will add it. */
   | { readonly kind: 'not-yet-there'; readonly key: string }
+  /** In a manifest: it asks for what holds the app, which the webhook would add. */
+  | { readonly kind: 'asked' }
 )
 
 export const todayOf = ({ app, sidecars }: Subject): readonly Today[] =>
@@ -45,8 +47,8 @@ function gateOf({ gate, behind }: KnownSidecar): Gate {
   }
 }
 
-/** `unknown`: whether the app waits can't be told from the spec. */
-export type Standing = 'unguarded' | 'unknown' | 'late' | 'guarded'
+/** `unknown`: whether the app waits can't be told from the spec. `asks`: guarded only where the webhook patches it. */
+export type Standing = 'unguarded' | 'unknown' | 'late' | 'asks' | 'guarded'
 
 export function standingOf(today: Today): Standing {
   switch (today.kind) {
@@ -58,6 +60,8 @@ export function standingOf(today: Today): Standing {
       return 'unknown'
     case 'startup-probe':
       return today.every > 1 ? 'late' : 'guarded'
+    case 'asked':
+      return 'asks'
     case 'own-hook':
     case 'ours':
     case 'prepared':

@@ -92,6 +92,11 @@ const words: Words = {
     grade: 'ok',
     text: ({ sidecar, init }) => `${init} has done what an app would wait for before ${sidecar} starts`,
   },
+  asked: {
+    code: 'SF909',
+    grade: 'ok',
+    text: ({ app, sidecar }) => `${sidecar}, then ${app}, once the webhook patches it: the manifest asks for that`,
+  },
   'started-later': {
     code: 'SF911',
     grade: 'problem',
@@ -154,6 +159,12 @@ const words: Words = {
     grade: 'warning',
     text: () => `nothing more: it asks already, but no webhook has acted on it; sidecar-first check says why`,
   },
+  'asked-otherwise': {
+    code: 'SF953',
+    grade: 'warning',
+    text: ({ sidecars, why }) =>
+      `it asks already, but the app still wouldn't wait for ${sidecars.join(' and ')}${why.length === 0 ? '' : `: ${why.join('; ')}`}`,
+  },
   'no-line': { code: 'SF952', grade: 'note', text: ({ why }) => `no annotation would mend it: ${why.join('; ')}` },
   'no-events': {
     code: 'SF941',
@@ -187,7 +198,8 @@ const words: Words = {
   'manifests-only': {
     code: 'SF946',
     grade: 'note',
-    text: () => `these are manifests: what injectors add and what really happens shows only in a cluster`,
+    text: () =>
+      `these are manifests: what injectors and the webhook do, and what really happens, shows only in a cluster`,
   },
 }
 

@@ -25,7 +25,7 @@ shop/web  Deployment, standard input:1  istio-proxy (istio)
   today     SF901 app, then istio-proxy; nothing waits
   would     sidecar-first.dev/sidecars: istio-proxy
 
-SF946 these are manifests: what injectors add and what really happens shows only in a cluster
+SF946 these are manifests: what injectors and the webhook do, and what really happens, shows only in a cluster
 `,
   )
 })
@@ -49,18 +49,59 @@ test('--ignore leaves out warnings and notes, which then fail nothing, and never
   for (const wrong of ['SF911', 'SF999']) assert.equal((await scan('', '--ignore', wrong)).code, 2)
 })
 
-test('what asks already, or is guarded, needs no line', async () => {
-  const asks = manifest(app + proxy).replace(
-    '    spec:\n',
-    '    metadata: {annotations: {sidecar-first.dev/sidecars: istio-proxy}}\n    spec:\n',
+const probed =
+  '        - {name: istio-proxy, image: istio/proxyv2, readinessProbe: {httpGet: {path: /ready, port: 15021}}}\n'
+const asking = (annotations: string, containers = app + probed) =>
+  manifest(containers).replace('    spec:\n', `    metadata: {annotations: {${annotations}}}\n    spec:\n`)
+const sidecars = 'sidecar-first.dev/sidecars: istio-proxy'
+
+test('a manifest that asks is judged by what the webhook would make of it', async () => {
+  const { code, stdout } = await scan(asking(sidecars), '--fail-on', 'unguarded')
+  assert.deepEqual(
+    [code, stdout.split('\n').filter(Boolean)],
+    [
+      0,
+      [
+        '1 workload, 1 with a known sidecar, none of them unguarded, 1 guarded only once the webhook patches it',
+        'SF946 these are manifests: what injectors and the webhook do, and what really happens, shows only in a cluster',
+        '1 more workload is guarded, or asks for it: --all shows it',
+      ],
+    ],
   )
-  assert.match((await scan(asks)).stdout, /would {5}SF951 /)
+  assert.match(
+    (await scan(asking(sidecars), '--all')).stdout,
+    /today {5}SF909 istio-proxy, then app, once the webhook patches it: the manifest asks for that\n\n/,
+  )
+  const json = JSON.parse((await scan(asking(sidecars), '-o', 'json')).stdout)
+  assert.deepEqual(
+    [json.counts.asks, json.workloads[0].standing, json.workloads[0].mend.kind],
+    [1, 'asks', 'nothing-to-mend'],
+  )
+})
+
+test('a manifest that asks for something else, or for what cannot be done, is still unguarded', async () => {
+  const other = '        - {name: cache, image: example/cache:1}\n'
+  const wrong: readonly (readonly [manifest: string, says: RegExp])[] = [
+    [asking('sidecar-first.dev/sidecars: cache', app + probed + other), /SF953 .* wouldn't wait for istio-proxy/],
+    [asking('sidecar-first.dev/sidecars: istio'), /SF953 .* wouldn't wait for istio-proxy: none of the named/],
+    [
+      asking(`${sidecars}, check.sidecar-first.dev/istio-proxy: nonsense`),
+      /SF953 .* wouldn't wait for istio-proxy: SF\d+ /,
+    ],
+    [asking(`${sidecars}, sidecar-first.dev/inject: "false"`), /SF901 /],
+    [asking(`${sidecars}, check.sidecar-first.dev/istio-proxy: none`), /SF901 /],
+  ]
+  for (const [input, says] of wrong) {
+    const { code, stdout } = await scan(input, '--fail-on', 'unguarded')
+    assert.equal(code, 1, stdout)
+    assert.match(stdout, says)
+  }
+})
+
+test('what is guarded needs no line', async () => {
   const waits =
     '        - {name: istio-proxy, image: istio/proxyv2, lifecycle: {postStart: {exec: {command: [pilot-agent, wait]}}}}\n'
-  assert.match(
-    (await scan(manifest(waits + app))).stdout,
-    /\n1 more workload is guarded, and no harm was seen: --all shows it\n/,
-  )
+  assert.match((await scan(manifest(waits + app))).stdout, /\n1 more workload is guarded: --all shows it\n/)
   assert.match((await scan(manifest(waits + app), '--all')).stdout, /SF906 istio-proxy, then app; the hook/)
 })
 
