@@ -97,6 +97,31 @@ const neverRan = ['StartError', 'ContainerCannotRun', 'ContainerStatusUnknown']
 const hasRun = (run: V1ContainerState['running'] | V1ContainerState['terminated']): boolean =>
   run?.startedAt !== undefined && !('reason' in run && neverRan.includes(run.reason ?? ''))
 
+/** When a container began for the first time, by its status; undefined where that has lost it, or it never did. */
+export function firstStart(status: V1ContainerStatus): Moment | undefined {
+  const run = firstRun(status)
+  return hasRun(run) ? coarse(run?.startedAt) : undefined
+}
+
+/** An app that fails so soon after its start may have missed its sidecar, in ms. */
+const soon = 60_000
+
+export interface FirstFailure {
+  readonly exitCode: number
+  /** How long it ran. */
+  readonly ms: number
+}
+
+/** How a container's first run ended, if it was soon and with an error. Undefined too where the status has lost that run. */
+export function firstFailure(status: V1ContainerStatus): FirstFailure | undefined {
+  const run = firstRun(status)
+  // Not killed for its memory, and not failed to start at all: those have causes of their own.
+  if (!run || !('exitCode' in run) || run.exitCode === 0 || run.reason !== 'Error') return undefined
+  const [began, ended] = [coarse(run.startedAt), coarse(run.finishedAt)]
+  if (!began || !ended || ended.at - began.at > soon) return undefined
+  return { exitCode: run.exitCode, ms: ended.at - began.at }
+}
+
 /** A status has the last run and the one before. */
 function firstRun({ state, lastState, restartCount = 0 }: Partial<V1ContainerStatus> = {}) {
   const runs = [state?.running ?? state?.terminated, lastState?.terminated].filter((run) => run !== undefined)

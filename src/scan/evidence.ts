@@ -1,7 +1,8 @@
 import type { CoreV1Event, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
 import { mirrorKey } from '../admission/words/keys.ts'
+import { firstFailure } from '../outcome/containers.ts'
 import { surelyBefore } from '../outcome/gates.ts'
-import { coarse, type Happening, since } from '../outcome/moment.ts'
+import { type Happening, since } from '../outcome/moment.ts'
 import { type Early, type Judged, judge, type Lacking, type Stuck } from '../outcome/outcome.ts'
 import { standingOf, type Today } from './today.ts'
 
@@ -51,8 +52,6 @@ export interface Shown {
 export const eventsLast = 3_600_000
 /** After that a failure hardly belongs to the start. */
 const startLasts = 120_000
-/** An app that fails so soon after its start may have missed its sidecar. */
-const soon = 60_000
 
 /**
  * What a pod's status and its warnings say about its start. Times of the status and of the kubelet's events are of the pod's own node and are
@@ -94,20 +93,24 @@ function startOf({ outcome, containers, app }: Judged, names: readonly string[])
 }
 
 /** Probes of a sidecar that failed while the app ran and the pod had not been ready yet. */
-function probesOf({ containers, app, happenings }: Judged, pod: V1Pod, names: readonly string[]): Evidence[] {
+export function probesOf(
+  { containers, app, happenings }: Judged,
+  pod: V1Pod,
+  names: readonly string[],
+): Extract<Evidence, { kind: 'probe-failed' }>[] {
   const began = containers.find(({ name }) => name === app)
   if (!began?.started || began.restarts > 1) return []
   const { started } = began
   const ready = since(pod, 'ContainersReady')
   const last = Math.min(started.at + startLasts, ready ? ready.at + 1000 : Number.POSITIVE_INFINITY)
-  return containers.flatMap((sidecar): Evidence[] => {
+  return containers.flatMap((sidecar) => {
     if (!names.includes(sidecar.name) || sidecar.restarts > 0) return []
     const failed = happenings
       .filter((each) => each.container === sidecar.name && isNotReady(each))
       .map(({ moment }) => moment)
       .filter((moment) => surelyBefore(started, moment) && moment.at <= last)
     const latest = failed.at(-1)
-    return latest ? [{ kind: 'probe-failed', sidecar: sidecar.name, ms: latest.at - started.at }] : []
+    return latest ? [{ kind: 'probe-failed' as const, sidecar: sidecar.name, ms: latest.at - started.at }] : []
   })
 }
 
@@ -128,19 +131,16 @@ function nowOf({ outcome, lacking }: Judged, names: readonly string[]): Evidence
 
 /** An app's first run, if it ended soon and badly, and was the only one that did; a status has the last run and the one before. */
 function failureOf(app: string, statuses: readonly V1ContainerStatus[], exposed: readonly Today[]): Evidence[] {
-  const { state, lastState, restartCount = 0 } = statuses.find(({ name }) => name === app) ?? {}
+  const status = statuses.find(({ name }) => name === app)
+  if (!status) return []
+  const { state, restartCount } = status
   if (restartCount > 1) return [{ kind: 'restarted', app }]
   const ran = restartCount === 1
   // What failed again has another cause.
   if (ran && !state?.running && state?.terminated?.exitCode !== 0) return []
-  const first = ran ? lastState?.terminated : state?.terminated
-  const [began, ended] = [coarse(first?.startedAt), coarse(first?.finishedAt)]
-  // Not killed for its memory, and not failed to start at all: those have causes of their own.
-  if (!first || !began || !ended || first.exitCode === 0 || first.reason !== 'Error') return []
-  const ms = ended.at - began.at
-  if (ms > soon) return []
+  const failure = firstFailure(status)
   const sidecars = exposed.map(({ sidecar }) => sidecar)
-  return [{ kind: 'app-failed', app, exitCode: first.exitCode, ms, ran, sidecars }]
+  return failure ? [{ kind: 'app-failed', app, ...failure, ran, sidecars }] : []
 }
 
 /** How far, in ms at the least, a node's clock is behind the API server's: its kubelet saw the pod before the pod was created. */

@@ -1,0 +1,277 @@
+import type { CoreV1Event, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
+import { firstFailure, firstStart } from '../outcome/containers.ts'
+import { asEvents, type KeptEvent, keptEvent, merged, reduced, restored, sameAs } from './kept.ts'
+import { type Start, type Subject, startOf, subjectOf } from './start.ts'
+
+/** Why a start wasn't counted. */
+export const omissions = ['too-large', 'too-many'] as const
+export type Omission = (typeof omissions)[number]
+
+export interface Counted {
+  start(start: Start, namespace: string): void
+  omitted(why: Omission): void
+}
+
+/** What a process leaves to the one that follows it. */
+export interface Handover {
+  /** What was due by then is counted, in ms by the API server's clock. */
+  readonly until: number
+  /** But for these pods, by uid. */
+  readonly except: ReadonlySet<string>
+}
+
+/**
+ * Counts the start of each pod once, by its uid. An app's start is judged two minutes later, when its probes and its events have had their
+ * say, or when its pod is gone.
+ */
+export interface Ledger {
+  /** It's there, or has changed; may be what is known already, or older than that. */
+  pod(pod: V1Pod): void
+  /** @param last how it was when it was deleted, if anybody saw that */
+  gone(uid: string, last?: V1Pod): void
+  /** All pods are known: what isn't named is gone. */
+  listed(uids: ReadonlySet<string>): void
+  /** Of a pod or of a node. */
+  event(event: CoreV1Event): void
+  /** Whether events come: while they don't, starts are judged later; or they never will, and starts are judged without. */
+  events(of: 'Pod' | 'Node', state: EventsState): void
+  /** Counts what is due. */
+  tick(): void
+  /** What has been counted by now. */
+  handover(): Handover
+  /** How many pods are being followed to their start. */
+  pending(): number
+}
+
+export type EventsState = 'coming' | 'interrupted' | 'forbidden'
+
+/** What a probe or an event still has to say about a start comes within this time, in ms. */
+const settles = 120_000
+/** So much longer a start is kept while no events come, in ms. */
+const patience = 600_000
+/** What is seen late, or by a wrong clock, has at least so long for its events, in ms. */
+const least = 10_000
+/** Pods that a handover names at the most. */
+const mostExcept = 10_000
+/** What is gone isn't counted again if an older list still has it, in ms. */
+const graveLasts = 600_000
+/** Events that come before their pod are kept so long, in ms. */
+const limboLasts = 60_000
+
+/** The largest that is kept of a pod: some fifty containers with hooks and probes. */
+const mostOfOne = 65_536
+/** Of all pods whose app has started within two minutes: 10,000 of 2,000 characters, and as much again. */
+const mostOfAll = 40_000_000
+/** An ordinary start has 15; twelve containers that all fail have these. */
+const mostEventsOfOne = 120
+/** 10,000 pods of 15, and as much again. */
+const mostEvents = 300_000
+const mostInLimbo = 2000
+const mostGraves = 20_000
+/** A kubelet that restarts more often in an hour has other troubles. */
+const mostRestarts = 5
+const mostNodes = 10_000
+
+interface Pending {
+  readonly subject: Subject
+  readonly namespace: string
+  node: string | undefined
+  /** When its start is judged; undefined until its app has started. */
+  due: number | undefined
+  /** The pod, reduced; as of its last change since its app started. */
+  text: string | undefined
+  readonly failed: Set<string>
+  events: KeptEvent[]
+}
+
+/** @param now by the API server's clock, in ms @param since what was counted before */
+export function createLedger({
+  now,
+  since,
+  counted,
+}: {
+  now: () => number
+  since: Handover
+  counted: Counted
+}): Ledger {
+  /** Undefined for a pod that is done with, or is nobody's business. */
+  const pods = new Map<string, Pending | undefined>()
+  const graves = new Map<string, number>()
+  const limbo = new Map<string, { readonly since: number; events: KeptEvent[] }>()
+  const kubelets = new Map<string, KeptEvent[]>()
+  const states = { Pod: 'interrupted', Node: 'interrupted' } as Record<'Pod' | 'Node', EventsState>
+  let isListed = false
+  let [pending, characters, kept] = [0, 0, 0]
+
+  function forget(uid: string): void {
+    const one = pods.get(uid)
+    pods.set(uid, undefined)
+    if (!one) return
+    pending--
+    characters -= one.text?.length ?? 0
+    kept -= one.events.length
+  }
+
+  function omit(uid: string, why: Omission): void {
+    forget(uid)
+    counted.omitted(why)
+  }
+
+  function settle(uid: string, one: Pending): void {
+    forget(uid)
+    const pod = one.text === undefined ? undefined : restored(one.text)
+    if (!pod) {
+      const { gate } = one.subject
+      const start = { gate, outcome: 'not-started', seconds: undefined, waits: [], early: [], crashed: false } as const
+      // A pod that was never given to a node has nothing to do with its sidecars.
+      if (one.node !== undefined) counted.start(start, one.namespace)
+      return
+    }
+    const own = one.events.filter(({ host }) => host === undefined || host === one.node)
+    const node = kubelets.get(one.node ?? '') ?? []
+    const { failed, subject, namespace } = one
+    const seen = {
+      pod,
+      events: states.Pod === 'forbidden' ? undefined : own.flatMap(asEvents),
+      node: states.Node === 'coming' ? node.flatMap(asEvents) : undefined,
+      failed,
+      now: now(),
+    }
+    counted.start(startOf(seen, subject.sidecars), namespace)
+  }
+
+  function put(uid: string, pod: V1Pod): void {
+    const known = pods.get(uid)
+    if ((pods.has(uid) && !known) || graves.has(uid)) return
+    const subject = known?.subject ?? subjectOf(pod)
+    if (!subject) {
+      pods.set(uid, undefined)
+      limbo.delete(uid)
+      return
+    }
+    const statuses = (pod.status?.containerStatuses ?? []).filter(({ name }) => subject.apps.includes(name))
+    const started = statuses.some((status) => firstStart(status) !== undefined || status.restartCount > 0)
+    const mark = started ? startedAt(pod, statuses) + settles : undefined
+    // Found as one that has started already: whoever was there then has counted it.
+    if (!known && mark !== undefined && mark <= since.until && !since.except.has(uid)) {
+      pods.set(uid, undefined)
+      limbo.delete(uid)
+      return
+    }
+    const { namespace = '' } = pod.metadata ?? {}
+    const one = known ?? {
+      subject,
+      namespace,
+      node: undefined,
+      due: undefined,
+      text: undefined,
+      failed: new Set(),
+      events: [],
+    }
+    if (!known) {
+      pods.set(uid, one)
+      pending++
+      for (const event of limbo.get(uid)?.events ?? []) add(one, event)
+      limbo.delete(uid)
+    }
+    one.node = pod.spec?.nodeName
+    for (const status of statuses) if (firstFailure(status)) one.failed.add(status.name)
+    if (mark === undefined) return
+    one.due ??= Math.max(Math.min(mark, now() + settles), now() + least)
+    const text = reduced(pod)
+    if (text.length > mostOfOne) omit(uid, 'too-large')
+    else if (characters + text.length > mostOfAll) omit(uid, 'too-many')
+    else {
+      characters += text.length - (one.text?.length ?? 0)
+      one.text = text
+    }
+  }
+
+  /** Without those that don't fit, times are known to the second. */
+  function add(one: { events: KeptEvent[] }, event: KeptEvent): void {
+    const same = one.events.findIndex((each) => sameAs(each, event))
+    if (same >= 0) one.events[same] = merged(one.events[same] ?? event, event)
+    else if (one.events.length < mostEventsOfOne && kept < mostEvents) {
+      one.events.push(event)
+      kept++
+    }
+  }
+
+  function remove(uid: string, last: V1Pod | undefined): void {
+    const known = pods.get(uid)
+    if (last && (known || !pods.has(uid))) put(uid, last)
+    const one = pods.get(uid)
+    if (one) settle(uid, one)
+    pods.delete(uid)
+    limbo.delete(uid)
+    graves.set(uid, now())
+    if (graves.size > mostGraves) graves.delete(graves.keys().next().value ?? '')
+  }
+
+  return {
+    pod(pod) {
+      const uid = pod.metadata?.uid
+      if (uid) put(uid, pod)
+    },
+    gone: (uid, last) => {
+      if (!graves.has(uid)) remove(uid, last)
+    },
+    listed(uids) {
+      for (const uid of [...pods.keys()]) if (!uids.has(uid)) remove(uid, undefined)
+      isListed = true
+    },
+    event(event) {
+      const found = keptEvent(event)
+      if (!found) return
+      const { kind, uid = '', name = '' } = event.involvedObject
+      if (kind === 'Node') {
+        if (found.reason !== 'Starting' || (!kubelets.has(name) && kubelets.size >= mostNodes)) return
+        const before = kubelets.get(name)?.filter(({ at }) => at !== found.at) ?? []
+        kubelets.set(name, [...before, found].toSorted((a, b) => a.at - b.at).slice(-mostRestarts))
+        return
+      }
+      const one = pods.get(uid)
+      if (one) return add(one, found)
+      if (pods.has(uid) || graves.has(uid)) return
+      const waiting = limbo.get(uid) ?? { since: now(), events: [] }
+      if (!limbo.has(uid) && limbo.size >= mostInLimbo) return
+      limbo.set(uid, waiting)
+      if (waiting.events.length < mostEventsOfOne) waiting.events.push(found)
+    },
+    events(of, state) {
+      states[of] = state
+    },
+    tick() {
+      if (!isListed) return
+      const at = now()
+      const waits = states.Pod === 'interrupted' || states.Node === 'interrupted'
+      for (const [uid, one] of pods) {
+        if (one?.due !== undefined && one.due + (waits ? patience : 0) <= at) settle(uid, one)
+      }
+      for (const [uid, { since }] of limbo) if (at - since > limboLasts) limbo.delete(uid)
+      for (const [uid, since] of graves) {
+        if (at - since <= graveLasts) break
+        graves.delete(uid)
+      }
+    },
+    handover() {
+      if (!isListed) return since
+      const except = new Set<string>()
+      for (const [uid, one] of pods) if (one?.due !== undefined && except.size < mostExcept) except.add(uid)
+      return { until: now(), except }
+    },
+    pending: () => pending,
+  }
+}
+
+/**
+ * When the first app started, by the control plane's clock, from the pod alone, so that two processes say the same. The node's clock is only
+ * compared with itself. Where the status has lost the first start, it's when the pod was given to its node.
+ */
+function startedAt({ metadata, status }: V1Pod, statuses: readonly V1ContainerStatus[]): number {
+  const scheduled = status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'True')
+  const given = new Date(scheduled?.lastTransitionTime ?? metadata?.creationTimestamp ?? 0).getTime()
+  const taken = new Date(status?.startTime ?? 0).getTime()
+  const starts = statuses.flatMap((each) => firstStart(each)?.at ?? [])
+  return starts.length === 0 || taken === 0 ? given : given + Math.max(0, Math.min(...starts) - taken)
+}

@@ -1,0 +1,160 @@
+import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
+import { mirrorKey } from '../admission/words/keys.ts'
+import type { Container } from '../outcome/containers.ts'
+import type { Opening } from '../outcome/gates.ts'
+import { type Judged, judge } from '../outcome/outcome.ts'
+import { probesOf } from '../scan/evidence.ts'
+import { liveSubjectOf } from '../scan/subject.ts'
+import { timelineOf } from '../timeline/timeline.ts'
+import { waitedFor } from '../timeline/waits.ts'
+import { type Gate, type Outcome, type SidecarLabel, several, sidecarLabel, type WaitOutcome } from './labels.ts'
+
+/** Whose start is counted: a pod with sidecars that somebody knows, and an app beside them. */
+export interface Subject {
+  /** Container names. */
+  readonly sidecars: readonly string[]
+  readonly apps: readonly string[]
+  /** What holds its apps back. */
+  readonly gate: Gate
+}
+
+/** What one start counts for. */
+export interface Start {
+  readonly gate: Gate
+  readonly outcome: Outcome
+  /** From the pod's being given to its node to the app's start; undefined where that isn't known to the millisecond, or by one clock. */
+  readonly seconds: number | undefined
+  readonly waits: readonly Wait[]
+  /** The sidecars before which the app has surely started. */
+  readonly early: readonly SidecarLabel[]
+  /** An app's first run ended with an error within a minute, and the app then ran. */
+  readonly crashed: boolean
+}
+
+export interface Wait {
+  readonly gate: Exclude<Gate, 'none'>
+  readonly outcome: WaitOutcome
+  readonly sidecar: SidecarLabel
+  readonly seconds: number
+  /** Known to the millisecond. */
+  readonly exact: boolean
+}
+
+/** By presets, by the pod's annotations and by hooks of ours. Undefined: its start is nobody's business. */
+export function subjectOf(pod: V1Pod): Subject | undefined {
+  // The kubelet makes a new copy of a static pod at each of its restarts, which starts nothing.
+  if (pod.metadata?.annotations?.[mirrorKey] !== undefined) return undefined
+  const known = liveSubjectOf(pod)?.sidecars.map(({ name }) => name) ?? []
+  const judged = judge({ pod, events: undefined, node: undefined, now: 0 }, known)
+  const sidecars = dueOf(judged).map(({ name }) => name)
+  const apps = appsOf(judged).map(({ name }) => name)
+  return sidecars.length > 0 && apps.length > 0 ? { sidecars, apps, gate: gateOf(judged) } : undefined
+}
+
+/** What is known of a pod whose app has started, or which is gone. */
+export interface Seen {
+  readonly pod: V1Pod
+  /** Undefined where they can't be read. */
+  readonly events: readonly CoreV1Event[] | undefined
+  readonly node: readonly CoreV1Event[] | undefined
+  /** The apps whose first run was seen to end soon and with an error: later the status forgets. */
+  readonly failed: ReadonlySet<string>
+  /** ms */
+  readonly now: number
+}
+
+/** Judges a start. Pure. @param sidecars by `subjectOf`: the annotations aren't kept */
+export function startOf({ failed, ...seen }: Seen, sidecars: readonly string[]): Start {
+  const { pod } = seen
+  const judged = judge(seen, sidecars)
+  const timeline = timelineOf(seen, sidecars)
+  const label = labeller(pod)
+  const early = earlyOf(judged, pod, sidecars)
+  return {
+    gate: gateOf(judged),
+    outcome: outcomeOf(judged, early),
+    seconds: secondsOf(judged, seen),
+    waits: waitedFor(timeline).waits.flatMap((wait): Wait[] => {
+      const at = judged.containers.find(({ name }) => name === wait.hook)
+      const gate = at && gateAt(at)
+      const outcome = waitOutcome(wait.outcome)
+      if (!gate || !outcome) return []
+      return [{ gate, outcome, sidecar: label(wait.for), seconds: wait.took / 1000, exact: wait.exact }]
+    }),
+    early: [...new Set(early.map((name) => label([name])))],
+    crashed: appsOf(judged).some(({ name }) => failed.has(name) && ranAfterwards(pod, name)),
+  }
+}
+
+const dueOf = ({ containers, sidecars }: Judged) =>
+  containers.filter(({ name, kind }) => kind !== 'init' && sidecars.has(name))
+
+const appsOf = ({ containers, sidecars }: Judged) =>
+  containers.filter(({ name, kind }) => kind === 'regular' && !sidecars.has(name))
+
+/** What is strongest of all that stands before the first app. */
+function gateOf(judged: Judged): Gate {
+  const [app] = appsOf(judged)
+  const before = judged.containers.slice(0, app ? judged.containers.indexOf(app) : 0)
+  const gates = before.filter(({ name }) => judged.sidecars.has(name)).map(gateAt)
+  return (['lock', 'hook', 'startup-probe', 'own-hook'] as const).find((gate) => gates.includes(gate)) ?? 'none'
+}
+
+function gateAt({ hook, kind, hasStartupProbe }: Container): Exclude<Gate, 'none'> | undefined {
+  if (hook === 'foreign') return 'own-hook'
+  if (hook) return hook.lock === undefined ? 'hook' : 'lock'
+  return kind === 'native' && hasStartupProbe ? 'startup-probe' : undefined
+}
+
+/** By name, those before which the app has started: by the order of things, or since a probe failed after it. */
+function earlyOf(judged: Judged, pod: V1Pod, sidecars: readonly string[]): readonly string[] {
+  const { outcome } = judged
+  // What was ready when the app began may become unready later.
+  if (outcome.kind === 'held') return []
+  const reasons = outcome.kind === 'too-early' ? outcome.reasons.flatMap((each) => each.sidecars) : []
+  return [...new Set([...reasons, ...probesOf(judged, pod, sidecars).map(({ sidecar }) => sidecar)])]
+}
+
+function outcomeOf(judged: Judged, early: readonly string[]): Outcome {
+  const { kind } = judged.outcome
+  if (early.length > 0) return 'too-early'
+  // One that restarted has started, even if the status has lost when.
+  if (!appsOf(judged).some(({ started, restarts }) => started || restarts > 0)) return 'not-started'
+  return kind === 'stuck' ? 'unknown' : kind
+}
+
+/** Undefined for a wait that never ended. */
+function waitOutcome(how: Opening['how']): WaitOutcome | undefined {
+  return how === 'closed' ? undefined : how === 'open' ? 'unknown' : how
+}
+
+/** By the name or the image of the container. Which of several a hook waited for last is recorded nowhere. */
+function labeller({ spec }: V1Pod): (names: readonly string[]) => SidecarLabel {
+  const all = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
+  return (names) => {
+    const labels = names.map((name) => sidecarLabel(all.find((each) => each.name === name) ?? { name }))
+    const [first = several] = labels
+    return labels.every((each) => each === first) ? first : several
+  }
+}
+
+/** From the scheduler's event to the kubelet's; undefined where one is missing, or their clocks differ for sure. */
+function secondsOf(
+  { happenings, containers, app }: Judged,
+  { pod, now }: Pick<Seen, 'pod' | 'now'>,
+): number | undefined {
+  const given = happenings.find(({ reason }) => reason === 'Scheduled')?.moment
+  const started = containers.find(({ name }) => name === app)?.started
+  const { startTime } = pod.status ?? {}
+  if (!given?.exact || !started?.exact || !startTime) return undefined
+  // The kubelet saw the pod before it was given to it, or the app starts in the future.
+  const differ = new Date(startTime).getTime() + 1000 <= given.at || started.at < given.at || started.at > now
+  return differ ? undefined : Math.round(started.at - given.at) / 1000
+}
+
+/** What fails again and again has another cause than a sidecar that was late. */
+function ranAfterwards({ spec, status }: V1Pod, name: string): boolean {
+  const found = status?.containerStatuses?.find((each) => each.name === name)
+  const { running, terminated } = found?.state ?? {}
+  return running !== undefined || terminated?.exitCode === 0 || spec?.restartPolicy === 'Never'
+}

@@ -1,0 +1,352 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { CoreV1Event } from '@kubernetes/client-node'
+import fc from 'fast-check'
+import { sidecarLabels } from '../../src/starts/labels.ts'
+import { createLedger, type Handover, type Ledger } from '../../src/starts/ledger.ts'
+import type { Start } from '../../src/starts/start.ts'
+import { runs } from '../runs.ts'
+import { eventsOf, type Life, podAt } from './pods.ts'
+
+const begin = Date.parse('2026-01-01T10:00:00Z')
+const minute = 60_000
+
+/** A cluster, and a process that counts its starts. Time passes in steps of a second. */
+class World {
+  now = begin
+  readonly counted: { uid: string; start: Start }[] = []
+  readonly #lives: readonly Life[]
+  #ledger: Ledger | undefined
+  #handover: Handover
+  #shown = new Map<string, string>()
+  #told = new Set<object>()
+  readonly #events
+
+  constructor(lives: readonly Life[]) {
+    this.#lives = lives
+    this.#events = lives.flatMap(eventsOf)
+    this.#handover = { until: begin, except: new Set() }
+  }
+
+  /** A process begins, and lists everything. */
+  start() {
+    this.#ledger = createLedger({
+      now: () => this.now,
+      since: this.#handover,
+      counted: {
+        // A start doesn't say whose it is: each pod of these worlds has a namespace of its own.
+        start: (start, uid) => void this.counted.push({ uid, start }),
+        omitted: (why) => assert.fail(why),
+      },
+    })
+    this.#told.clear()
+    this.list()
+  }
+
+  /** It ends; what was counted by its last scrape is left to the next. */
+  end() {
+    this.#handover = this.#ledger?.handover() ?? this.#handover
+    this.#ledger = undefined
+  }
+
+  list() {
+    const there = this.#there()
+    for (const pod of there) this.#ledger?.pod(pod)
+    this.#ledger?.listed(new Set(there.map(({ metadata }) => metadata?.uid ?? '')))
+    this.#shown = new Map(there.map((pod) => [pod.metadata?.uid ?? '', JSON.stringify(pod)]))
+    this.tell()
+    this.#ledger?.events('Pod', 'coming')
+    this.#ledger?.events('Node', 'coming')
+  }
+
+  /** What the watches say. */
+  watch() {
+    for (const pod of this.#there()) {
+      const { uid = '' } = pod.metadata ?? {}
+      const text = JSON.stringify(pod)
+      if (this.#shown.get(uid) === text) continue
+      this.#shown.set(uid, text)
+      this.#ledger?.pod(pod)
+    }
+    for (const { uid, gone } of this.#lives) {
+      if (this.now < gone || !this.#shown.has(uid)) continue
+      this.#shown.delete(uid)
+      const life = this.#lives.find((each) => each.uid === uid)
+      this.#ledger?.gone(uid, life && podOf(life, gone - 1))
+    }
+    this.tell()
+  }
+
+  tell() {
+    for (const each of this.#events) {
+      if (this.now < each.from + 500 || this.#told.has(each)) continue
+      this.#told.add(each)
+      this.#ledger?.event(each.event)
+    }
+  }
+
+  tick() {
+    this.#ledger?.tick()
+  }
+
+  get pending() {
+    return this.#ledger?.pending() ?? 0
+  }
+
+  /** An API server that lags behind. */
+  stale(back: number) {
+    for (const life of this.#lives) {
+      const pod = podOf(life, this.now - back)
+      if (pod) this.#ledger?.pod(pod)
+    }
+  }
+
+  #there() {
+    return this.#lives.flatMap((life) => podOf(life, this.now) ?? [])
+  }
+}
+
+function podOf(life: Life, at: number) {
+  const pod = podAt(life, at)
+  return pod && { ...pod, metadata: { ...pod.metadata, namespace: life.uid } }
+}
+
+const life = (more: Partial<Life> = {}): Life => ({
+  uid: 'a',
+  given: begin + 10_000,
+  app: 800,
+  proxy: 1000,
+  fails: undefined,
+  gone: begin + 60 * minute,
+  node: 'node-1',
+  ahead: 0,
+  ...more,
+})
+
+function play(lives: readonly Life[], seconds: number, each: (world: World, second: number) => void = () => {}) {
+  const world = new World(lives)
+  world.start()
+  for (let second = 0; second < seconds; second++) {
+    world.now = begin + second * 1000
+    world.watch()
+    each(world, second)
+    world.tick()
+  }
+  return world
+}
+
+describe('a start', () => {
+  test('is counted once, two minutes after the app began', () => {
+    const world = play([life()], 129)
+    assert.equal(world.counted.length, 0)
+    const { counted, pending } = play([life()], 600)
+    assert.deepEqual(counted, [
+      {
+        uid: 'a',
+        start: { gate: 'none', outcome: 'too-early', seconds: 0.8, waits: [], early: ['istio'], crashed: false },
+      },
+    ])
+    assert.equal(pending, 0)
+  })
+
+  test('whose app failed at first, and then ran, is one with a crash', () => {
+    const { counted } = play([life({ fails: 5000 })], 300)
+    assert.deepEqual(
+      counted.map(({ start }) => start.crashed),
+      [true],
+    )
+  })
+
+  test('of a pod that is gone before is counted then', () => {
+    const { counted } = play([life({ gone: begin + 30_000 })], 31)
+    assert.deepEqual(
+      counted.map(({ start }) => start.outcome),
+      ['too-early'],
+    )
+  })
+
+  test('that never was is counted as such, by what held it', () => {
+    const { counted } = play([life({ app: 100_000, proxy: 500, gone: begin + 30_000 })], 60)
+    assert.deepEqual(
+      counted.map(({ start }) => start.outcome),
+      ['not-started'],
+    )
+  })
+
+  test('before the process began is counted by nobody again', () => {
+    const { counted } = play([life({ given: begin - 5 * minute })], 600)
+    assert.deepEqual(counted, [])
+  })
+
+  test('is counted by the process that follows, also if it happened in between', () => {
+    const world = play([life(), life({ uid: 'b', given: begin + 33_000 })], 30)
+    world.end()
+    world.now += 10_000
+    world.start()
+    for (let second = 0; second < 200; second++) {
+      world.now += 1000
+      world.watch()
+      world.tick()
+    }
+    assert.deepEqual(world.counted.map(({ uid }) => uid).sort(), ['a', 'b'])
+    assert.ok(world.counted.every(({ start }) => start.outcome === 'too-early'))
+  })
+
+  test('on a node whose clock is wrong is counted all the same; how long it took by two clocks is not', () => {
+    for (const ahead of [-30 * minute, 30 * minute]) {
+      const { counted } = play([life({ ahead })], 300)
+      assert.deepEqual(
+        counted.map(({ start: { outcome, seconds } }) => [outcome, seconds]),
+        [['too-early', undefined]],
+      )
+    }
+  })
+})
+
+const anyLife = fc.record({
+  given: fc.integer({ min: -600, max: 900 }).map((seconds) => begin + seconds * 1000 + (seconds % 7) * 113),
+  proxy: fc.integer({ min: 100, max: 60_000 }),
+  app: fc.integer({ min: 100, max: 60_000 }),
+  fails: fc.option(fc.integer({ min: 100, max: 50_000 }), { nil: undefined }),
+  lasts: fc.integer({ min: 1, max: 2000 }),
+  ahead: fc.constantFrom(0, 0, 0, -600_000, 3_600_000),
+})
+
+test('whatever happens to processes, watches and clocks: no start is counted twice, and none that could be seen is lost', () => {
+  const happening = fc.record({
+    at: fc.integer({ min: 0, max: 1200 }),
+    lasts: fc.integer({ min: 1, max: 40 }),
+    what: fc.constantFrom('restart', 'gap', 'list', 'stale') as fc.Arbitrary<'restart' | 'gap' | 'list' | 'stale'>,
+  })
+  fc.assert(
+    fc.property(fc.array(anyLife, { maxLength: 8 }), fc.array(happening, { maxLength: 6 }), (some, happenings) => {
+      const lives = some.map(({ lasts, ...more }, index) =>
+        life({ ...more, uid: `pod-${index}`, node: `node-${index}`, gone: more.given + lasts * 1000 }),
+      )
+      const world = new World(lives)
+      world.start()
+      let blindUntil = 0
+      let isDown = false
+      const blind: number[] = []
+      for (let second = 0; second < 3600; second++) {
+        world.now = begin + second * 1000
+        for (const { what, lasts } of happenings.filter(({ at }) => at === second)) {
+          if (what === 'list') world.list()
+          if (what === 'stale') world.stale(lasts * 1000)
+          if (what === 'gap' || what === 'restart') blindUntil = Math.max(blindUntil, second + lasts)
+          if (what === 'restart' && !isDown) {
+            isDown = true
+            world.end()
+          }
+        }
+        if (second < blindUntil) {
+          blind.push(world.now)
+          if (!isDown) world.tick()
+          continue
+        }
+        if (second === blindUntil && second > 0) {
+          if (isDown) world.start()
+          else world.list()
+          isDown = false
+        }
+        world.watch()
+        world.tick()
+      }
+      const times = Map.groupBy(world.counted, ({ uid }) => uid)
+      for (const { uid, given, app, gone } of lives) {
+        const count = times.get(uid)?.length ?? 0
+        assert.ok(count <= 1, `${uid} was counted ${count} times`)
+        const due = given + app + 2 * minute
+        // Seen from its start to a while after it was due, and what happened meanwhile was not its end.
+        const outlived = gone > due + 60_000
+        if (outlived && due > begin + 2000) assert.equal(count, 1, `${uid} was lost`)
+        if (due < begin - 2000 && given + app < begin && gone > begin)
+          assert.equal(count, 0, `${uid} was before our time`)
+      }
+      assert.equal(world.pending, 0)
+    }),
+    runs(100),
+  )
+})
+
+describe('what anybody may write', () => {
+  const counts = () => {
+    const told = { starts: [] as Start[], omitted: [] as string[] }
+    const ledger = createLedger({
+      now: () => begin + 60_000,
+      since: { until: begin, except: new Set() },
+      counted: {
+        start: (start) => void told.starts.push(start),
+        omitted: (why) => void told.omitted.push(why),
+      },
+    })
+    ledger.listed(new Set())
+    ledger.events('Pod', 'coming')
+    ledger.events('Node', 'coming')
+    return { ledger, told }
+  }
+  const running = (uid: string) => podAt(life({ uid }), begin + 30_000) ?? assert.fail()
+
+  test('a pod that is too large is left out, and said to be', () => {
+    const { ledger, told } = counts()
+    const pod = running('a')
+    const lifecycle = { postStart: { exec: { command: ['x'.repeat(90_000)] } } }
+    ledger.pod({ ...pod, spec: { containers: (pod.spec?.containers ?? []).map((each) => ({ ...each, lifecycle })) } })
+    assert.deepEqual(told, { starts: [], omitted: ['too-large'] })
+    assert.equal(ledger.pending(), 0)
+  })
+
+  test('annotations of any size, and names of any kind, make no label', () => {
+    const { ledger, told } = counts()
+    const pod = running('a')
+    const { metadata, spec } = pod
+    const name = '<script>"\n{sidecar="x"}\u001b[31m'
+    ledger.pod({
+      ...pod,
+      metadata: {
+        ...metadata,
+        annotations: { 'sidecar-first.dev/sidecars': `${name},mine`, more: 'x'.repeat(200_000) },
+      },
+      spec: { ...spec, containers: [...(spec?.containers ?? []), { name: 'mine', image: name }] },
+    })
+    ledger.gone('a')
+    const [start] = told.starts
+    assert.ok(start?.early.every((label) => sidecarLabels.includes(label)))
+    assert.deepEqual(told.omitted, [])
+  })
+
+  test('events without end, for pods that are there and for those that never were, stay within their room', () => {
+    const { ledger, told } = counts()
+    ledger.pod(running('a'))
+    const [, first] = eventsOf(life())
+    assert.ok(first)
+    for (let index = 0; index < 20_000; index++) {
+      const involvedObject = { ...first.event.involvedObject, fieldPath: `spec.containers{${index}}` }
+      ledger.event({ ...first.event, involvedObject })
+      ledger.event({ ...first.event, involvedObject: { ...involvedObject, uid: `never-${index}` } })
+    }
+    for (const { event } of eventsOf(life())) ledger.event(event)
+    ledger.gone('a')
+    assert.equal(told.starts.length, 1)
+  })
+
+  test('events that are nonsense are passed over', () => {
+    const [, first] = eventsOf(life())
+    assert.ok(first)
+    for (const more of [
+      { firstTimestamp: 'never' },
+      { firstTimestamp: undefined, eventTime: 'x' },
+      { reason: undefined },
+      { source: { component: 'kubelet', host: 'another' } },
+      { metadata: {} },
+      { count: -1, lastTimestamp: 'x' },
+      { count: 5, lastTimestamp: 'x' },
+    ]) {
+      const { ledger, told } = counts()
+      ledger.pod(running('a'))
+      ledger.event({ ...first.event, ...more } as unknown as CoreV1Event)
+      ledger.gone('a')
+      assert.equal(told.starts.length, 1)
+    }
+  })
+})
