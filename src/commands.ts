@@ -42,6 +42,10 @@ export const commands: Readonly<Record<string, { readonly summary: string; reado
     summary: 'run the controller behind rollout',
     load: () => import('./cli/rollouts.ts').then(({ rollouts }) => rollouts),
   },
+  starts: {
+    summary: 'count how pods start, for Prometheus',
+    load: () => import('./cli/starts.ts').then(({ starts }) => starts),
+  },
   certs: {
     summary: "keep the webhook's certificate and caBundle valid",
     load: () => import('./cli/certs.ts').then(({ certs }) => certs),

@@ -1,12 +1,12 @@
 import { type KubeConfig, PatchStrategy, type V1PodDisruptionBudget, type V1PodSpec } from '@kubernetes/client-node'
 import { type Report, writeEvent } from '../../src/kubernetes/event.ts'
+import type { WireObject } from '../../src/kubernetes/follow.ts'
 import type { RawCalls } from '../../src/kubernetes/raw.ts'
 import type { Wire } from '../../src/kubernetes/wire.ts'
 import type { SeenContainer, SeenPod, WirePod } from '../pod.ts'
 import { type Note, noteKey, writeNote } from '../record.ts'
 import { API_GROUP, API_VERSION, CONTROLLER, PLURAL, type RolloutStatus, type SidecarRollout } from '../types.ts'
-import type { Mirrored, WireObject } from './mirror.ts'
-import { mirror } from './mirror.ts'
+import { type Mirrored, mirror } from './mirror.ts'
 
 /** A PodDisruptionBudget as it comes over the wire. */
 export type WireBudget = WireObject & Wire<V1PodDisruptionBudget>

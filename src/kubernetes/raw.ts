@@ -8,7 +8,7 @@ import { createItemReader } from './list-items.ts'
  */
 export interface RawCalls {
   get<T>(path: string, query?: Query): Promise<T>
-  /** A whole list, in pages. */
+  /** A whole list, in pages; `limit` says how large they are. */
   pages<T>(path: string, query?: Query): AsyncIterable<Page<T>>
   /** A whole list, one item at a time: of a page there is never more than that one. */
   items<T>(path: string, query: Query, how: Paging): AsyncIterable<T>
@@ -73,8 +73,8 @@ export function rawCalls(configuration: ReturnType<typeof createConfiguration>):
       let next: string | undefined
       do {
         const page = await get<Page<T> & { metadata: { continue?: string } }>(path, {
-          ...query,
           limit: pageSize,
+          ...query,
           continue: next,
         })
         yield page

@@ -8,6 +8,8 @@ export const omissions = ['too-large', 'too-many'] as const
 export type Omission = (typeof omissions)[number]
 
 export interface Counted {
+  /** Such a start will be counted later, unless the pod never starts. */
+  expected(subject: Subject, namespace: string): void
   start(start: Start, namespace: string): void
   omitted(why: Omission): void
 }
@@ -171,6 +173,7 @@ export function createLedger({
     if (!known) {
       pods.set(uid, one)
       pending++
+      counted.expected(subject, namespace)
       for (const event of limbo.get(uid)?.events ?? []) add(one, event)
       limbo.delete(uid)
     }

@@ -14,6 +14,7 @@ export interface Subject {
   /** Container names. */
   readonly sidecars: readonly string[]
   readonly apps: readonly string[]
+  readonly labels: readonly SidecarLabel[]
   /** What holds its apps back. */
   readonly gate: Gate
 }
@@ -48,7 +49,10 @@ export function subjectOf(pod: V1Pod): Subject | undefined {
   const judged = judge({ pod, events: undefined, node: undefined, now: 0 }, known)
   const sidecars = dueOf(judged).map(({ name }) => name)
   const apps = appsOf(judged).map(({ name }) => name)
-  return sidecars.length > 0 && apps.length > 0 ? { sidecars, apps, gate: gateOf(judged) } : undefined
+  if (sidecars.length === 0 || apps.length === 0) return undefined
+  const label = labeller(pod)
+  const labels = [...new Set(sidecars.map((name) => label([name])))]
+  return { sidecars, apps, labels, gate: gateOf(judged) }
 }
 
 /** What is known of a pod whose app has started, or which is gone. */

@@ -34,6 +34,7 @@ class World {
       now: () => this.now,
       since: this.#handover,
       counted: {
+        expected() {},
         // A start doesn't say whose it is: each pod of these worlds has a namespace of its own.
         start: (start, uid) => void this.counted.push({ uid, start }),
         omitted: (why) => assert.fail(why),
@@ -276,6 +277,7 @@ describe('what anybody may write', () => {
       now: () => begin + 60_000,
       since: { until: begin, except: new Set() },
       counted: {
+        expected() {},
         start: (start) => void told.starts.push(start),
         omitted: (why) => void told.omitted.push(why),
       },

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type KubeConfig, Watch } from '@kubernetes/client-node'
+import { type FailureKind, failureKind } from './failure.ts'
+import type { RawCalls } from './raw.ts'
+
+/** An object as it comes over the wire. */
+export interface WireObject {
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly resourceVersion: string }
+}
+
+export interface Followed<T> {
+  /** A list begins. */
+  begins(): void
+  /** It's there, or has changed. May get what it has already, or what is older than that. */
+  put(object: T): void
+  /** It was deleted, and like this. */
+  gone(last: T): void
+  /** The list is complete: what hasn't been put since it began wasn't there at this version. */
+  listed(version: number): void
+}
+
+/** How long a watch lasts before it is restarted, in s: proxies on the way lose patience later. */
+const WATCH = 240
+
+/**
+ * Tells what is at `path` until `signal` ends: a list, then a watch, and every `resync` ms a new list whatever the watch says,
+ * since watches have gone silent before. The client restarts a watch that delivers nothing for 30 s, not even a bookmark.
+ */
+export async function follow<T extends WireObject>({
+  kubeconfig,
+  calls,
+  path,
+  query = {},
+  into,
+  resync,
+  signal,
+  failed,
+}: {
+  kubeconfig: KubeConfig
+  calls: RawCalls
+  path: string
+  /** A selector; `limit`: objects in a page of the list. */
+  query?: Readonly<Record<string, string>>
+  into: Followed<T>
+  resync: number
+  signal: AbortSignal
+  failed: (kind: FailureKind, error: unknown) => void
+}): Promise<void> {
+  const watch = new Watch(kubeconfig)
+
+  async function list(): Promise<string> {
+    let version = ''
+    into.begins()
+    for await (const { items, metadata } of calls.pages<T>(path, query)) {
+      for (const item of items) into.put(item)
+      version = metadata.resourceVersion ?? ''
+    }
+    into.listed(Number(version))
+    return version
+  }
+
+  /** @returns the version to go on from, or undefined when it's time for a list */
+  async function listen(from: string, until: AbortSignal): Promise<string | undefined> {
+    let version: string | undefined = from
+    const over = Promise.withResolvers<unknown>()
+    const { limit: _limit, ...selectors } = query
+    const asked = { ...selectors, resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds: WATCH }
+    const heard = (type: string, object: T) => {
+      // A list is newer than what an ended watch still has to say.
+      if (until.aborted) return
+      if (type === 'ERROR') {
+        version = undefined
+        return
+      }
+      if (version !== undefined) version = object.metadata.resourceVersion
+      if (type === 'ADDED' || type === 'MODIFIED') into.put(object)
+      if (type === 'DELETED') into.gone(object)
+    }
+    const started = watch.watch(path, asked, heard, over.resolve)
+    started.catch(over.resolve)
+    // One that isn't even answered can't be aborted: it's left to its own end.
+    const stop = () => {
+      over.resolve(undefined)
+      void started.then((request) => request.abort()).catch(() => {})
+    }
+    until.addEventListener('abort', stop, { once: true })
+    if (until.aborted) stop()
+    const error = await over.promise
+    until.removeEventListener('abort', stop)
+    if (until.aborted) return undefined
+    if (error instanceof Error && 'statusCode' in error) {
+      const code = Number(error.statusCode)
+      // 410: the version is too old by now, which is not a failure.
+      if (code !== 410) failed(code === 403 || code === 401 ? 'forbidden' : 'server', refused(path, code))
+      return undefined
+    }
+    return version
+  }
+
+  let failures = 0
+  while (!signal.aborted) {
+    try {
+      let version: string | undefined = await list()
+      failures = 0
+      const until = AbortSignal.any([signal, AbortSignal.timeout(resync)])
+      while (version !== undefined && !signal.aborted) {
+        version = await listen(version, until)
+        // A server that ends every watch at once isn't asked in a tight loop.
+        if (version !== undefined) await sleep(500, undefined, { signal: until }).catch(() => {})
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      failed(failureKind(error), error)
+    }
+    failures++
+    const pause = failures === 1 ? 100 : Math.min(10_000, 100 * 2 ** failures) * (0.5 + Math.random() / 2)
+    await sleep(pause, undefined, { signal }).catch(() => {})
+  }
+}
+
+const refused = (path: string, code: number) => new Error(`the API server answered the watch of ${path} with ${code}`)

@@ -1,0 +1,127 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type FailureKind, failureKinds } from '../kubernetes/failure.ts'
+import { gates, outcomes } from './labels.ts'
+import { type Counted, omissions } from './ledger.ts'
+
+export interface Metrics {
+  readonly registry: Registry
+  readonly counted: Counted
+  failed(kind: FailureKind): void
+  /** Another turn of the loop. */
+  turned(): void
+  /** Whether the loop still turns. */
+  alive(): boolean
+}
+
+/** Longer than the longest pause between two turns, in ms. */
+const stalled = 60_000
+/** More namespaces than that share one label: each is some series. */
+const mostNamespaces = 1000
+/** Not a name that a namespace can have. */
+const others = '(others)'
+
+/**
+ * @param namespaces whether namespaces are labels @param steady a clock that never jumps, in ms @param scraped is called when somebody asks,
+ * before anything is read @returns how many starts are pending
+ */
+export function createMetrics({
+  namespaces,
+  steady,
+  scraped,
+}: {
+  namespaces: boolean
+  steady: () => number
+  scraped: () => number
+}): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  // The first, so that what it counts is in the same answer.
+  new Gauge({
+    name: 'sidecar_first_starts_pending',
+    help: 'Pods whose start is still to be counted',
+    registers,
+    collect() {
+      this.set(scraped())
+    },
+  })
+  const counter = <T extends string>(name: string, help: string, labelNames: readonly T[]) =>
+    new Counter({ name: `sidecar_first_${name}`, help, labelNames, registers })
+  const waits = new Histogram({
+    name: 'sidecar_first_start_wait_seconds',
+    help: 'How long a gate held an app back, by what held it, what ended that, and for which sidecar',
+    labelNames: ['gate', 'outcome', 'sidecar'],
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300],
+    registers,
+  })
+  const coarse = counter(
+    'start_waits_coarse_total',
+    'Waits that are known to the second only, and not in the histogram: the events were gone',
+    ['gate', 'outcome', 'sidecar'],
+  )
+  const apps = new Histogram({
+    name: 'sidecar_first_app_start_seconds',
+    help: "From a pod's being given to its node to the start of its app; those that are known to the millisecond",
+    labelNames: ['gate', 'outcome'],
+    buckets: [0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600],
+    registers,
+  })
+  const starts = counter('starts_total', 'Starts of pods with sidecars, by what held the app back and how it went', [
+    'gate',
+    'outcome',
+  ])
+  const spaced = <T extends string>(...more: readonly T[]) => (namespaces ? ['namespace', ...more] : more)
+  const early = counter(
+    'early_starts_total',
+    'Apps that surely began before their sidecar was ready',
+    spaced('sidecar'),
+  )
+  const crashes = counter(
+    'start_crashes_total',
+    'Apps whose first run ended with an error within a minute, and that then ran',
+    spaced('gate', 'outcome'),
+  )
+  const omitted = counter('starts_omitted_total', "Starts that weren't counted: a pod too large, or too many at once", [
+    'why',
+  ])
+  const calls = counter('starts_failed_calls_total', 'Failed calls to the API server, by kind', ['kind'])
+  collectDefaultMetrics({ register: registry })
+  for (const why of omissions) omitted.inc({ why }, 0)
+  for (const kind of failureKinds) calls.inc({ kind }, 0)
+  for (const gate of gates) for (const outcome of outcomes) starts.inc({ gate, outcome }, 0)
+
+  const known = new Set<string>()
+  function inNamespace(namespace: string): Record<string, string> {
+    if (!namespaces) return {}
+    if (known.size < mostNamespaces) known.add(namespace)
+    return { namespace: known.has(namespace) ? namespace : others }
+  }
+  let turned = steady()
+  return {
+    registry,
+    counted: {
+      // A series that begins with 1 is no increase to Prometheus; one that is 0 until then is.
+      expected({ labels, gate }, namespace) {
+        const where = inNamespace(namespace)
+        for (const sidecar of labels) early.inc({ ...where, sidecar }, 0)
+        for (const outcome of outcomes) if (outcome !== 'not-started') crashes.inc({ ...where, gate, outcome }, 0)
+      },
+      start({ gate, outcome, seconds, waits: found, early: sidecars, crashed }, namespace) {
+        const where = inNamespace(namespace)
+        starts.inc({ gate, outcome })
+        if (seconds !== undefined) apps.observe({ gate, outcome }, seconds)
+        for (const { exact, seconds, ...labels } of found) {
+          if (exact) waits.observe(labels, seconds)
+          else coarse.inc(labels)
+        }
+        for (const sidecar of sidecars) early.inc({ ...where, sidecar })
+        if (crashed) crashes.inc({ ...where, gate, outcome })
+      },
+      omitted: (why) => omitted.inc({ why }),
+    },
+    failed: (kind) => calls.inc({ kind }),
+    turned() {
+      turned = steady()
+    },
+    alive: () => steady() - turned < stalled,
+  }
+}

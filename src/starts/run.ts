@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CoreV1Event, KubeConfig, V1Pod } from '@kubernetes/client-node'
+import { createClock } from '../kubernetes/clock.ts'
+import { connection } from '../kubernetes/connection.ts'
+import type { FailureKind } from '../kubernetes/failure.ts'
+import { type Followed, follow, type WireObject } from '../kubernetes/follow.ts'
+import { serveHealth } from '../kubernetes/health.ts'
+import { type Log, logFailure } from '../kubernetes/log.ts'
+import { rawCalls } from '../kubernetes/raw.ts'
+import { readHandover, writeHandover } from './handover.ts'
+import { createLedger, type Ledger } from './ledger.ts'
+import { createMetrics } from './metrics.ts'
+
+export interface Settings {
+  readonly kubeconfig: KubeConfig
+  /** How often pods are listed again, in ms. */
+  readonly resync: number
+  /** Whether namespaces are labels. */
+  readonly namespaces: boolean
+  /** What has been counted stands here, for the process that follows. */
+  readonly state: string | undefined
+  readonly log: Log
+  readonly signal: AbortSignal
+  readonly metricsPort: number
+}
+
+const turn = 1000
+/** Of events there are many times more, and they change nothing that was counted. */
+const eventsResync = 6
+/** Of an event a tenth of a pod is read. */
+const eventsAtOnce = '500'
+
+/** `starts run`: counts the starts of pods until `signal` ends. */
+export async function run({ kubeconfig, resync, namespaces, state, log, signal, metricsPort }: Settings) {
+  const steady = () => performance.now()
+  const clock = createClock()
+  const calls = rawCalls(connection(kubeconfig, { heard: clock.heard }))
+  // Its answer tells the time.
+  await calls.get('/version').catch((error) => logFailure(log, 'other', error))
+  let ledger: Ledger | undefined
+  const metrics = createMetrics({
+    namespaces,
+    steady,
+    scraped() {
+      ledger?.tick()
+      if (ledger && state !== undefined) keep(state, ledger)
+      return ledger?.pending() ?? 0
+    },
+  })
+  const since = await readHandover(state, clock.now())
+  log.info({ since: new Date(since.until).toISOString() }, 'counts starts')
+  ledger = createLedger({ now: clock.now, since, counted: metrics.counted })
+
+  // What nobody has asked for by now isn't known to anybody: the process that follows counts it again.
+  let writing = Promise.resolve()
+  function keep(path: string, { handover }: Ledger) {
+    const now = handover()
+    writing = writing
+      .then(() => writeHandover(path, now))
+      .catch((error) => log.warn({}, `what has been counted can't be kept in ${path}: ${error.message}`))
+  }
+
+  const port = await serveHealth(metrics, { port: metricsPort, signal })
+  log.info({ port }, 'serving metrics and health')
+  const failed = (kind: FailureKind, error: unknown) => {
+    metrics.failed(kind)
+    logFailure(log, kind, error)
+  }
+  const listed = Promise.withResolvers<void>()
+  const common = { kubeconfig, calls, signal }
+  const pods = follow({ ...common, path: '/api/v1/pods', resync, failed, into: podsInto(ledger, listed.resolve) })
+  const events = (['Pod', 'Node'] as const).map(async (of) => {
+    // An event of a pod that isn't known is kept for a minute only.
+    await Promise.race([listed.promise, aborted(signal)])
+    const query = {
+      fieldSelector: `involvedObject.kind=${of}${of === 'Node' ? ',reason=Starting' : ''}`,
+      limit: eventsAtOnce,
+    }
+    await follow({
+      ...common,
+      path: '/api/v1/events',
+      query,
+      resync: eventsResync * resync,
+      into: eventsInto(ledger, of),
+      failed(kind, error) {
+        ledger.events(of, kind === 'forbidden' ? 'forbidden' : 'interrupted')
+        failed(kind, error)
+      },
+    })
+  })
+  while (!signal.aborted) {
+    ledger.tick()
+    metrics.turned()
+    await sleep(turn, undefined, { signal }).catch(() => {})
+  }
+  await Promise.all([pods, ...events, writing])
+}
+
+const aborted = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+
+type Wire<T> = T & WireObject
+
+/** Their times are texts, whatever the type says. */
+function podsInto(ledger: Ledger, done: () => void): Followed<Wire<V1Pod>> {
+  let uids: Set<string> | undefined
+  return {
+    begins() {
+      uids = new Set()
+    },
+    put(pod) {
+      uids?.add(pod.metadata.uid ?? '')
+      ledger.pod(pod)
+    },
+    gone: (last) => ledger.gone(last.metadata.uid ?? '', last),
+    listed() {
+      ledger.listed(uids ?? new Set())
+      uids = undefined
+      done()
+    },
+  }
+}
+
+function eventsInto(ledger: Ledger, of: 'Pod' | 'Node'): Followed<Wire<CoreV1Event>> {
+  return {
+    begins() {},
+    put: ledger.event,
+    // An event that expires has said what it had to say.
+    gone() {},
+    listed: () => ledger.events(of, 'coming'),
+  }
+}
