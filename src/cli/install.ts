@@ -52,6 +52,7 @@ Usage: sidecar-first install [flags]
   --preview                 also install the preview
   --monitoring              also a PodMonitor, alerts and a dashboard
   --rollouts                also the controller that upgrades sidecars in place
+  --starts                  also the exporter that counts how pods start
 
   --timeout DURATION        how long to wait (5m)
   --trial-namespace NAME    where a pod is tried out, in a dry run (default: a
@@ -80,6 +81,7 @@ const options = {
   preview: { type: 'boolean', default: false },
   monitoring: { type: 'boolean', default: false },
   rollouts: { type: 'boolean', default: false },
+  starts: { type: 'boolean', default: false },
   timeout: { type: 'string', default: '5m' },
   'trial-namespace': { type: 'string' },
   force: { type: 'boolean', default: false },

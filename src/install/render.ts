@@ -9,7 +9,12 @@ import { resourcesOf } from './kustomization.ts'
 import { type Settings, settle } from './settings.ts'
 
 /** Optional parts of an installation, and the folder of each below manifests/. */
-const parts = { monitoring: 'optional/monitoring', preview: 'optional/preview', rollouts: 'rollouts' } as const
+const parts = {
+  monitoring: 'optional/monitoring',
+  preview: 'optional/preview',
+  rollouts: 'rollouts',
+  starts: 'starts',
+} as const
 export type Part = keyof typeof parts
 export const partNames = Object.keys(parts) as Part[]
 
@@ -144,8 +149,9 @@ function adapt(document: Document, wanted: Wanted, version: string): void {
     const args = container.get('args')
     if (!(args instanceof YAMLSeq)) continue
     const [command] = args.toJSON()
-    // `serve` doesn't need its namespace, and reads the configuration; the other commands have defaults.
-    if (command !== 'serve' && namespace !== objectNames.namespace) args.add(`--namespace=${namespace}`)
+    // `serve` and `starts` don't need their namespace; the other commands have defaults.
+    if (command !== 'serve' && command !== 'starts' && namespace !== objectNames.namespace)
+      args.add(`--namespace=${namespace}`)
     if (command === 'rollouts' && waiterImage !== defaultConfiguration(version).waiter.image) {
       args.add(`--waiter-image=${waiterImage}`)
     }

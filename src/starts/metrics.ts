@@ -45,7 +45,7 @@ export function createMetrics({
     },
   })
   const counter = <T extends string>(name: string, help: string, labelNames: readonly T[]) =>
-    new Counter({ name: `sidecar_first_${name}`, help, labelNames, registers })
+    new Counter({ name, help, labelNames, registers })
   const waits = new Histogram({
     name: 'sidecar_first_start_wait_seconds',
     help: 'How long a gate held an app back, by what held it, what ended that, and for which sidecar',
@@ -54,7 +54,7 @@ export function createMetrics({
     registers,
   })
   const coarse = counter(
-    'start_waits_coarse_total',
+    'sidecar_first_start_waits_coarse_total',
     'Waits that are known to the second only, and not in the histogram: the events were gone',
     ['gate', 'outcome', 'sidecar'],
   )
@@ -65,25 +65,28 @@ export function createMetrics({
     buckets: [0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600],
     registers,
   })
-  const starts = counter('starts_total', 'Starts of pods with sidecars, by what held the app back and how it went', [
-    'gate',
-    'outcome',
-  ])
+  const starts = counter(
+    'sidecar_first_starts_total',
+    'Starts of pods with sidecars, by what held the app back and how it went',
+    ['gate', 'outcome'],
+  )
   const spaced = <T extends string>(...more: readonly T[]) => (namespaces ? ['namespace', ...more] : more)
   const early = counter(
-    'early_starts_total',
+    'sidecar_first_early_starts_total',
     'Apps that surely began before their sidecar was ready',
     spaced('sidecar'),
   )
   const crashes = counter(
-    'start_crashes_total',
+    'sidecar_first_start_crashes_total',
     'Apps whose first run ended with an error within a minute, and that then ran',
     spaced('gate', 'outcome'),
   )
-  const omitted = counter('starts_omitted_total', "Starts that weren't counted: a pod too large, or too many at once", [
-    'why',
-  ])
-  const calls = counter('starts_failed_calls_total', 'Failed calls to the API server, by kind', ['kind'])
+  const omitted = counter(
+    'sidecar_first_starts_omitted_total',
+    "Starts that weren't counted: a pod too large, or too many at once",
+    ['why'],
+  )
+  const calls = counter('sidecar_first_starts_failed_calls_total', 'Failed calls to the API server, by kind', ['kind'])
   collectDefaultMetrics({ register: registry })
   for (const why of omissions) omitted.inc({ why }, 0)
   for (const kind of failureKinds) calls.inc({ kind }, 0)

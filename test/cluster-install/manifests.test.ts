@@ -17,7 +17,7 @@ import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { run } from '../cli/inside.ts'
 
 const overlays = ['overlays/namespace-opt-in', 'overlays/cluster-wide', 'overlays/cert-manager']
-const parts = ['optional/preview', 'optional/monitoring', 'rollouts']
+const parts = ['optional/preview', 'optional/monitoring', 'rollouts', 'starts']
 const manifests = join(import.meta.dirname, '../../manifests')
 
 describe('the manifests on a real API server', () => {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { parse } from 'yaml'
 import { createMetrics } from '../../certs/metrics.ts'
 import { manifests } from '../../src/install/manifests.ts'
+import { createMetrics as startsMetrics } from '../../src/starts/metrics.ts'
 import { call } from '../server/call.ts'
 import { startServe } from '../server/process.ts'
 
@@ -11,9 +12,14 @@ const texts = Object.entries(manifests).filter(([path]) => path.startsWith('opti
 test('alerts and dashboard ask for metrics that there are', async () => {
   await using serve = await startServe()
   const { text } = await call(`${serve.url}/metrics`, { method: 'GET' })
-  const exposed = text + (await createMetrics(() => performance.now()).registry.metrics())
+  const steady = () => performance.now()
+  const starts = startsMetrics({ namespaces: true, steady, scraped: () => 0 })
+  const exposed = text + (await createMetrics(steady).registry.metrics()) + (await starts.registry.metrics())
   const there = new Set(exposed.match(/^sidecar_first_\w+/gm))
-  for (const [, name] of exposed.matchAll(/^# TYPE (\w+)/gm)) there.add(name ?? '')
+  for (const [, name, kind] of exposed.matchAll(/^# TYPE (\w+) (\w+)/gm)) {
+    const series = kind === 'histogram' ? ['', '_bucket', '_sum', '_count'] : ['']
+    for (const each of series) there.add(`${name}${each}`)
+  }
   const asked = new Set(texts.flatMap(([, text]) => text.match(/sidecar_first_\w+/g) ?? []))
   assert.ok(asked.size > 8)
   assert.deepEqual(
@@ -22,9 +28,14 @@ test('alerts and dashboard ask for metrics that there are', async () => {
   )
 })
 
-test('the dashboard is JSON, and no two of its panels share an id or a place', () => {
-  const dashboard = JSON.parse(parse(manifests['optional/monitoring/dashboard.yaml'] ?? '').data['sidecar-first.json'])
-  const panels: { id: number; gridPos: { x: number; y: number } }[] = dashboard.panels
-  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
-  assert.equal(new Set(panels.map(({ gridPos }) => `${gridPos.x},${gridPos.y}`)).size, panels.length)
-})
+for (const [file, name] of [
+  ['dashboard', 'sidecar-first'],
+  ['dashboard-starts', 'sidecar-first-starts'],
+] as const) {
+  test(`${file} is JSON, and no two of its panels share an id or a place`, () => {
+    const dashboard = JSON.parse(parse(manifests[`optional/monitoring/${file}.yaml`] ?? '').data[`${name}.json`])
+    const panels: { id: number; gridPos: { x: number; y: number } }[] = dashboard.panels
+    assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
+    assert.equal(new Set(panels.map(({ gridPos }) => `${gridPos.x},${gridPos.y}`)).size, panels.length)
+  })
+}

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { parseArgs } from 'node:util'
 import { parseAllDocuments } from 'yaml'
+import { starts } from '../../src/cli/starts.ts'
 import { manifests } from '../../src/install/manifests.ts'
 import { render, textOf, type Wanted } from '../../src/install/render.ts'
 import { version } from '../../src/version.ts'
@@ -37,7 +39,7 @@ describe('what install prints', () => {
   })
 
   test('moves everything to another namespace', () => {
-    const all = { namespace: 'mesh', parts: ['monitoring', 'preview', 'rollouts'] as const }
+    const all = { namespace: 'mesh', parts: ['monitoring', 'preview', 'rollouts', 'starts'] as const }
     for (const { text, objects, find } of [rendered(all), rendered({ ...all, certManager: true })]) {
       assert.doesNotMatch(text, /namespace: sidecar-first|sidecar-first\.sidecar-first|sidecar-first\/sidecar-first$/m)
       assert.equal(find('Namespace').metadata.name, 'mesh')
@@ -109,6 +111,17 @@ describe('what install prints', () => {
     }
     assert.deepEqual(stampsOf({}), [])
     assert.deepEqual(stampsOf({ rolls: true }), ['sidecar-first', 'sidecar-first-preview'])
+  })
+
+  test('lets the exporter of starts read pods and events, and nothing else; its call is one that the command takes', () => {
+    const { find } = rendered({ parts: ['starts'], namespace: 'mesh' })
+    assert.deepEqual(find('ClusterRole', 'sidecar-first-starts').rules, [
+      { apiGroups: [''], resources: ['pods', 'events'], verbs: ['get', 'list', 'watch'] },
+    ])
+    const { containers } = podOf(find('Deployment', 'sidecar-first-starts'))
+    const [command, ...args] = containers[0].args
+    assert.equal(command, 'starts')
+    assert.deepEqual(parseArgs({ args, options: starts.options, allowPositionals: true }).positionals, ['run'])
   })
 
   test('goes by the mode: who is asked for, and what annotations may do', () => {

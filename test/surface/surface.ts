@@ -44,7 +44,12 @@ function fieldsOf(schemas: object): string[] {
 
 /** Names that are written out in the sources of what serves metrics. */
 function metrics(): string[] {
-  return ['src/server/metrics.ts', 'certs/metrics.ts', 'rollouts/controller/metrics.ts'].flatMap((file) =>
+  return [
+    'src/server/metrics.ts',
+    'certs/metrics.ts',
+    'rollouts/controller/metrics.ts',
+    'src/starts/metrics.ts',
+  ].flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/['`](sidecar_first_[a-z_]+[a-z])['`]/g)].map(
       ([, name = '']) => name,
     ),
