@@ -30,3 +30,48 @@ describe('what the start of a recorded pod counts for', () => {
     })
   }
 })
+
+/** Gate and outcome of the start, and what it waited for how long. */
+const expected: Readonly<Record<string, string>> = {
+  held: 'hook held; 1.59 s ready, 0.519 s ready',
+  native: 'hook held; 2.075 s ready',
+  'native-startup': 'startup-probe held; 2.802 s ready',
+  unlocked: 'lock held; 2.398 s ready',
+  'timed-out': 'hook too-early; 2.269 s timed-out',
+  'crashed-once': 'hook too-early; 0.695 s crashed',
+  'kubelet-restarted': 'hook too-early; 13.229 s kubelet-restarted',
+  image: 'hook too-early; ',
+  unpatched: 'none too-early; ',
+  'own-hook': 'own-hook unknown; 1.196 s unknown',
+  'crash-loop-later': 'hook unknown; 0.346 s unknown',
+  'locked-crash-loop': 'lock not-started; ',
+  waiting: 'hook not-started; ',
+}
+
+describe('the start of a recorded pod counts', () => {
+  for (const [name, text] of Object.entries(expected)) {
+    test(`${name} as ${text}`, () => {
+      const seen = recordedPod(name)
+      const subject = subjectOf(seen.pod) ?? assert.fail()
+      const { gate, outcome, waits } = startOf({ ...seen, failed: new Set() }, subject.sidecars)
+      const waited = waits.map(({ seconds, outcome }) => `${seconds} s ${outcome}`)
+      assert.equal(`${gate} ${outcome}; ${waited.join(', ')}`, text)
+    })
+  }
+
+  test('without events: to the second, and what is not known is not guessed', () => {
+    const seen = recordedPod('held')
+    const subject = subjectOf(seen.pod) ?? assert.fail()
+    const { outcome, seconds, waits } = startOf({ ...seen, events: undefined, failed: new Set() }, subject.sidecars)
+    assert.deepEqual([outcome, seconds, waits.some(({ exact }) => exact)], ['unknown', undefined, false])
+  })
+
+  test('of a pod without sidecars, of one of sidecars alone and of a static one not at all', () => {
+    const { pod } = recordedPod('held')
+    assert.equal(subjectOf(recordedPod('no-sidecars').pod), undefined)
+    const gateway = { ...pod, spec: { containers: [{ name: 'istio-proxy', image: 'istio/proxyv2' }] } }
+    assert.equal(subjectOf(gateway), undefined)
+    const annotations = { ...pod.metadata?.annotations, 'kubernetes.io/config.mirror': 'x' }
+    assert.equal(subjectOf({ ...pod, metadata: { ...pod.metadata, annotations } }), undefined)
+  })
+})
