@@ -79,7 +79,7 @@ for (let index = 0; index < count; index++) {
   server.put('pods', whole)
   for (let round = 0; round < 3; round++) {
     for (const { event } of eventsOf(life)) {
-      const name = `${event.metadata.name}-${round}`
+      const name = `${round}-${event.metadata.name}`
       const reason = round === 0 ? event.reason : ['Created', 'Unhealthy'][round - 1]
       server.put('events', { ...event, metadata: { name }, reason, message: 'Readiness probe failed: 503' } as object)
     }

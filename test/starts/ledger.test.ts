@@ -136,6 +136,29 @@ function play(lives: readonly Life[], seconds: number, each: (world: World, seco
   return world
 }
 
+/** A ledger at a minute after the beginning, in which everything is listed. */
+function counts() {
+  let now = begin + minute
+  const told = { starts: [] as Start[], omitted: [] as string[] }
+  const ledger = createLedger({
+    now: () => now,
+    since: { until: begin - 10 * minute, except: new Set() },
+    counted: {
+      expected() {},
+      start: (start) => void told.starts.push(start),
+      omitted: (why) => void told.omitted.push(why),
+    },
+  })
+  ledger.listed(new Set())
+  ledger.events('Pod', 'coming')
+  ledger.events('Node', 'coming')
+  const passes = (ms: number) => {
+    now += ms
+  }
+  return { ledger, told, passes }
+}
+const running = (uid: string) => podAt(life({ uid }), begin + 30_000) ?? assert.fail()
+
 describe('a start', () => {
   test('is counted once, two minutes after the app began', () => {
     const world = play([life()], 129)
@@ -191,6 +214,53 @@ describe('a start', () => {
     }
     assert.deepEqual(world.counted.map(({ uid }) => uid).sort(), ['a', 'b'])
     assert.ok(world.counted.every(({ start }) => start.outcome === 'too-early'))
+  })
+
+  test('of a pod that went while nothing was heard is counted when the next list lacks it', () => {
+    const world = new World(
+      [life(), life({ uid: 'b', app: 100_000 })].map((each) => ({ ...each, gone: begin + 40_000 })),
+    )
+    world.start()
+    world.now = begin + 20_000
+    world.watch()
+    assert.equal(world.pending, 2)
+    world.now = begin + 50_000
+    world.list()
+    assert.equal(world.pending, 0)
+    assert.deepEqual(
+      world.counted.map(({ uid, start }) => [uid, start.outcome]),
+      [
+        ['a', 'too-early'],
+        ['b', 'not-started'],
+      ],
+    )
+  })
+
+  test('whose events come before its pod is known is judged by them', () => {
+    const { ledger, told } = counts()
+    for (const { event } of eventsOf(life())) ledger.event(event)
+    ledger.pod(running('a'))
+    ledger.gone('a')
+    assert.equal(told.starts[0]?.seconds, 0.8)
+  })
+
+  test('waits for its events while none come, but not for ever; and not at all where they may not be read', () => {
+    for (const [state, after] of [
+      ['coming', 2],
+      ['interrupted', 12],
+      ['forbidden', 2],
+    ] as const) {
+      const { ledger, told, passes } = counts()
+      ledger.events('Pod', state)
+      ledger.pod(running('a'))
+      let minutes = 0
+      while (told.starts.length === 0 && minutes < 30) {
+        passes(minute)
+        minutes++
+        ledger.tick()
+      }
+      assert.equal(minutes, after, state)
+    }
   })
 
   test('on a node whose clock is wrong is counted all the same; how long it took by two clocks is not', () => {
@@ -271,24 +341,6 @@ test('whatever happens to processes, watches and clocks: no start is counted twi
 })
 
 describe('what anybody may write', () => {
-  const counts = () => {
-    const told = { starts: [] as Start[], omitted: [] as string[] }
-    const ledger = createLedger({
-      now: () => begin + 60_000,
-      since: { until: begin, except: new Set() },
-      counted: {
-        expected() {},
-        start: (start) => void told.starts.push(start),
-        omitted: (why) => void told.omitted.push(why),
-      },
-    })
-    ledger.listed(new Set())
-    ledger.events('Pod', 'coming')
-    ledger.events('Node', 'coming')
-    return { ledger, told }
-  }
-  const running = (uid: string) => podAt(life({ uid }), begin + 30_000) ?? assert.fail()
-
   test('a pod that is too large is left out, and said to be', () => {
     const { ledger, told } = counts()
     const pod = running('a')
