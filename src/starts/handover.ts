@@ -22,8 +22,34 @@ function parsed(text: string, now: number): Handover | undefined {
   }
 }
 
+export interface Keeper {
+  /** Writes it soon; of several that come meanwhile, the last. */
+  keep(handover: Handover): void
+  /** Until everything is written. */
+  done(): Promise<void>
+}
+
+export function createKeeper(path: string, failed: (error: Error) => void): Keeper {
+  let next: Handover | undefined
+  let writing: Promise<void> | undefined
+  async function write() {
+    for (let now = next; now !== undefined; now = next) {
+      next = undefined
+      await replace(path, now).catch(failed)
+    }
+    writing = undefined
+  }
+  return {
+    keep(handover) {
+      next = handover
+      writing ??= write()
+    },
+    done: async () => writing,
+  }
+}
+
 /** All of it or nothing. */
-export async function writeHandover(path: string, { until, except }: Handover): Promise<void> {
+async function replace(path: string, { until, except }: Handover): Promise<void> {
   const half = `${path}.new`
   await writeFile(half, JSON.stringify({ until, except: [...except] }))
   await rename(half, path)

@@ -15,8 +15,8 @@ export interface Metrics {
 
 /** Longer than the longest pause between two turns, in ms. */
 const stalled = 60_000
-/** More namespaces than that share one label: each is some series. */
-const mostNamespaces = 1000
+/** More namespaces than that share one label: each has up to two dozen series. */
+const mostNamespaces = 500
 /** Not a name that a namespace can have. */
 const others = '(others)'
 

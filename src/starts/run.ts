@@ -7,7 +7,7 @@ import { type Followed, follow, type WireObject } from '../kubernetes/follow.ts'
 import { serveHealth } from '../kubernetes/health.ts'
 import { type Log, logFailure } from '../kubernetes/log.ts'
 import { rawCalls } from '../kubernetes/raw.ts'
-import { readHandover, writeHandover } from './handover.ts'
+import { createKeeper, readHandover } from './handover.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { createMetrics } from './metrics.ts'
 
@@ -37,28 +37,26 @@ export async function run({ kubeconfig, resync, namespaces, state, log, signal, 
   const calls = rawCalls(connection(kubeconfig, { heard: clock.heard }))
   // Its answer tells the time.
   await calls.get('/version').catch((error) => logFailure(log, 'other', error))
+  const keeper =
+    state === undefined
+      ? undefined
+      : createKeeper(state, ({ message }) =>
+          log.warn({}, `what has been counted can't be kept in ${state}: ${message}`),
+        )
   let ledger: Ledger | undefined
   const metrics = createMetrics({
     namespaces,
     steady,
     scraped() {
       ledger?.tick()
-      if (ledger && state !== undefined) keep(state, ledger)
+      // What nobody has asked for isn't known to anybody: the process that follows counts it again.
+      if (ledger) keeper?.keep(ledger.handover())
       return ledger?.pending() ?? 0
     },
   })
   const since = await readHandover(state, clock.now())
   log.info({ since: new Date(since.until).toISOString() }, 'counts starts')
   ledger = createLedger({ now: clock.now, since, counted: metrics.counted })
-
-  // What nobody has asked for by now isn't known to anybody: the process that follows counts it again.
-  let writing = Promise.resolve()
-  function keep(path: string, { handover }: Ledger) {
-    const now = handover()
-    writing = writing
-      .then(() => writeHandover(path, now))
-      .catch((error) => log.warn({}, `what has been counted can't be kept in ${path}: ${error.message}`))
-  }
 
   const port = await serveHealth(metrics, { port: metricsPort, signal })
   log.info({ port }, 'serving metrics and health')
@@ -93,7 +91,8 @@ export async function run({ kubeconfig, resync, namespaces, state, log, signal, 
     metrics.turned()
     await sleep(turn, undefined, { signal }).catch(() => {})
   }
-  await Promise.all([pods, ...events, writing])
+  await Promise.all([pods, ...events])
+  await keeper?.done()
 }
 
 const aborted = (signal: AbortSignal) =>
