@@ -62,12 +62,12 @@ const limboLasts = 60_000
 
 /** The largest that is kept of a pod: some fifty containers with hooks and probes. */
 const mostOfOne = 65_536
-/** Of all pods whose app has started within two minutes: 10,000 of 2,000 characters, and as much again. */
-const mostOfAll = 40_000_000
+/** Of all pods whose app has started within two minutes, in bytes: 10,000 of 2,000, and a fifth more. */
+const mostOfAll = 24_000_000
 /** An ordinary start has 15; twelve containers that all fail have these. */
 const mostEventsOfOne = 120
-/** 10,000 pods of 15, and as much again. */
-const mostEvents = 300_000
+/** 10,000 pods of 15, some 100 bytes each. */
+const mostEvents = 150_000
 const mostInLimbo = 2000
 const mostGraves = 20_000
 /** A kubelet that restarts more often in an hour has other troubles. */
@@ -103,14 +103,14 @@ export function createLedger({
   const kubelets = new Map<string, KeptEvent[]>()
   const states = { Pod: 'interrupted', Node: 'interrupted' } as Record<'Pod' | 'Node', EventsState>
   let isListed = false
-  let [pending, characters, kept] = [0, 0, 0]
+  let [pending, bytes, kept] = [0, 0, 0]
 
   function forget(uid: string): void {
     const one = pods.get(uid)
     pods.set(uid, undefined)
     if (!one) return
     pending--
-    characters -= one.text?.length ?? 0
+    bytes -= sizeOf(one.text)
     kept -= one.events.length
   }
 
@@ -182,10 +182,10 @@ export function createLedger({
     if (mark === undefined) return
     one.due ??= Math.max(Math.min(mark, now() + settles), now() + least)
     const text = reduced(pod)
-    if (text.length > mostOfOne) omit(uid, 'too-large')
-    else if (characters + text.length > mostOfAll) omit(uid, 'too-many')
+    if (sizeOf(text) > mostOfOne) omit(uid, 'too-large')
+    else if (bytes + sizeOf(text) > mostOfAll) omit(uid, 'too-many')
     else {
-      characters += text.length - (one.text?.length ?? 0)
+      bytes += sizeOf(text) - sizeOf(one.text)
       one.text = text
     }
   }
@@ -278,3 +278,6 @@ function startedAt({ metadata, status }: V1Pod, statuses: readonly V1ContainerSt
   const starts = statuses.flatMap((each) => firstStart(each)?.at ?? [])
   return starts.length === 0 || taken === 0 ? given : given + Math.max(0, Math.min(...starts) - taken)
 }
+
+/** What a text takes in memory: one byte for each character, or two if one of them needs that. */
+const sizeOf = (text = ''): number => (/[^\0-\xff]/.test(text) ? 2 : 1) * text.length

@@ -350,6 +350,24 @@ describe('what anybody may write', () => {
     assert.equal(ledger.pending(), 0)
   })
 
+  test('more large pods than there is room for are left out, and said to be, until others are counted', () => {
+    const { ledger, told } = counts()
+    const put = (uid: string) => {
+      const pod = running(uid)
+      // It takes two bytes for each character.
+      const lifecycle = { postStart: { exec: { command: ['\u4e00'.repeat(12_000)] } } }
+      ledger.pod({ ...pod, spec: { containers: (pod.spec?.containers ?? []).map((each) => ({ ...each, lifecycle })) } })
+    }
+    for (let index = 0; index < 600; index++) put(`pod-${index}`)
+    assert.deepEqual(new Set(told.omitted), new Set(['too-many']))
+    assert.equal(ledger.pending() + told.omitted.length, 600)
+    assert.ok(ledger.pending() > 100)
+    const left = told.omitted.length
+    for (let index = 0; index < 300; index++) ledger.gone(`pod-${index}`)
+    put('after')
+    assert.equal(told.omitted.length, left)
+  })
+
   test('annotations of any size, and names of any kind, make no label', () => {
     const { ledger, told } = counts()
     const pod = running('a')
