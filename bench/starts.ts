@@ -1,6 +1,6 @@
 /**
  * npm run bench:starts -- [PODS]: what `starts run` needs for a cluster in which all of so many pods (10,000) start within two minutes, the worst
- * there is: each of some 12 kB, as an injector leaves it, with 15 events. The API server is a plain one on loopback. Prints memory and CPU.
+ * there is: each of some 20 kB, as an injector leaves it, with 15 events. The API server is a plain one on loopback. Prints memory and CPU.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
