@@ -92,7 +92,7 @@ function startOf({ outcome, containers, app }: Judged, names: readonly string[])
   })
 }
 
-/** Probes of a sidecar that failed while the app ran and the pod had not been ready yet. */
+/** Probes of a sidecar that failed while the app ran and the pod had not been ready yet. (A Job's sidecars end after its app.) */
 export function probesOf(
   { containers, app, happenings }: Judged,
   pod: V1Pod,
@@ -102,7 +102,8 @@ export function probesOf(
   if (!began?.started || began.restarts > 1) return []
   const { started } = began
   const ready = since(pod, 'ContainersReady')
-  const last = Math.min(started.at + startLasts, ready ? ready.at + 1000 : Number.POSITIVE_INFINITY)
+  const end = began.restarts === 0 ? began.ended : undefined
+  const last = Math.min(started.at + startLasts, ready ? ready.at + 1000 : Infinity, end?.at ?? Infinity)
   return containers.flatMap((sidecar) => {
     if (!names.includes(sidecar.name) || sidecar.restarts > 0) return []
     const failed = happenings

@@ -84,6 +84,8 @@ interface Pending {
   text: string | undefined
   readonly failed: Set<string>
   events: KeptEvent[]
+  /** It's being deleted: what it shows from now on is its end. */
+  ending: boolean
 }
 
 /** @param now by the API server's clock, in ms @param since what was counted before */
@@ -169,6 +171,7 @@ export function createLedger({
       text: undefined,
       failed: new Set(),
       events: [],
+      ending: false,
     }
     if (!known) {
       pods.set(uid, one)
@@ -178,8 +181,9 @@ export function createLedger({
       limbo.delete(uid)
     }
     one.node = pod.spec?.nodeName
-    for (const status of statuses) if (firstFailure(status)) one.failed.add(status.name)
-    if (mark === undefined) return
+    one.ending ||= pod.metadata?.deletionTimestamp !== undefined
+    if (!one.ending) for (const status of statuses) if (firstFailure(status)) one.failed.add(status.name)
+    if (mark === undefined || (one.ending && one.text !== undefined)) return
     one.due ??= Math.max(Math.min(mark, now() + settles), now() + least)
     const text = reduced(pod)
     if (sizeOf(text) > mostOfOne) omit(uid, 'too-large')
@@ -191,7 +195,8 @@ export function createLedger({
   }
 
   /** Without those that don't fit, times are known to the second. */
-  function add(one: { events: KeptEvent[] }, event: KeptEvent): void {
+  function add(one: Pending, event: KeptEvent): void {
+    if (one.ending && event.reason === 'Unhealthy') return
     const same = one.events.findIndex((each) => sameAs(each, event))
     if (same >= 0) one.events[same] = merged(one.events[same] ?? event, event)
     else if (one.events.length < mostEventsOfOne && kept < mostEvents) {

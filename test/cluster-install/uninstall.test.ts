@@ -14,12 +14,12 @@ describe('uninstall, and what comes after', () => {
   const labelled = 'install-last'
   const moved = 'install-moved'
   before(async () => {
-    await installed('--rollouts', '--mode', 'namespace-opt-in')
+    await installed('--rollouts', '--starts', '--mode', 'namespace-opt-in')
     await createNamespace(labelled, { 'sidecar-first.dev/injection': 'enabled' })
   })
 
   test('moves to another namespace, and leaves nothing in the last one', async () => {
-    const { stdout } = await installed('--rollouts', '--namespace', moved)
+    const { stdout } = await installed('--rollouts', '--starts', '--namespace', moved)
     assert.match(stdout, /^namespace\/sidecar-first +removed/m)
     assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
   })

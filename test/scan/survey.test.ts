@@ -55,6 +55,13 @@ describe('what a scan says of a workload', () => {
     assert.deepEqual(seen(survey([[ready, warning('istio-proxy', 60)]])), [])
   })
 
+  test('a probe that failed when the app had done its work has nothing to do with its start', () => {
+    const terminated = { exitCode: 0, reason: 'Completed', startedAt: at(2), finishedAt: at(5) }
+    const done = pod('web-1', [{ ...runs('app', 2), ready: false, state: { terminated } }, runs('istio-proxy', 1)])
+    assert.deepEqual(seen(survey([[done, warning('istio-proxy', 8)]])), [])
+    assert.equal(seen(survey([[done, warning('istio-proxy', 4)]])).length, 1)
+  })
+
   test('probable: an app that ended with an error within a minute of its start, once, and then ran', () => {
     const early = pod('web-1', [failed('app', [1, 7]), runs('istio-proxy', 1)])
     assert.deepEqual(seen(survey([early, pod('web-2', order)])), [

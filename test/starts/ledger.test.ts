@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { CoreV1Event } from '@kubernetes/client-node'
+import type { CoreV1Event, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
 import fc from 'fast-check'
 import { sidecarLabels } from '../../src/starts/labels.ts'
 import { createLedger, type Handover, type Ledger } from '../../src/starts/ledger.ts'
@@ -189,6 +189,49 @@ describe('a start', () => {
     )
   })
 
+  test('is not judged by what its pod shows while it is deleted', () => {
+    const ending = (pod: V1Pod): V1Pod => {
+      const end = (status: V1ContainerStatus): V1ContainerStatus => {
+        const { startedAt } = status.state?.running ?? {}
+        const terminated = { exitCode: 143, reason: 'Error', startedAt, finishedAt: new Date(begin + 35_000) }
+        return { ...status, ready: false, started: false, state: { terminated: { ...terminated } } }
+      }
+      const metadata = { ...pod.metadata, deletionTimestamp: new Date(begin + 60_000) }
+      const containerStatuses = pod.status?.containerStatuses?.map(end)
+      return { ...pod, metadata, status: { ...pod.status, phase: 'Failed', containerStatuses } }
+    }
+    const proxyFirst = life({ app: 3000 })
+    const events = eventsOf(proxyFirst).map(({ event }) => event)
+    const [, , , , of] = events
+    const unhealthy = {
+      ...of,
+      metadata: {},
+      reason: 'Unhealthy',
+      involvedObject: { ...of?.involvedObject, fieldPath: 'spec.containers{istio-proxy}' },
+      message: 'Readiness probe failed: connection refused',
+      firstTimestamp: new Date(begin + 34_000),
+    } as CoreV1Event
+    const never = (pod: V1Pod): V1Pod =>
+      pod.spec ? { ...pod, spec: { ...pod.spec, restartPolicy: 'Never' } } : assert.fail()
+    const at = (each: Life) => podAt(each, begin + 30_000) ?? assert.fail()
+    for (const [pod, ...expected] of [
+      [at(proxyFirst), 'unknown', [], false],
+      [never(at(proxyFirst)), 'unknown', [], false],
+      [at({ ...proxyFirst, fails: 5000 }), 'unknown', [], true],
+    ] as const) {
+      const { ledger, told } = counts()
+      ledger.pod(pod)
+      for (const event of events) ledger.event(event)
+      ledger.pod(ending(pod))
+      ledger.event(unhealthy)
+      ledger.gone('a', ending(pod))
+      assert.deepEqual(
+        told.starts.map(({ outcome, early, crashed }) => [outcome, early, crashed]),
+        [expected],
+      )
+    }
+  })
+
   test('that never was is counted as such, by what held it', () => {
     const { counted } = play([life({ app: 100_000, proxy: 500, gone: begin + 30_000 })], 60)
     assert.deepEqual(
@@ -338,6 +381,21 @@ test('whatever happens to processes, watches and clocks: no start is counted twi
     }),
     runs(100),
   )
+})
+
+test('what is gone is not counted again when an older list still has it, however much went with it', () => {
+  const { ledger, told, passes } = counts()
+  const uids = Array.from({ length: 20_000 }, (_, index) => `pod-${index}`)
+  for (const uid of uids) {
+    ledger.pod(running(uid))
+    ledger.gone(uid)
+  }
+  passes(9 * minute)
+  ledger.tick()
+  for (const uid of uids) ledger.pod(running(uid))
+  assert.equal(ledger.pending(), 0)
+  for (const uid of uids) ledger.gone(uid, running(uid))
+  assert.equal(told.starts.length, 20_000)
 })
 
 describe('what anybody may write', () => {
