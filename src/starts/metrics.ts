@@ -74,11 +74,11 @@ export function createMetrics({
   const early = counter(
     'sidecar_first_early_starts_total',
     'Apps that surely began before their sidecar was ready',
-    spaced('sidecar'),
+    spaced('gate', 'sidecar'),
   )
   const crashes = counter(
     'sidecar_first_start_crashes_total',
-    'Apps whose first run ended with an error within a minute, and that then ran',
+    'Apps whose first run ended with an error within a minute, and that then ran, or are never restarted',
     spaced('gate', 'outcome'),
   )
   const omitted = counter(
@@ -103,12 +103,12 @@ export function createMetrics({
     registry,
     counted: {
       // A series that begins with 1 is no increase to Prometheus; one that is 0 until then is.
-      expected({ labels, gate }, namespace) {
+      expected({ guarded, gate }, namespace) {
         const where = inNamespace(namespace)
-        for (const sidecar of labels) early.inc({ ...where, sidecar }, 0)
+        for (const each of guarded) early.inc({ ...where, ...each }, 0)
         for (const outcome of outcomes) if (outcome !== 'not-started') crashes.inc({ ...where, gate, outcome }, 0)
       },
-      start({ gate, outcome, seconds, waits: found, early: sidecars, crashed }, namespace) {
+      start({ gate, outcome, seconds, waits: found, early: unready, crashed }, namespace) {
         const where = inNamespace(namespace)
         starts.inc({ gate, outcome })
         if (seconds !== undefined) apps.observe({ gate, outcome }, seconds)
@@ -116,7 +116,7 @@ export function createMetrics({
           if (exact) waits.observe(labels, seconds)
           else coarse.inc(labels)
         }
-        for (const sidecar of sidecars) early.inc({ ...where, sidecar })
+        for (const each of unready) early.inc({ ...where, ...each })
         if (crashed) crashes.inc({ ...where, gate, outcome })
       },
       omitted: (why) => omitted.inc({ why }),

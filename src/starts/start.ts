@@ -14,9 +14,15 @@ export interface Subject {
   /** Container names. */
   readonly sidecars: readonly string[]
   readonly apps: readonly string[]
-  readonly labels: readonly SidecarLabel[]
+  readonly guarded: readonly Guarded[]
   /** What holds its apps back. */
   readonly gate: Gate
+}
+
+/** A sidecar, and what holds the apps back until it's ready. */
+export interface Guarded {
+  readonly gate: Gate
+  readonly sidecar: SidecarLabel
 }
 
 /** What one start counts for. */
@@ -27,7 +33,7 @@ export interface Start {
   readonly seconds: number | undefined
   readonly waits: readonly Wait[]
   /** The sidecars before which the app has surely started. */
-  readonly early: readonly SidecarLabel[]
+  readonly early: readonly Guarded[]
   /** An app's first run ended with an error within a minute, and the app then ran. */
   readonly crashed: boolean
 }
@@ -50,9 +56,7 @@ export function subjectOf(pod: V1Pod): Subject | undefined {
   const sidecars = dueOf(judged).map(({ name }) => name)
   const apps = appsOf(judged).map(({ name }) => name)
   if (sidecars.length === 0 || apps.length === 0) return undefined
-  const label = labeller(pod)
-  const labels = [...new Set(sidecars.map((name) => label([name])))]
-  return { sidecars, apps, labels, gate: gateOf(judged) }
+  return { sidecars, apps, guarded: guardedOf(judged, sidecars, labeller(pod)), gate: gateOf(judged) }
 }
 
 /** What is known of a pod whose app has started, or which is gone. */
@@ -85,7 +89,7 @@ export function startOf({ failed, ...seen }: Seen, sidecars: readonly string[]):
       if (!gate || !outcome) return []
       return [{ gate, outcome, sidecar: label(wait.for), seconds: wait.took / 1000, exact: wait.exact }]
     }),
-    early: [...new Set(early.map((name) => label([name])))],
+    early: guardedOf(judged, early, label),
     crashed: appsOf(judged).some(({ name }) => failed.has(name) && ranAfterwards(pod, name)),
   }
 }
@@ -96,12 +100,23 @@ const dueOf = ({ containers, sidecars }: Judged) =>
 const appsOf = ({ containers, sidecars }: Judged) =>
   containers.filter(({ name, kind }) => kind === 'regular' && !sidecars.has(name))
 
-/** What is strongest of all that stands before the first app. */
-function gateOf(judged: Judged): Gate {
+/** What is strongest of all that stands before the first app, and waits for one of these. */
+function gateOf(judged: Judged, names: readonly string[] = dueOf(judged).map(({ name }) => name)): Gate {
   const [app] = appsOf(judged)
   const before = judged.containers.slice(0, app ? judged.containers.indexOf(app) : 0)
-  const gates = before.filter(({ name }) => judged.sidecars.has(name)).map(gateAt)
+  const gates = before.filter((each) => waitedForBy(each).some((name) => names.includes(name))).map(gateAt)
   return (['lock', 'hook', 'startup-probe', 'own-hook'] as const).find((gate) => gates.includes(gate)) ?? 'none'
+}
+
+const waitedForBy = ({ name, hook }: Container): readonly string[] =>
+  hook && hook !== 'foreign' ? hook.checks.map(({ container }) => container) : [name]
+
+/** Each once. */
+function guardedOf(judged: Judged, names: readonly string[], label: Labeller): Guarded[] {
+  const all = names.map((name) => ({ gate: gateOf(judged, [name]), sidecar: label([name]) }))
+  return all.filter(
+    ({ gate, sidecar }, index) => all.findIndex((each) => each.gate === gate && each.sidecar === sidecar) === index,
+  )
 }
 
 function gateAt({ hook, kind, hasStartupProbe }: Container): Exclude<Gate, 'none'> | undefined {
@@ -132,8 +147,10 @@ function waitOutcome(how: Opening['how']): WaitOutcome | undefined {
   return how === 'closed' ? undefined : how === 'open' ? 'unknown' : how
 }
 
+type Labeller = (names: readonly string[]) => SidecarLabel
+
 /** By the name or the image of the container. Which of several a hook waited for last is recorded nowhere. */
-function labeller({ spec }: V1Pod): (names: readonly string[]) => SidecarLabel {
+function labeller({ spec }: V1Pod): Labeller {
   const all = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
   return (names) => {
     const labels = names.map((name) => sidecarLabel(all.find((each) => each.name === name) ?? { name }))

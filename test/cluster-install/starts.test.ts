@@ -6,7 +6,7 @@ import { installed, namespace, rolledOut, sample } from './installation.ts'
 
 const part = ['-n', namespace, '-l', 'app.kubernetes.io/component=starts']
 const readinessProbe = { httpGet: { path: '/ready', port: 15021 }, periodSeconds: 1 }
-const proxy = (more: object) => sidecar('istio-proxy', { HTTP: ':15021', READY_AFTER: '2s' }, more)
+const proxy = (more: Record<string, unknown>) => sidecar('istio-proxy', { HTTP: ':15021', READY_AFTER: '2s' }, more)
 
 /** The exporter's own series that aren't 0, as Prometheus would get them. */
 async function scraped(): Promise<string[]> {
@@ -60,7 +60,7 @@ describe('install --starts on a real node', () => {
     await kubectl('delete', 'pod', '-n', unlabelled, 'early')
     const first = await showing('sidecar_first_starts_pending 2')
     assert.deepEqual(counters(first), [
-      `sidecar_first_early_starts_total{namespace="${unlabelled}",sidecar="istio"} 1`,
+      `sidecar_first_early_starts_total{namespace="${unlabelled}",gate="none",sidecar="istio"} 1`,
       'sidecar_first_starts_total{gate="lock",outcome="held"} 1',
       'sidecar_first_starts_total{gate="none",outcome="too-early"} 1',
     ])
@@ -93,7 +93,7 @@ describe('install --starts on a real node', () => {
     await showing('sidecar_first_starts_total{gate="startup-probe",outcome="held"} 1')
     const second = counters(await showing('sidecar_first_starts_total{gate="none",outcome="too-early"} 1'))
     assert.deepEqual(second, [
-      `sidecar_first_early_starts_total{namespace="${unlabelled}",sidecar="istio"} 1`,
+      `sidecar_first_early_starts_total{namespace="${unlabelled}",gate="none",sidecar="istio"} 1`,
       `sidecar_first_start_crashes_total{namespace="${unlabelled}",gate="none",outcome="too-early"} 1`,
       'sidecar_first_starts_total{gate="none",outcome="too-early"} 1',
       'sidecar_first_starts_total{gate="startup-probe",outcome="held"} 1',

@@ -55,13 +55,13 @@ test('the exporter counts starts with no more rights than its manifests give it,
     const path = (name: string) => `/api/v1/namespaces/shop/pods/${name}`
     const pods = await Promise.all([0, 1, 2].map(create))
     await seen('sidecar_first_starts_pending 3')
-    await seen('sidecar_first_early_starts_total{namespace="shop",sidecar="istio"} 0')
+    await seen('sidecar_first_early_starts_total{namespace="shop",gate="none",sidecar="istio"} 0')
     for (const pod of pods) {
       const status = { status: statusOf(pod, true) }
       await calls.patch(`${path(pod.metadata.name)}/status`, status, PatchStrategy.StrategicMergePatch)
     }
     for (const { metadata } of pods) await calls.remove(path(metadata.name), { gracePeriodSeconds: 0 })
-    await seen('sidecar_first_early_starts_total{namespace="shop",sidecar="istio"} 3')
+    await seen('sidecar_first_early_starts_total{namespace="shop",gate="none",sidecar="istio"} 3')
     await seen('sidecar_first_starts_total{gate="none",outcome="too-early"} 3')
     await seen('sidecar_first_starts_pending 0')
     assert.deepEqual(warnings, [])

@@ -167,7 +167,14 @@ describe('a start', () => {
     assert.deepEqual(counted, [
       {
         uid: 'a',
-        start: { gate: 'none', outcome: 'too-early', seconds: 0.8, waits: [], early: ['istio'], crashed: false },
+        start: {
+          gate: 'none',
+          outcome: 'too-early',
+          seconds: 0.8,
+          waits: [],
+          early: [{ gate: 'none', sidecar: 'istio' }],
+          crashed: false,
+        },
       },
     ])
     assert.equal(pending, 0)
@@ -192,12 +199,16 @@ describe('a start', () => {
   test('is not judged by what its pod shows while it is deleted', () => {
     const ending = (pod: V1Pod): V1Pod => {
       const end = (status: V1ContainerStatus): V1ContainerStatus => {
-        const { startedAt } = status.state?.running ?? {}
-        const terminated = { exitCode: 143, reason: 'Error', startedAt, finishedAt: new Date(begin + 35_000) }
-        return { ...status, ready: false, started: false, state: { terminated: { ...terminated } } }
+        const terminated = {
+          ...status.state?.running,
+          exitCode: 143,
+          reason: 'Error',
+          finishedAt: new Date(begin + 35_000),
+        }
+        return { ...status, ready: false, started: false, state: { terminated } }
       }
       const metadata = { ...pod.metadata, deletionTimestamp: new Date(begin + 60_000) }
-      const containerStatuses = pod.status?.containerStatuses?.map(end)
+      const containerStatuses = (pod.status?.containerStatuses ?? []).map(end)
       return { ...pod, metadata, status: { ...pod.status, phase: 'Failed', containerStatuses } }
     }
     const proxyFirst = life({ app: 3000 })
@@ -441,7 +452,7 @@ describe('what anybody may write', () => {
     })
     ledger.gone('a')
     const [start] = told.starts
-    assert.ok(start?.early.every((label) => sidecarLabels.includes(label)))
+    assert.ok(start?.early.every(({ sidecar }) => sidecarLabels.includes(sidecar)))
     assert.deepEqual(told.omitted, [])
   })
 

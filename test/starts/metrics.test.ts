@@ -13,10 +13,15 @@ const start: Start = {
     { gate: 'hook', outcome: 'ready', sidecar: istio, seconds: 1.5, exact: true },
     { gate: 'hook', outcome: 'unknown', sidecar: istio, seconds: 7, exact: false },
   ],
-  early: [istio],
+  early: [{ gate: 'hook', sidecar: istio }],
   crashed: true,
 }
-const subject = { sidecars: ['istio-proxy'], apps: ['app'], labels: [istio], gate: 'hook' } as const
+const subject = {
+  sidecars: ['istio-proxy'],
+  apps: ['app'],
+  guarded: [{ gate: 'hook', sidecar: istio }],
+  gate: 'hook',
+} as const
 
 function made(namespaces = true) {
   const metrics = createMetrics({ namespaces, steady: () => 0, scraped: () => 0 })
@@ -37,12 +42,16 @@ test('a wait that is known to the second is counted apart, and not put into the 
 test('a series is there with 0 before its first start is counted', async () => {
   const { counted, lines } = made()
   counted.expected(subject, 'shop')
-  assert.ok((await lines()).includes('sidecar_first_early_starts_total{namespace="shop",sidecar="istio"} 0'))
+  assert.ok(
+    (await lines()).includes('sidecar_first_early_starts_total{namespace="shop",gate="hook",sidecar="istio"} 0'),
+  )
   assert.ok(
     (await lines()).includes('sidecar_first_start_crashes_total{namespace="shop",gate="hook",outcome="held"} 0'),
   )
   counted.start(start, 'shop')
-  assert.ok((await lines()).includes('sidecar_first_early_starts_total{namespace="shop",sidecar="istio"} 1'))
+  assert.ok(
+    (await lines()).includes('sidecar_first_early_starts_total{namespace="shop",gate="hook",sidecar="istio"} 1'),
+  )
 })
 
 test('namespaces without end share a label after the first 500, and can be left out', async () => {
@@ -50,7 +59,7 @@ test('namespaces without end share a label after the first 500, and can be left 
   for (let index = 0; index < 3000; index++) counted.start(start, `namespace-${index}`)
   const early = (await lines()).filter((line) => line.startsWith('sidecar_first_early_starts_total'))
   assert.equal(early.length, 501)
-  assert.ok(early.includes('sidecar_first_early_starts_total{namespace="(others)",sidecar="istio"} 2500'))
+  assert.ok(early.includes('sidecar_first_early_starts_total{namespace="(others)",gate="hook",sidecar="istio"} 2500'))
   const without = made(false)
   without.counted.expected(subject, 'shop')
   without.counted.start(start, 'shop')

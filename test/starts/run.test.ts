@@ -88,7 +88,7 @@ test('starts are counted: of pods that were there, that come, and after the watc
   await seen('a metric', async () => (await exporter.metrics()).some((line) => line.endsWith('outcome="too-early"} 3')))
   const metrics = await exporter.metrics()
   assert.ok(
-    metrics.includes('sidecar_first_early_starts_total{namespace="shop",sidecar="istio"} 3'),
+    metrics.includes('sidecar_first_early_starts_total{namespace="shop",gate="none",sidecar="istio"} 3'),
     metrics.join('\n'),
   )
   assert.ok(metrics.includes('sidecar_first_app_start_seconds_count{gate="none",outcome="too-early"} 3'))

@@ -31,17 +31,17 @@ describe('what the start of a recorded pod counts for', () => {
   }
 })
 
-/** Gate and outcome of the start, and what it waited for how long. */
+/** Gate and outcome of the start, what it waited for how long, and before what it began. */
 const expected: Readonly<Record<string, string>> = {
   held: 'hook held; 1.59 s ready, 0.519 s ready',
   native: 'hook held; 2.075 s ready',
   'native-startup': 'startup-probe held; 2.802 s ready',
   unlocked: 'lock held; 2.398 s ready',
-  'timed-out': 'hook too-early; 2.269 s timed-out',
-  'crashed-once': 'hook too-early; 0.695 s crashed',
-  'kubelet-restarted': 'hook too-early; 13.229 s kubelet-restarted',
-  image: 'hook too-early; ',
-  unpatched: 'none too-early; ',
+  'timed-out': 'hook too-early; 2.269 s timed-out; before other (hook)',
+  'crashed-once': 'hook too-early; 0.695 s crashed; before other (hook)',
+  'kubelet-restarted': 'hook too-early; 13.229 s kubelet-restarted; before other (hook)',
+  image: 'hook too-early; ; before other (hook)',
+  unpatched: 'none too-early; ; before other (none)',
   'own-hook': 'own-hook unknown; 1.196 s unknown',
   'crash-loop-later': 'hook unknown; 0.346 s unknown',
   'locked-crash-loop': 'lock not-started; ',
@@ -53,11 +53,35 @@ describe('the start of a recorded pod counts', () => {
     test(`${name} as ${text}`, () => {
       const seen = recordedPod(name)
       const subject = subjectOf(seen.pod) ?? assert.fail()
-      const { gate, outcome, waits } = startOf({ ...seen, failed: new Set() }, subject.sidecars)
+      const { gate, outcome, waits, early } = startOf({ ...seen, failed: new Set() }, subject.sidecars)
       const waited = waits.map(({ seconds, outcome }) => `${seconds} s ${outcome}`)
-      assert.equal(`${gate} ${outcome}; ${waited.join(', ')}`, text)
+      const before = early.map(({ gate, sidecar }) => `; before ${sidecar} (${gate})`)
+      assert.equal(`${gate} ${outcome}; ${waited.join(', ')}${before.join('')}`, text)
     })
   }
+
+  test('as early before the sidecar that nothing waits for, beside one that is waited for', () => {
+    const seen = recordedPod('held')
+    const { pod, events } = seen
+    const { spec, status } = pod
+    const [app] = spec?.containers.slice(-1) ?? []
+    const late = { name: 'linkerd-proxy', image: 'proxy' }
+    const at = status?.containerStatuses?.find(({ name }) => name === app?.name)?.state?.running?.startedAt
+    const startedAt = new Date(new Date(at ?? 0).getTime() + 5000)
+    const base = status?.containerStatuses?.[0] ?? assert.fail()
+    const containerStatuses = [
+      ...(status?.containerStatuses ?? []),
+      { ...base, name: late.name, state: { running: { startedAt } } },
+    ]
+    const more = {
+      ...pod,
+      spec: { ...spec, containers: [...(spec?.containers ?? []), late] },
+      status: { ...status, containerStatuses },
+    }
+    const { sidecars } = subjectOf(more) ?? assert.fail()
+    const { gate, early } = startOf({ ...seen, pod: more, events, failed: new Set() }, sidecars)
+    assert.deepEqual([gate, early], ['hook', [{ gate: 'none', sidecar: 'linkerd' }]])
+  })
 
   test('without events: to the second, and what is not known is not guessed', () => {
     const seen = recordedPod('held')
