@@ -4,6 +4,7 @@ import { createClock } from '../../src/kubernetes/clock.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { ClusterError, failureKind, isMissingKind } from '../../src/kubernetes/failure.ts'
 import { rawCalls } from '../../src/kubernetes/raw.ts'
+import { selectorText } from '../../src/kubernetes/selector.ts'
 import { type SeenPod, seenPod, type WirePod } from '../pod.ts'
 import {
   API_GROUP,
@@ -14,7 +15,6 @@ import {
   type SidecarRollout,
 } from '../types.ts'
 import type { StartRequest } from './request.ts'
-import { selectorText } from './selector.ts'
 
 /** The calls that the command makes, in one namespace. Each throws ClusterError. */
 export interface RolloutCluster {

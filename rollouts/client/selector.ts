@@ -50,24 +50,3 @@ function requirement(part: string): LabelExpression | undefined {
   if (there?.key !== undefined) return { key: there.key, operator: there.not === '!' ? 'DoesNotExist' : 'Exists' }
   return undefined
 }
-
-/** As kubectl and the API server take it. */
-export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
-  const equal = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
-  return [...equal, ...matchExpressions.map(requirementText)].join(',')
-}
-
-function requirementText({ key, operator, values = [] }: LabelExpression): string {
-  switch (operator) {
-    case 'In':
-      return `${key} in (${values.join(', ')})`
-    case 'NotIn':
-      return `${key} notin (${values.join(', ')})`
-    case 'Exists':
-      return key
-    case 'DoesNotExist':
-      return `!${key}`
-    default:
-      return operator satisfies never
-  }
-}

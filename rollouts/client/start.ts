@@ -1,4 +1,5 @@
 import { selects } from '../../src/admission/pod/selector.ts'
+import { selectorText } from '../../src/kubernetes/selector.ts'
 import type { ExitCode } from '../../src/terminal/command.ts'
 import { ExpectedError } from '../../src/terminal/command.ts'
 import type { SeenPod } from '../pod.ts'
@@ -6,7 +7,6 @@ import type { SidecarRollout } from '../types.ts'
 import type { RolloutCluster } from './calls.ts'
 import { takenUp } from './follow.ts'
 import type { StartRequest } from './request.ts'
-import { selectorText } from './selector.ts'
 import { type Session, sayNobody } from './session.ts'
 import { wait } from './wait.ts'
 

@@ -1,11 +1,11 @@
 import type { Code } from '../../src/admission/words/values.ts'
+import { selectorText } from '../../src/kubernetes/selector.ts'
 import { rolloutCodes } from '../codes.ts'
 import { type Member, membersOf, withContainer } from '../members.ts'
 import { remember } from '../memory.ts'
 import type { SeenContainer, SeenPod } from '../pod.ts'
 import { patienceOf, type SidecarState } from '../sidecar.ts'
 import type { RolloutFailure, RolloutPhase, RolloutStatus, SidecarRollout } from '../types.ts'
-import { selectorText } from './selector.ts'
 
 export type PodState = 'old' | 'in progress' | 'new' | 'failed'
 

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CoreV1Event, V1Deployment, V1Pod } from '@kubernetes/client-node'
+import type { LabelSelector } from '../admission/pod/selector.ts'
 import { keys } from '../admission/words/keys.ts'
 import type { Objects } from '../kubernetes/objects.ts'
+import { selectorText } from '../kubernetes/selector.ts'
 import { ExpectedError } from '../terminal/command.ts'
 import type { Progress } from '../terminal/progress.ts'
 import { label, type Manifest } from './apply.ts'
@@ -23,9 +25,8 @@ export async function awaitRollout(reference: Manifest, { objects, progress, sig
     if (deployment === undefined) return { done: false, state: 'not there' }
     const first = rollout(deployment, [], [])
     if (first.done) return { done: true, state: 'ready' }
-    const labelSelector = selectorOf(deployment)
     const [pods, events] = await Promise.all([
-      objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector }),
+      podsOf(objects, deployment),
       objects.list<CoreV1Event>({ apiVersion: 'v1', kind: 'Event' }, { namespace, fieldSelector: 'type=Warning' }),
     ])
     return rollout(deployment, pods, events)
@@ -37,13 +38,10 @@ const grace = 10_000
 
 /** Waits until the replicas that a rollout has replaced have ended: until then they answer. @throws ExpectedError with what is in the way */
 export async function awaitEnds(reference: Manifest, { objects, progress, signal }: Waiting): Promise<void> {
-  const { namespace = '', name } = reference.metadata
+  const { name } = reference.metadata
   await until(`replicas of ${name} that were replaced`, { progress, signal }, async () => {
     const deployment = await objects.read<V1Deployment>(reference)
-    const pods = await objects.list<V1Pod>(
-      { apiVersion: 'v1', kind: 'Pod' },
-      { namespace, labelSelector: selectorOf(deployment) },
-    )
+    const pods = deployment === undefined ? [] : await podsOf(objects, deployment)
     const ending = pods.filter(({ metadata: { deletionTimestamp } = {} }) => {
       return deletionTimestamp !== undefined && new Date(deletionTimestamp).getTime() + grace > Date.now()
     })
@@ -51,10 +49,11 @@ export async function awaitEnds(reference: Manifest, { objects, progress, signal
   })
 }
 
-const selectorOf = (deployment: V1Deployment | undefined): string =>
-  Object.entries(deployment?.spec?.selector.matchLabels ?? {})
-    .map(([key, value]) => `${key}=${value}`)
-    .join(',')
+function podsOf(objects: Objects, { metadata, spec }: V1Deployment): Promise<V1Pod[]> {
+  const labelSelector = selectorText(spec?.selector as LabelSelector | undefined)
+  const of = { namespace: metadata?.namespace ?? '', labelSelector }
+  return objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, of)
+}
 
 /**
  * Waits until the API server has a pod patched, by dry runs in an existing namespace.

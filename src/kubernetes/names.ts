@@ -1,3 +1,5 @@
+import { selectorText } from './selector.ts'
+
 /** The names of our objects in a cluster and the keys on them. The manifests, which kubectl also applies without us, repeat them. */
 
 const name = 'sidecar-first'
@@ -71,7 +73,4 @@ export const labelsOf = (component?: Component): Record<string, string> => ({
   ...(component && { [objectKeys.component]: component }),
 })
 /** The same as a selector, as kubectl and the API take it. */
-export const selectorOf = (component?: Component): string =>
-  Object.entries(labelsOf(component))
-    .map(([key, value]) => `${key}=${value}`)
-    .join(',')
+export const selectorOf = (component?: Component): string => selectorText({ matchLabels: labelsOf(component) })

@@ -1,6 +1,8 @@
-import type { CoreV1Event, V1LabelSelector, V1Pod } from '@kubernetes/client-node'
+import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
+import type { LabelSelector } from '../admission/pod/selector.ts'
 import { failureKind } from '../kubernetes/failure.ts'
 import type { RawCalls } from '../kubernetes/raw.ts'
+import { selectorText } from '../kubernetes/selector.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 
 /** Which workload. */
@@ -59,7 +61,7 @@ export async function readStarts(
   })
 }
 
-type Selecting = { readonly metadata?: { uid?: string }; readonly spec?: { selector?: V1LabelSelector } }
+type Selecting = { readonly metadata?: { uid?: string }; readonly spec?: { selector?: LabelSelector } }
 type Owned = Pick<V1Pod, 'metadata'>
 
 const isOwned = ({ metadata }: Owned, owners: ReadonlySet<string | undefined>): boolean =>
@@ -95,14 +97,4 @@ const kept = ({ metadata, involvedObject, message, ...event }: CoreV1Event): Cor
   const what = { reason, count, eventTime, firstTimestamp, source, reportingComponent }
   const about = { metadata: { name: metadata.name }, involvedObject: { fieldPath: involvedObject.fieldPath } }
   return { ...about, ...what, message: message?.slice(0, mostText) } as CoreV1Event
-}
-
-/** As the API server takes it in a query. */
-export function selectorText({ matchLabels = {}, matchExpressions = [] }: V1LabelSelector = {}): string {
-  const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
-  const expressions = matchExpressions.map(({ key, operator, values = [] }) => {
-    if (operator === 'Exists') return key
-    return operator === 'DoesNotExist' ? `!${key}` : `${key} ${operator.toLowerCase()} (${values.join(',')})`
-  })
-  return [...labels, ...expressions].join(',')
 }

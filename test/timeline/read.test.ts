@@ -4,7 +4,7 @@ import type { V1Pod } from '@kubernetes/client-node'
 import { ClusterError } from '../../src/kubernetes/failure.ts'
 import type { RawCalls } from '../../src/kubernetes/raw.ts'
 import { together } from '../../src/timeline/many.ts'
-import { readStarts, selectorText } from '../../src/timeline/read.ts'
+import { readStarts } from '../../src/timeline/read.ts'
 import { recordedPod } from '../outcome/recorded.ts'
 
 const about = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }
@@ -90,18 +90,4 @@ describe('the pods of a workload', () => {
   test('of what does not exist: undefined', async () => {
     assert.equal(await readStarts(cluster([]).calls, { ...about, name: 'absent' }, now), undefined)
   })
-})
-
-test('a selector as the API server takes it', () => {
-  assert.equal(selectorText(undefined), '')
-  const matchExpressions = [
-    { key: 'tier', operator: 'In', values: ['a', 'b'] },
-    { key: 'old', operator: 'DoesNotExist' },
-    { key: 'new', operator: 'Exists' },
-    { key: 'zone', operator: 'NotIn', values: ['c'] },
-  ]
-  assert.equal(
-    selectorText({ matchLabels: { app: 'web' }, matchExpressions }),
-    'app=web,tier in (a,b),!old,new,zone notin (c)',
-  )
 })

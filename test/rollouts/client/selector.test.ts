@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { parseSelector, selectorText } from '../../../rollouts/client/selector.ts'
+import { parseSelector } from '../../../rollouts/client/selector.ts'
 import type { LabelSelector } from '../../../src/admission/pod/selector.ts'
+import { selectorText } from '../../../src/kubernetes/selector.ts'
 
 const read = (text: string) => {
   const parsed = parseSelector(text)
