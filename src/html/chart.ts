@@ -49,7 +49,7 @@ const colours: Record<Doing, string> = {
   now: '--ink',
 }
 
-/** It wants the colours of `htmlColours`. */
+/** It wants the colours of a report. */
 export const chartStyle = `${Object.entries(colours)
   .map(([doing, colour]) => `.chart .${doing}{fill:var(${colour})}`)
   .join('\n')}
@@ -64,7 +64,3 @@ export const chartStyle = `${Object.entries(colours)
 .legend li{display:flex;align-items:center;gap:6px}
 .legend svg{width:12px;height:12px;flex:none}
 @media (max-width:640px){.bar{grid-template-columns:1fr}.axis{margin:4px 0 0}.bar+.bar{margin-top:12px}}`
-
-/** Those of the preview page, for both themes. */
-export const htmlColours = `:root{color-scheme:light dark;--ground:#f5f6f8;--surface:#fff;--sunken:#eef0f3;--ink:#1c2530;--muted:#566270;--line:#dce1e7;--good:#0b6b5b;--bad:#b91c1c;--warn:#8a4f06;--works:#0e7c66;--starts:#8d97a2;--waits:#a15c07;--early:#c81e1e;--failed:#7f1d1d;--doubtful:#c98a2b;--ends:#4b5a70}
-@media (prefers-color-scheme:dark){:root{--ground:#0f1419;--surface:#171d24;--sunken:#222b35;--ink:#e2e7ed;--muted:#9aa6b4;--line:#2a333e;--good:#6fd3bd;--bad:#ff9a94;--warn:#f0b866;--works:#12816b;--starts:#67727e;--waits:#a8650f;--early:#e04444;--failed:#ff9a94;--doubtful:#b7791f;--ends:#56667d}}`

@@ -1,5 +1,6 @@
-import { chartStyle, htmlChart, htmlColours } from '../html/chart.ts'
-import { type Html, html, htmlPage } from '../html/html.ts'
+import { htmlChart } from '../html/chart.ts'
+import { type Html, html } from '../html/html.ts'
+import { htmlReport, type Made } from '../html/report.ts'
 import { seconds } from '../timeline/draw.ts'
 import { isSaid } from './mend.ts'
 import { countsOf, fineText, headline, isTold, type Picture } from './report.ts'
@@ -7,16 +8,11 @@ import type { Survey, Workload } from './survey.ts'
 import { labels, titleOf } from './text.ts'
 import { certaintyOf, type Said, told } from './words.ts'
 
-/** What a page says beside the survey. */
-interface About {
-  readonly pictures: readonly Picture[]
-  /** ms, by the API server's clock */
-  readonly now: number
-  readonly version: string
-}
-
-/** One page to hand around: it needs no network, and nothing in it is more than text, whoever named it. */
-export function scanHtml(survey: Survey, { pictures, now, version }: About): string {
+/** A survey as one page. */
+export function scanHtml(
+  survey: Survey,
+  { pictures, ...made }: Made & { readonly pictures: readonly Picture[] },
+): string {
   const [open, fine] = [survey.workloads.filter(isTold), survey.workloads.filter((each) => !isTold(each))]
   const article = (each: Workload) =>
     articleOf(
@@ -27,17 +23,11 @@ export function scanHtml(survey: Survey, { pictures, now, version }: About): str
     (limit) => html`<li>${line(limit)}</li>
 `,
   )
-  const body = html`<header>
-<h1>Which apps start before their sidecars?</h1>
-<p>${headline(survey)}</p>
-<p class="quiet">sidecar-first ${version} scan, ${new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')}</p>
-</header>
-<main>
-${numbers(survey)}
+  const main = html`${numbers(survey)}
 ${survey.workloads.length > 0 ? key : undefined}
 ${
   notes.length > 0
-    ? html`<ul class="notes">
+    ? html`<ul>
 ${notes}</ul>`
     : undefined
 }
@@ -48,10 +38,17 @@ ${
 ${fine.map(article)}
 </details>`
     : undefined
-}
-</main>
-<footer><p class="quiet"><code>sidecar-first explain CODE</code> says what a code means.</p></footer>`
-  return htmlPage({ title: 'sidecar-first scan', style, body })
+}`
+  return htmlReport({
+    command: 'scan',
+    made,
+    title: 'sidecar-first scan',
+    heading: 'Which apps start before their sidecars?',
+    headline: headline(survey),
+    main,
+    footer: html`<p class="quiet"><code>sidecar-first explain CODE</code> says what a code means.</p>`,
+    style,
+  })
 }
 
 function numbers(survey: Survey): Html {
@@ -112,24 +109,12 @@ ${htmlChart(picture.bars, (ms) => seconds(ms))}`
 `
 }
 
-const style = `${htmlColours}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:1000px;padding:24px 16px;background:var(--ground);color:var(--ink);font:15px/1.5 Inter,system-ui,sans-serif;-webkit-text-size-adjust:100%}
-h1{margin:0;font-size:22px;line-height:1.25}
-h2{margin:0;font-size:17px;overflow-wrap:anywhere}
-p{margin:4px 0}
+const style = `h2{margin:0;font-size:17px;overflow-wrap:anywhere}
 code,pre{font:13px/20px ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
-.quiet,.would{color:var(--muted);font-size:14px;overflow-wrap:anywhere}
-.would{margin-top:12px}
+.would{margin-top:12px;color:var(--muted);font-size:14px;overflow-wrap:anywhere}
 .code{color:var(--muted)}
-.numbers{display:flex;flex-wrap:wrap;gap:12px;margin:20px 0}
-.numbers div{flex:1 1 130px;padding:10px 14px;background:var(--surface);border:1px solid var(--line);border-radius:8px}
-.numbers dt{color:var(--muted);font-size:13px}
-.numbers dd{margin:0;font-size:26px;font-weight:600;line-height:1.2}
 .numbers .sure dd,.rows .sure dt{color:var(--bad)}
 .numbers .probable dd,.rows .probable dt{color:var(--warn)}
-article,.notes,details{margin:16px 0;padding:16px;background:var(--surface);border:1px solid var(--line);border-radius:8px}
-.notes{padding-left:32px}
 details article{border:0;border-top:1px solid var(--line);border-radius:0;padding:16px 0 0}
 summary{cursor:pointer}
 :focus-visible{outline:2px solid var(--good);outline-offset:2px}
@@ -138,5 +123,4 @@ summary{cursor:pointer}
 .rows dt{color:var(--muted);font-weight:600}
 .rows dd{margin:0;overflow-wrap:anywhere;min-width:0}
 pre{margin:4px 0 0;padding:10px 12px;background:var(--sunken);border-radius:6px;white-space:pre-wrap;overflow-wrap:anywhere}
-@media (max-width:480px){.rows div{grid-template-columns:1fr}}
-${chartStyle}`
+@media (max-width:480px){.rows div{grid-template-columns:1fr}}`
