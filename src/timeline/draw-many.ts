@@ -11,7 +11,7 @@ import {
 } from '../outcome/words.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../terminal/chart.ts'
 import { type Look, styled } from '../terminal/look.ts'
-import { seconds, timelineBars } from './draw.ts'
+import { seconds, timelineBars, waitText } from './draw.ts'
 import { appStart, type Group, type Many, type Spread, type Took, tally } from './many.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -90,7 +90,10 @@ export function linesOf(many: Many): readonly string[] {
         ]
       : []),
     ...(started && open > 0 ? [`${open} of them ${open === 1 ? "hasn't" : "haven't"} started`] : []),
-    ...waits.map((wait) => `  ${waitText(wait)}, ${wait.of} pod${wait.of === 1 ? '' : 's'}`),
+    ...waits.map((wait) => {
+      const after = wait.outcome === 'closed' ? 'waiting' : 'after waiting'
+      return `  ${after} ${safe(waitText(wait, spreadText(wait)))}, ${wait.of} pod${wait.of === 1 ? '' : 's'}`
+    }),
     ...early.map(
       (group) =>
         `${outcomeCodes['too-early']} ${group.pods.length} too early: ${safe(earlyText(group.what))}${named(group)}`,
@@ -122,27 +125,6 @@ const tookText = ({ ms, exact }: Took) => seconds(ms, exact)
 /** One alone has no median. */
 const spreadText = ({ of, median, slowest }: Spread): string =>
   of === 1 ? tookText(slowest) : `${tookText(median)} (median) to ${tookText(slowest)} (slowest, ${slowest.pod})`
-
-function waitText({ for: names, outcome, ...times }: Many['waits'][number]): string {
-  const whom = safe(names.join(' + '))
-  const took = spreadText(times)
-  switch (outcome) {
-    case 'ready':
-      return `after waiting ${took} for ${whom}`
-    case 'closed':
-      return `waiting ${took} so far for ${whom}`
-    case 'timed-out':
-      return `after waiting ${took} in vain for ${whom}: the time ran out`
-    case 'crashed':
-      return `after waiting ${took} in vain for ${whom}: a hook failed`
-    case 'kubelet-restarted':
-      return `after waiting ${took} in vain for ${whom}: the kubelet restarted`
-    case 'open':
-      return `after waiting ${took} for ${whom}, ready or not`
-    default:
-      return outcome satisfies never
-  }
-}
 
 const safe = (text: string) => printable(text, 1024)
 

@@ -79,7 +79,7 @@ export function sentences(timeline: Timeline, { waits, early }: Waited): string[
       `${app} has not started ${seconds(until - from.at)} after the pod was given to its node${start?.waiting ? `: ${printable(start.waiting, 1024)}` : ''}`,
     )
   }
-  lines.push(...waits.map((wait) => `  ${describe(wait)}`))
+  lines.push(...waits.map((wait) => `  ${waitText(wait, seconds(wait.took, wait.exact))}`))
   for (const { sidecar, by, exact } of early) lines.push(`  ${app} started ${seconds(by, exact)} before ${sidecar} did`)
   if (sidecars.size > 0) lines.push(...told(timeline, pod))
   lines.push(
@@ -123,22 +123,25 @@ function told({ outcome, app, namespace, name, until, from }: Timeline, pod: str
   }
 }
 
-function describe({ hook, for: names, took, exact, outcome }: Wait): string {
-  const time = seconds(took, exact)
+/** @param hook the container that holds the rest back, of a single pod */
+export function waitText(
+  { for: names, outcome, hook }: Pick<Wait, 'for' | 'outcome'> & Partial<Pick<Wait, 'hook'>>,
+  took: string,
+): string {
   const whom = names.join(' + ')
   switch (outcome) {
     case 'ready':
-      return `${time} for ${whom}`
+      return `${took} for ${whom}`
     case 'closed':
-      return `${time} so far for ${whom}: ${hook} still holds the rest back`
+      return `${took} so far for ${whom}${hook === undefined ? '' : `: ${hook} still holds the rest back`}`
     case 'timed-out':
-      return `${time} in vain for ${whom}: the time ran out`
+      return `${took} in vain for ${whom}: the time ran out`
     case 'crashed':
-      return `${time} in vain for ${whom}: the hook of ${hook} failed`
+      return `${took} in vain for ${whom}: ${hook === undefined ? 'a hook' : `the hook of ${hook}`} failed`
     case 'kubelet-restarted':
-      return `${time} in vain for ${whom}: the kubelet restarted`
+      return `${took} in vain for ${whom}: the kubelet restarted`
     case 'open':
-      return `${time} for ${whom}, ready or not`
+      return `${took} for ${whom}, ready or not`
     default:
       return outcome satisfies never
   }
