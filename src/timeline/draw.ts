@@ -61,6 +61,9 @@ function earlyUntil({ outcome, starts, until }: Timeline, { started }: Start): n
   return Math.max(started.at, ...times)
 }
 
+/** Some of it was written by a pod's author, who must not control the terminal. */
+const shown = (line: string): string => printable(line, 1024)
+
 /** What became of it, in words. */
 export function sentences(timeline: Timeline, { waits, early }: Waited): string[] {
   const { namespace, name, from, until, starts, app, outcome, lacking, sidecars } = timeline
@@ -76,18 +79,14 @@ export function sentences(timeline: Timeline, { waits, early }: Waited): string[
     lines.push(`${app} started ${at} after the pod was given to its node${held}${soon}`)
   } else if (app !== undefined) {
     lines.push(
-      `${app} has not started ${seconds(until - from.at)} after the pod was given to its node${start?.waiting ? `: ${printable(start.waiting, 1024)}` : ''}`,
+      `${app} has not started ${seconds(until - from.at)} after the pod was given to its node${start?.waiting ? `: ${start.waiting}` : ''}`,
     )
   }
   lines.push(...waits.map((wait) => `  ${waitText(wait, seconds(wait.took, wait.exact))}`))
   for (const { sidecar, by, exact } of early) lines.push(`  ${app} started ${seconds(by, exact)} before ${sidecar} did`)
   if (sidecars.size > 0) lines.push(...told(timeline, pod))
-  lines.push(
-    ...lacking.map(
-      (each) => `${lackingCode} now ${app} runs without ${each.sidecar}: ${printable(lackingText(each), 1024)}`,
-    ),
-  )
-  return lines
+  lines.push(...lacking.map((each) => `${lackingCode} now ${app} runs without ${each.sidecar}: ${lackingText(each)}`))
+  return lines.map(shown)
 }
 
 /** What came of it. */
@@ -107,10 +106,7 @@ function told({ outcome, app, namespace, name, until, from }: Timeline, pod: str
     case 'stuck': {
       const { since } = outcome.reason
       const long = seconds(until - (since ?? from).at, (since ?? from).exact)
-      return [
-        `${code} stuck for ${long}: ${printable(stuckText(outcome.reason), 1024)}`,
-        `  ${stuckNext(outcome.reason, pod)}`,
-      ]
+      return [`${code} stuck for ${long}: ${stuckText(outcome.reason)}`, `  ${stuckNext(outcome.reason, pod)}`]
     }
     case 'unknown':
       return outcome.reasons.flatMap((reason) =>

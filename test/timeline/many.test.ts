@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { drawTimeline } from '../../src/timeline/draw.ts'
 import { drawMany } from '../../src/timeline/draw-many.ts'
 import { htmlMany, htmlTimeline } from '../../src/timeline/html.ts'
 import { jsonMany } from '../../src/timeline/json.ts'
@@ -121,4 +122,24 @@ describe('as a page', () => {
     assert.match(text, /SF622 3 too early: sidecar was not ready in time/)
     assert.match(text, /2026-11-22T07:00:00Z/)
   })
+})
+
+test('a terminal is shown what a forged hook names without what it would obey', () => {
+  const evil = '\u001b[31m\u202eevil'
+  for (const name of ['held', 'timed-out', 'locked']) {
+    const seen = structuredClone(recordedPod(name))
+    for (const { lifecycle } of [...(seen.pod.spec?.initContainers ?? []), ...(seen.pod.spec?.containers ?? [])]) {
+      const command = lifecycle?.postStart?.exec?.command
+      const { checks } = JSON.parse(command?.[2] ?? '{}')
+      if (checks) command?.splice(2, 1, JSON.stringify({ checks: [{ ...checks[0], container: evil }] }))
+    }
+    const timeline = timelineOf(seen)
+    for (const text of [
+      drawTimeline(timeline, waitedFor(timeline), look),
+      drawMany(together([timeline], about), look),
+    ]) {
+      assert.match(text, /for .*evil/)
+      assert.doesNotMatch(text, /[^\P{Cc}\n]|\p{Bidi_Control}/u)
+    }
+  }
 })
