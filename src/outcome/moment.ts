@@ -15,8 +15,6 @@ export interface Happening {
   readonly reason: string
   readonly message: string
   readonly moment: Moment
-  /** How often it happened. */
-  readonly count: number
 }
 
 /** A pod's events in the order of their time. */
@@ -25,7 +23,7 @@ export function happenings(events: readonly CoreV1Event[]): Happening[] {
     const moment = momentOf(event)
     if (moment === undefined) return []
     const container = /\{(.+)\}$/.exec(event.involvedObject.fieldPath ?? '')?.[1]
-    return [{ container, reason: event.reason ?? '', message: event.message ?? '', moment, count: event.count ?? 1 }]
+    return [{ container, reason: event.reason ?? '', message: event.message ?? '', moment }]
   })
   return found.sort((a, b) => a.moment.at - b.moment.at)
 }
@@ -62,4 +60,19 @@ export function kubeletStarts(events: readonly CoreV1Event[]): Moment[] {
     const moment = momentOf(event)
     return ours && event.reason === 'Starting' && moment ? [moment] : []
   })
+}
+
+/** What of an event is judged: the rest of thousands would be most of the memory. @param most characters of its message */
+export function essence({ metadata, involvedObject, message, ...event }: CoreV1Event, most: number): CoreV1Event {
+  const { reason, eventTime, firstTimestamp, source, reportingComponent } = event
+  return {
+    metadata: { name: metadata.name },
+    involvedObject: { fieldPath: involvedObject.fieldPath },
+    reason,
+    message: message?.slice(0, most),
+    eventTime,
+    firstTimestamp,
+    source,
+    reportingComponent,
+  } as CoreV1Event
 }

@@ -1,6 +1,7 @@
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import { failureKind } from '../kubernetes/failure.ts'
 import type { RawCalls } from '../kubernetes/raw.ts'
+import { essence } from '../outcome/moment.ts'
 import { ExpectedError } from '../terminal/command.ts'
 import type { Warned } from './evidence.ts'
 import { createSurveyor, type Survey } from './survey.ts'
@@ -100,21 +101,14 @@ const telling: ReadonlySet<string> = new Set([
   'InspectFailed',
 ])
 
-/** What is read of it; one that happened again stands for the first and the last time. */
-function warned({ metadata, involvedObject, reason, message, type, ...event }: CoreV1Event): Warned[] {
-  const { count = 1, eventTime, firstTimestamp, lastTimestamp, source, reportingComponent } = event
-  const fromKubelet = [source?.component, reportingComponent].includes('kubelet')
-  const host = fromKubelet ? source?.host : undefined
-  const kept = {
-    metadata: { name: metadata.name },
-    involvedObject: { fieldPath: involvedObject.fieldPath },
-    reason,
-    message: message?.slice(0, mostText),
-    type,
-  } as CoreV1Event
-  const first = { host, event: { ...kept, eventTime, firstTimestamp } as CoreV1Event }
-  if (count < 2 || !lastTimestamp) return [first]
-  return [first, { host, event: { ...kept, firstTimestamp: lastTimestamp } as CoreV1Event }]
+/** One that happened again stands for the first and the last time. */
+function warned(event: CoreV1Event): Warned[] {
+  const { count = 1, lastTimestamp, source, reportingComponent } = event
+  const host = [source?.component, reportingComponent].includes('kubelet') ? source?.host : undefined
+  const first = essence(event, mostText)
+  if (count < 2 || !lastTimestamp) return [{ host, event: first }]
+  const { eventTime: _, ...last } = { ...first, firstTimestamp: lastTimestamp }
+  return [first, last].map((each) => ({ host, event: each }))
 }
 
 /** Characters of a message that are kept. */

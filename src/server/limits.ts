@@ -7,9 +7,6 @@ import { type Shape, scan } from './scan.ts'
  */
 export const mostBytes = 10 * 1024 * 1024
 
-/** Characters of an answer, nearly all of them base64. 512 sidecars, each with a hook of 1.5 KB, take as much; one that waits takes two. */
-export const mostAnswer = 1024 * 1024
-
 /**
  * Values of a review: 1.5 MiB at four bytes for each. Stored, an environment variable with a name and a value of one letter, the most values that
  * anybody needs in the fewest bytes, takes eight for three, and a container can't start with so many (the kernel's limit is 2 MiB).

@@ -3,6 +3,7 @@ import type { LabelSelector } from '../admission/pod/selector.ts'
 import { failureKind } from '../kubernetes/failure.ts'
 import type { RawCalls } from '../kubernetes/raw.ts'
 import { selectorText } from '../kubernetes/selector.ts'
+import { essence } from '../outcome/moment.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 
 /** Which workload. */
@@ -81,7 +82,7 @@ async function byObject(
       const key = keyOf(event.involvedObject)
       if (key === undefined) continue
       const own = found.get(key) ?? []
-      own.push(kept(event))
+      own.push(essence(event, mostText))
       found.set(key, own)
     }
   } catch (error) {
@@ -89,12 +90,4 @@ async function byObject(
     return undefined
   }
   return found
-}
-
-/** What a start is judged by. The rest of thousands would be most of the memory. */
-const kept = ({ metadata, involvedObject, message, ...event }: CoreV1Event): CoreV1Event => {
-  const { reason, count, eventTime, firstTimestamp, source, reportingComponent } = event
-  const what = { reason, count, eventTime, firstTimestamp, source, reportingComponent }
-  const about = { metadata: { name: metadata.name }, involvedObject: { fieldPath: involvedObject.fieldPath } }
-  return { ...about, ...what, message: message?.slice(0, mostText) } as CoreV1Event
 }

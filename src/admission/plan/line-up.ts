@@ -6,6 +6,7 @@ import { runsOwnHook } from '../intent/own-hook.ts'
 import type { Container, Hook, Pod, Spec } from '../pod/pod.ts'
 import { keys } from '../words/keys.ts'
 import type { Problem, Warning } from '../words/messages.ts'
+import { mostAnswer } from '../words/most.ts'
 import { rightCheck, withoutQuery } from './known-deadlocks.ts'
 import { type Resolution, type Resolved, resolve } from './resolve.ts'
 import { type Handling, type Locked, probedBy, withoutProbe, writtenIn } from './startup-probe.ts'
@@ -49,10 +50,11 @@ export function lineUp(pod: Pod, intent: Intent, locked: Locked) {
     return read
   }
   const tiers: Member[][] = []
+  // Each check's command stands in the answer. Variables expand: 500 probes of a pod of 100 kB could stand for 50 MB.
   let characters = 0
   for (const sidecars of intent.tiers) {
     const tier: Member[] = []
-    for (const sidecar of characters > mostOfAllChecks ? [] : sidecars) {
+    for (const sidecar of characters > mostAnswer ? [] : sidecars) {
       const container = containers.get(sidecar.name)
       if (container === undefined) continue
       const original = originals.get(container)
@@ -61,8 +63,8 @@ export function lineUp(pod: Pod, intent: Intent, locked: Locked) {
         tier.push(found.member)
         characters += charactersOf(found.member.resolved)
       }
-      if (characters > mostOfAllChecks) {
-        problems.push({ kind: 'answer-too-large', has: characters, most: mostOfAllChecks })
+      if (characters > mostAnswer) {
+        problems.push({ kind: 'answer-too-large', has: characters, most: mostAnswer })
         break
       }
       problems.push(...found.problems)
@@ -79,12 +81,6 @@ export function lineUp(pod: Pod, intent: Intent, locked: Locked) {
   const lined: LineUp = { pod, intent, tiers: arranged.map(({ tier }) => tier), originals }
   return { lined, problems, warnings }
 }
-
-/**
- * What all checks' commands have together: as much as an answer may (src/server/limits.ts), and each stands in one. Variables expand: 500 probes of a
- * pod of 100 kB could stand for 50 MB.
- */
-const mostOfAllChecks = 1024 * 1024
 
 function charactersOf(resolved: Resolved): number {
   const command =
