@@ -9,6 +9,7 @@ import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { type Fate, type Passing, startProxy } from '../apiserver/proxy.ts'
 import { installKind } from '../rollouts/client/cluster-fixture.ts'
 import { SECOND, until } from '../until.ts'
+import { createPods, rolloutOf, rolloutsPath } from './envoy.ts'
 import { type FakeKubelet, startFakeKubelet } from './fake-kubelet.ts'
 
 let api: ApiServer
@@ -27,7 +28,6 @@ after(async () => {
 })
 
 const PODS = 4
-const rolloutsPath = (namespace: string) => `/apis/sidecar-first.dev/v1alpha1/namespaces/${namespace}/sidecarrollouts`
 
 /** Four pods on two nodes under a fake kubelet, a rollout of them, and a controller behind a faulty proxy. */
 async function begin(
@@ -42,19 +42,7 @@ async function begin(
   }: { strategy?: Partial<RolloutStrategy>; resync?: number; lease?: number; pods?: number } = {},
 ) {
   await api.kubectl(['create', 'namespace', namespace])
-  for (let i = 0; i < pods; i++) {
-    await calls.create(`/api/v1/namespaces/${namespace}/pods`, {
-      metadata: { name: `pod-${i}`, labels: { app: 'shop' } },
-      spec: { nodeName: `node-${i % 2}`, containers: [{ name: 'envoy', image: 'envoy:v1' }] },
-    })
-  }
-  const ready = async () => {
-    const { items } = await calls.get<{ items: { status?: { phase?: string } }[] }>(
-      `/api/v1/namespaces/${namespace}/pods`,
-    )
-    return items.every(({ status }) => status?.phase === 'Running')
-  }
-  await until('the pods to run', 30 * SECOND, ready)
+  await createPods(calls, namespace, pods)
   const proxy = await startProxy(api, fate)
   const stop = new AbortController()
   const lines: string[] = []
@@ -76,25 +64,13 @@ async function begin(
     await api.kubectl(['delete', 'namespace', namespace, '--wait=false'])
     await calls.remove(`${rolloutsPath(namespace)}/envoy`)
   })
-  await calls.create(rolloutsPath(namespace), rolloutOf(strategy))
+  await calls.create(rolloutsPath(namespace), rolloutOf({ strategy }))
   const read = () => calls.get<SidecarRollout>(`${rolloutsPath(namespace)}/envoy`)
   /** How often each pod's sidecar was restarted. */
   const restarts = () =>
     Array.from({ length: pods }, (_, i) => (kubelet.starts.get(`${namespace}/pod-${i}/envoy`) ?? 0) - 1)
   return { lines, read, restarts, namespace }
 }
-
-const rolloutOf = (strategy: Partial<RolloutStrategy>) => ({
-  apiVersion: 'sidecar-first.dev/v1alpha1',
-  kind: 'SidecarRollout',
-  metadata: { name: 'envoy' },
-  spec: {
-    selector: { matchLabels: { app: 'shop' } },
-    container: 'envoy',
-    image: 'envoy:v2',
-    strategy: { minReadySeconds: 0, ...strategy },
-  },
-})
 
 async function complete({ lines, read, restarts, namespace }: Awaited<ReturnType<typeof begin>>) {
   await until('the rollout to be complete', 60 * SECOND, async () => (await read()).status?.phase === 'Complete').catch(

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { PatchStrategy } from '@kubernetes/client-node'
 import { run } from '../../rollouts/controller/run.ts'
-import type { RolloutSpec, RolloutStrategy, SidecarRollout } from '../../rollouts/types.ts'
+import type { SidecarRollout } from '../../rollouts/types.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { type RawCalls, rawCalls } from '../../src/kubernetes/raw.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { installKind } from '../rollouts/client/cluster-fixture.ts'
 import { SECOND, until } from '../until.ts'
+import { createPod, type RolloutChoice, rolloutOf, rolloutsPath, running } from './envoy.ts'
 import { type FakeKubelet, startFakeKubelet } from './fake-kubelet.ts'
 
 let api: ApiServer
@@ -43,61 +44,27 @@ after(async () => {
   await api?.stop()
 })
 
-const path = (namespace: string) => `/apis/sidecar-first.dev/v1alpha1/namespaces/${namespace}/sidecarrollouts`
-const read = (namespace: string, name = 'envoy') => calls.get<SidecarRollout>(`${path(namespace)}/${name}`)
+const read = (namespace: string, name = 'envoy') => calls.get<SidecarRollout>(`${rolloutsPath(namespace)}/${name}`)
 const change = (namespace: string, strategy: object, image?: string) =>
-  calls.patch(`${path(namespace)}/envoy`, { spec: { strategy, ...(image && { image }) } }, PatchStrategy.MergePatch)
+  calls.patch(
+    `${rolloutsPath(namespace)}/envoy`,
+    { spec: { strategy, ...(image && { image }) } },
+    PatchStrategy.MergePatch,
+  )
 
-async function createPod(
-  namespace: string,
-  name: string,
-  { image = 'envoy:v1', node = 'node-0', owner }: { image?: string; node?: string; owner?: object } = {},
-) {
-  await calls.create(`/api/v1/namespaces/${namespace}/pods`, {
-    metadata: { name, labels: { app: 'shop' }, ...(owner && { ownerReferences: [owner] }) },
-    spec: { nodeName: node, containers: [{ name: 'envoy', image }] },
-  })
-}
 const removePod = (namespace: string, name: string) =>
   calls.remove(`/api/v1/namespaces/${namespace}/pods/${name}`, { gracePeriodSeconds: 0 })
 
-async function createRollout(
-  namespace: string,
-  {
-    name = 'envoy',
-    strategy = {},
-    ...spec
-  }: Partial<Omit<RolloutSpec, 'strategy'>> & { name?: string; strategy?: Partial<RolloutStrategy> } = {},
-) {
-  await calls.create(path(namespace), {
-    apiVersion: 'sidecar-first.dev/v1alpha1',
-    kind: 'SidecarRollout',
-    metadata: { name },
-    spec: {
-      selector: { matchLabels: { app: 'shop' } },
-      container: 'envoy',
-      image: 'envoy:v2',
-      strategy: { minReadySeconds: 0, ...strategy },
-      ...spec,
-    },
-  })
-}
+const createRollout = (namespace: string, choice: RolloutChoice = {}) =>
+  calls.create(rolloutsPath(namespace), rolloutOf(choice))
 
 /** Pods that run, and a rollout of them. */
-async function begin(namespace: string, pods: number, spec: Parameters<typeof createRollout>[1] = {}) {
+async function begin(namespace: string, pods: number, choice: RolloutChoice = {}) {
   await api.kubectl(['create', 'namespace', namespace])
-  for (let i = 0; i < pods; i++) await createPod(namespace, `pod-${i}`)
-  await running(namespace, pods)
-  await createRollout(namespace, spec)
+  for (let i = 0; i < pods; i++) await createPod(calls, namespace, `pod-${i}`)
+  await running(calls, namespace, pods)
+  await createRollout(namespace, choice)
 }
-const running = (namespace: string, pods: number) =>
-  until(`${pods} pods that run`, 30 * SECOND, async () => {
-    const { items } = await calls.get<{ items: { status?: { phase?: string } }[] }>(
-      `/api/v1/namespaces/${namespace}/pods`,
-    )
-    return items.filter(({ status }) => status?.phase === 'Running').length >= pods
-  })
-
 /** What somebody sees who reads the rollout once it is like that: the conditions that kstatus reads, and why. */
 async function seen(namespace: string, is: (rollout: SidecarRollout) => boolean, name = 'envoy') {
   const found = await until(`${namespace} to be so`, 30 * SECOND, async () => {
@@ -123,7 +90,7 @@ describe('the life of a rollout on a real API server', { concurrency: true }, ()
     assert.equal(condition('Unneeded')?.status, 'False')
     for (const name of ['pod-0', 'pod-1']) {
       await removePod('life-ttl', name)
-      await createPod('life-ttl', `${name}-new`, { image: 'envoy:v2' })
+      await createPod(calls, 'life-ttl', `${name}-new`, { image: 'envoy:v2' })
     }
     const unneeded = await seen('life-ttl', ({ status }) =>
       (status?.conditions ?? []).some(({ type, status: is }) => type === 'Unneeded' && is === 'True'),
@@ -165,21 +132,21 @@ describe('the life of a rollout on a real API server', { concurrency: true }, ()
     await createRollout('life-claim', { name: 'younger' })
     const { kstatus } = await seen('life-claim', inPhase('Waiting'), 'younger')
     assert.deepEqual(kstatus, ['False/Waiting', 'False/Waiting', 'True/Waiting'])
-    await calls.remove(`${path('life-claim')}/envoy`)
+    await calls.remove(`${rolloutsPath('life-claim')}/envoy`)
     await seen('life-claim', inPhase('Complete'), 'younger')
   })
 
   test('a policy that puts the old image back: stalled, by name and in the metrics; a newer image is counted apart', async () => {
     await api.kubectl(['create', 'namespace', 'life-refused'])
     await putBack('life-refused')
-    for (const name of ['pod-0', 'pod-1']) await createPod('life-refused', name)
-    await running('life-refused', 2)
+    for (const name of ['pod-0', 'pod-1']) await createPod(calls, 'life-refused', name)
+    await running(calls, 'life-refused', 2)
     await createRollout('life-refused')
     const { kstatus, condition, status } = await seen('life-refused', inPhase('Stopped'))
     assert.deepEqual(kstatus, ['False/Refused', 'False/Refused', 'True/Refused'])
     assert.match(condition('Refused')?.message ?? '', /pod-0, pod-1/)
     assert.equal(status?.refused, 2)
-    await createPod('life-refused', 'pod-2', { image: 'envoy:v9' })
+    await createPod(calls, 'life-refused', 'pod-2', { image: 'envoy:v9' })
     await seen('life-refused', (one) => one.status?.superseded === 1)
     const text = await metrics()
     const pods = (state: string) =>
@@ -198,8 +165,8 @@ describe('the life of a rollout on a real API server', { concurrency: true }, ()
   test('clocks of nodes 5 s behind and ahead, and one image under both names: no pod is late', async () => {
     const namespace = 'life-clocks'
     await api.kubectl(['create', 'namespace', namespace])
-    for (const node of ['behind', 'ahead']) await createPod(namespace, node, { node })
-    await running(namespace, 2)
+    for (const node of ['behind', 'ahead']) await createPod(calls, namespace, node, { node })
+    await running(calls, namespace, 2)
     const strategy = { progressDeadlineSeconds: 3, onFailure: 'rollback' } as const
     await createRollout(namespace, { image: 'envoy:v1-again', strategy })
     const { status } = await seen(
@@ -214,8 +181,8 @@ describe('the life of a rollout on a real API server', { concurrency: true }, ()
     await api.kubectl(['create', 'namespace', namespace])
     const deployment = await createOwner(namespace, 'deployments', 'Deployment', 'shop', 'envoy:v1')
     const old = await createOwner(namespace, 'replicasets', 'ReplicaSet', 'shop-1', 'envoy:v1', deployment)
-    await createPod(namespace, 'pod-0', { owner: old })
-    await running(namespace, 1)
+    await createPod(calls, namespace, 'pod-0', { owner: old })
+    await running(calls, namespace, 1)
     await createRollout(namespace)
     const behind = (status: SidecarRollout['status']) =>
       status?.conditions.find(({ type }) => type === 'TemplateBehind')
@@ -228,7 +195,7 @@ describe('the life of a rollout on a real API server', { concurrency: true }, ()
       PatchStrategy.MergePatch,
     )
     const fresh = await createOwner(namespace, 'replicasets', 'ReplicaSet', 'shop-2', 'envoy:v2', deployment)
-    await createPod(namespace, 'pod-1', { image: 'envoy:v2', owner: fresh })
+    await createPod(calls, namespace, 'pod-1', { image: 'envoy:v2', owner: fresh })
     await removePod(namespace, 'pod-0')
     await seen(namespace, ({ status }) => status?.matched === 1 && behind(status) === undefined)
   })
@@ -278,7 +245,7 @@ async function putBack(namespace: string) {
     { apiVersion, kind: 'MutatingAdmissionPolicyBinding', metadata, spec: { policyName: metadata.name } },
   ]
   await api.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
-  await createPod(namespace, 'probe')
+  await createPod(calls, namespace, 'probe')
   await until('the policy to be in force', 30 * SECOND, async () => {
     const changed = await api.kubectl([
       'set',

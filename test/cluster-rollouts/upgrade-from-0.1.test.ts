@@ -10,6 +10,7 @@ import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { installKind } from '../rollouts/client/cluster-fixture.ts'
 import { startController } from '../rollouts/client/controller.ts'
 import { SECOND, until } from '../until.ts'
+import { createPods, rolloutOf, rolloutsPath } from './envoy.ts'
 import { type FakeKubelet, startFakeKubelet } from './fake-kubelet.ts'
 
 /**
@@ -36,10 +37,9 @@ after(async () => {
 })
 
 const PODS = 4
-const rolloutPath = '/apis/sidecar-first.dev/v1alpha1/namespaces/shop/sidecarrollouts'
-const read = () => calls.get<SidecarRollout>(`${rolloutPath}/envoy`)
-const change = (strategy: object) =>
-  calls.patch(`${rolloutPath}/envoy`, { spec: { strategy } }, PatchStrategy.MergePatch)
+const path = `${rolloutsPath('shop')}/envoy`
+const read = () => calls.get<SidecarRollout>(path)
+const change = (strategy: object) => calls.patch(path, { spec: { strategy } }, PatchStrategy.MergePatch)
 interface Pod {
   readonly metadata: { readonly name: string; readonly uid: string; readonly annotations?: Record<string, string> }
   readonly spec: { readonly containers: readonly { readonly image: string }[] }
@@ -69,26 +69,8 @@ const complete = (pods: number) =>
   })
 
 test('a controller of this version takes over kind, rollout and pods of version 0.1', async () => {
-  for (let i = 0; i < PODS; i++) {
-    await calls.create('/api/v1/namespaces/shop/pods', {
-      metadata: { name: `pod-${i}`, labels: { app: 'shop' } },
-      spec: { nodeName: `node-${i % 2}`, containers: [{ name: 'envoy', image: 'envoy:v1' }] },
-    })
-  }
-  await until('the pods to run', 30 * SECOND, async () =>
-    (await pods()).every(({ status }) => status.phase === 'Running'),
-  )
-  await calls.create(rolloutPath, {
-    apiVersion: 'sidecar-first.dev/v1alpha1',
-    kind: 'SidecarRollout',
-    metadata: { name: 'envoy' },
-    spec: {
-      selector: { matchLabels: { app: 'shop' } },
-      container: 'envoy',
-      image: 'envoy:v2',
-      strategy: { minReadySeconds: 0, partition: '50%' },
-    },
-  })
+  await createPods(calls, 'shop', PODS)
+  await calls.create(rolloutsPath('shop'), rolloutOf({ strategy: { partition: '50%' } }))
   await (checkout === undefined ? standIn() : runOld(checkout))
   assert.deepEqual((await images()).filter((image) => image === 'envoy:v2').length, 2)
   const before = starts()
@@ -173,5 +155,5 @@ async function standIn() {
     },
     ...{ previousImages: [{ image: 'envoy:v1', pods: 2 }], phase: 'Complete', conditions: [condition] },
   }
-  await calls.patch(`${rolloutPath}/envoy/status`, { status }, PatchStrategy.MergePatch)
+  await calls.patch(`${path}/status`, { status }, PatchStrategy.MergePatch)
 }

@@ -3,20 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { deflateRawSync } from 'node:zlib'
 import { example, openPage, says, serverUrl, useBrowser } from './browser.ts'
+import { pod } from './pod.ts'
 
 useBrowser()
 
-const pod = (name: string, sidecars: string) => `kind: Pod
-metadata:
-  name: ${name}
-  annotations:
-    sidecar-first.dev/sidecars: ${sidecars}
-spec:
-  containers:
-  - name: app
-  - name: proxy
-    readinessProbe: {tcpSocket: {port: 1}}
-`
 const text = "document.getElementById('manifest').value"
 
 test('an example takes nothing away: undo and a button bring the manifest back', async () => {

@@ -3,20 +3,9 @@ import { test } from 'node:test'
 import { deflateRawSync } from 'node:zlib'
 import { call } from '../server/call.ts'
 import { example, exampleNames, openPage, says, serverUrl, useBrowser } from './browser.ts'
+import { pod } from './pod.ts'
 
 useBrowser()
-
-const pod = (name: string, sidecars: string) => `kind: Pod
-metadata:
-  name: ${name}
-  annotations:
-    sidecar-first.dev/sidecars: ${sidecars}
-spec:
-  containers:
-  - name: app
-  - name: proxy
-    readinessProbe: {tcpSocket: {port: 1}}
-`
 
 test('it opens with an example, and answers as you type', async () => {
   await using opened = await openPage()
