@@ -95,7 +95,7 @@ export function containersOf(pod: V1Pod, seen: readonly Happening[]): readonly C
 /** One that couldn't be started has a "run" as well, which began in 1970 or never. */
 const neverRan = ['StartError', 'ContainerCannotRun', 'ContainerStatusUnknown']
 const hasRun = (run: V1ContainerState['running'] | V1ContainerState['terminated']): boolean =>
-  run?.startedAt !== undefined && !('reason' in run && neverRan.includes(run.reason ?? ''))
+  run !== undefined && coarse(run.startedAt) !== undefined && !('reason' in run && neverRan.includes(run.reason ?? ''))
 
 /** When a container began for the first time, by its status; undefined where that has lost it, or it never did. */
 export function firstStart(status: V1ContainerStatus): Moment | undefined {

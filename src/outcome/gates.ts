@@ -69,7 +69,8 @@ function ofOurs(about: About, polls: Polls, behind: readonly Container[]): Openi
   if (lock !== undefined) {
     const held = behind.filter(({ locks }) => locks.includes(lock))
     const opened = held.find(({ started }) => started !== undefined)?.started
-    if (!opened) return held.length > 0 ? { how: 'closed' } : { how: 'open', moment: next, why: 'handed-over' }
+    if (!opened && held.length === 0) return { how: 'open', moment: next, why: 'handed-over' }
+    if (!opened) return held.some(hasPassed) ? { how: 'open', moment: undefined, why: 'events' } : { how: 'closed' }
     const late = polls.checks.some(
       ({ onTimeout, timeout }) => onTimeout === 'continue' && opened.at - from.at >= timeout,
     )
@@ -92,6 +93,10 @@ function ofOurs(about: About, polls: Polls, behind: readonly Container[]): Openi
   const certain = polls.checks.length === 1 && container.restarts === 0 && !polls.afterAnother
   return certain ? { how: 'timed-out', moment: next } : { how: 'open', moment: next, why: 'continued' }
 }
+
+/** It has been created, though its first start is lost, and isn't locked out again. */
+const hasPassed = ({ running, restarts, trouble }: Container): boolean =>
+  running || (restarts > 0 && trouble?.why !== 'locked')
 
 function ofForeign({ container, next }: About): Opening {
   const failed = container.kind === 'native' ? undefined : failureOf(container, next)

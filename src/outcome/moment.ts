@@ -42,9 +42,9 @@ function momentOf({ metadata, eventTime, firstTimestamp }: CoreV1Event): Moment 
   return named >= second && named < second + 1000 ? { at: named, exact: true } : { at: second, exact: false }
 }
 
-/** A time in a status. */
-export function coarse(time: Date | string | undefined): Moment | undefined {
-  return time === undefined ? undefined : { at: new Date(time).getTime(), exact: false }
+/** A time in a status. Some who write one leave it null: nobody knows it. */
+export function coarse(time: Date | string | null | undefined): Moment | undefined {
+  return time === undefined || time === null ? undefined : { at: new Date(time).getTime(), exact: false }
 }
 
 /** When a condition became true; undefined while it isn't. */

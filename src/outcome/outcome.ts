@@ -44,7 +44,8 @@ export type Stuck = {
 
 /** Why nobody can say. */
 export interface Unknown {
-  readonly why: Unsure | 'starting' | 'ended' | 'no-app' | 'no-sidecars' | 'not-waited-for'
+  /** `lost`: the app has started, and nothing says when it first did. */
+  readonly why: Unsure | 'starting' | 'lost' | 'ended' | 'no-app' | 'no-sidecars' | 'not-waited-for'
   readonly sidecars: readonly string[]
 }
 
@@ -186,10 +187,12 @@ const once = <T extends { readonly why: string; readonly sidecars: readonly stri
     return alike.slice(0, 1).map((first) => ({ ...first, sidecars }))
   })
 
-/** No app has started. In the order of the start: what holds up what is behind it? */
+/** No app is known to have started. In the order of the start: what holds up what is behind it? */
 function howItWaits(pod: V1Pod, apps: readonly Container[], { containers, gates }: Found, now: number): Outcome {
   const phase = pod.status?.phase
   if (phase === 'Succeeded' || phase === 'Failed') return unknown({ why: 'ended', sidecars: [] })
+  // What runs waits for nobody.
+  if (apps.some(({ running }) => running)) return unknown({ why: 'lost', sidecars: [] })
   const [app] = apps
   const locked = containers.find(({ trouble }) => trouble?.why === 'locked')
   for (const container of containers) {
@@ -212,6 +215,7 @@ function howItWaits(pod: V1Pod, apps: readonly Container[], { containers, gates 
     const sidecars = behind.map(({ name }) => name)
     return { kind: 'stuck', reason: { why: 'locked', container: locked.name, since, sidecars } }
   }
+  if (apps.some(({ restarts }) => restarts > 0)) return unknown({ why: 'lost', sidecars: [] })
   return unknown({ why: 'starting', sidecars: app ? [app.name] : [] })
 }
 

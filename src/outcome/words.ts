@@ -77,6 +77,8 @@ export function unknownText({ why, sidecars }: Unknown): string {
   switch (why) {
     case 'starting':
       return 'it is still starting'
+    case 'lost':
+      return 'its app has started, and when it first did is lost: the status keeps the last two runs, and there are no events of that start'
     case 'ended':
       return 'it ended before its app began'
     case 'no-app':

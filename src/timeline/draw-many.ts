@@ -11,8 +11,8 @@ import {
 } from '../outcome/words.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../terminal/chart.ts'
 import { type Look, styled } from '../terminal/look.ts'
-import { seconds, timelineBars, waitText } from './draw.ts'
-import { appStart, type Group, type Many, type Spread, type Took, tally } from './many.ts'
+import { seconds, timelineBars, waitText, whyNot } from './draw.ts'
+import { appOf, appStart, type Group, type Many, type Spread, type Took, tally } from './many.ts'
 import type { Timeline } from './timeline.ts'
 
 /** A terminal has room for so many bars. */
@@ -59,6 +59,7 @@ function segmentsOf(timeline: Timeline, end: number): readonly Segment[] {
     return over === undefined ? [] : [{ from: started.at - from.at, until: over - from.at, doing: 'hook' }]
   })
   const start = starts[at]
+  if (start?.lost) return [{ from: 0, until: end, doing: 'unseen' }]
   const known = start?.started ? (own[0]?.from ?? 0) : until - from.at
   const before: Segment = { from: 0, until: known, doing: 'starting' }
   const all = [before, ...waits, ...(start?.started ? own : [])]
@@ -69,7 +70,8 @@ function segmentsOf(timeline: Timeline, end: number): readonly Segment[] {
 
 function noteOf(timeline: Timeline): string {
   const start = appStart(timeline)
-  if (!start) return timeline.outcome.kind === 'stuck' ? 'stuck' : 'not started'
+  const app = appOf(timeline)
+  if (!start) return timeline.outcome.kind === 'stuck' ? 'stuck' : app?.lost ? whyNot(app) : 'not started'
   const early = timeline.outcome.kind === 'too-early' ? ', too early' : ''
   return `${seconds(start.ms, start.exact)}${early}`
 }
@@ -79,7 +81,7 @@ export function linesOf(many: Many): readonly string[] {
   const { started, waits, early, stuck, unknown, lacking, namespace, timelines } = many
   const coarse = started?.coarse ?? 0
   const of = (pods: readonly string[]) => `-n ${namespace} ${pods[0]}`
-  const open = timelines.length - (started?.of ?? 0)
+  const open = timelines.filter((each) => !appStart(each) && !appOf(each)?.lost).length
   return [
     tally(many)
       .map(({ text, count }) => `${count} ${text}`)

@@ -29,12 +29,14 @@ export const timelineBars = (timeline: Timeline): readonly ChartBar[] =>
 
 function barOf(start: Start, timeline: Timeline): ChartBar {
   const { from, until, app } = timeline
-  const { name, kind, begun, started, ready, readyNow, hook, finished, failed, waiting } = start
+  const { name, kind, begun, started, ready, readyNow, hook, finished, failed } = start
   const after = ({ at }: Moment) => at - from.at
   const end = until - from.at
-  if (!begun)
-    return { label: name, segments: [{ from: end, until: end, doing: 'starting' }], note: waiting ?? 'not started' }
-  const note = started ? `started ${seconds(after(started), started.exact)}` : (waiting ?? 'not started')
+  const note = started ? `started ${seconds(after(started), started.exact)}` : whyNot(start)
+  if (!begun) {
+    const doing = start.lost && readyNow ? 'unseen' : 'starting'
+    return { label: name, segments: [{ from: end, until: end, doing }], note }
+  }
   if (kind === 'init') {
     const segments: Segment[] = [{ from: after(begun), until: finished ? after(finished) : end, doing: 'init' }]
     return { label: name, segments, note }
@@ -52,6 +54,9 @@ function barOf(start: Start, timeline: Timeline): ChartBar {
   if (failed) segments.push({ from: after(failed), until: after(failed), doing: 'failed' })
   return { label: name, segments, note }
 }
+
+/** Of a container of whose start nothing is known. */
+export const whyNot = ({ lost, waiting }: Start): string => waiting ?? (lost ? 'first start lost' : 'not started')
 
 /** Until the sidecars to blame were seen ready, or to the end. */
 function earlyUntil({ outcome, starts, until }: Timeline, { started }: Start): number | undefined {
@@ -77,6 +82,8 @@ export function sentences(timeline: Timeline, { waits, early }: Waited): string[
     const held = outcome.kind === 'held' ? `, after waiting ${seconds(total, exact)} for its sidecars` : ''
     const soon = outcome.kind === 'too-early' ? ', before its sidecars were ready' : ''
     lines.push(`${app} started ${at} after the pod was given to its node${held}${soon}`)
+  } else if (start?.lost) {
+    lines.push(`${app} has started, and when it first did is lost`)
   } else if (app !== undefined) {
     lines.push(
       `${app} has not started ${seconds(until - from.at)} after the pod was given to its node${start?.waiting ? `: ${start.waiting}` : ''}`,

@@ -1,5 +1,5 @@
 import type { Early, Lacking, Outcome, Stuck, Unknown } from '../outcome/outcome.ts'
-import type { Timeline } from './timeline.ts'
+import type { Start, Timeline } from './timeline.ts'
 import { type Wait, waitedFor } from './waits.ts'
 
 /** The starts of a workload's pods together. Only what was seen: a median is one of the times, not a mean of two. */
@@ -7,7 +7,7 @@ export interface Many {
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  /** The slowest first; what hasn't started before all others. */
+  /** The slowest first; what hasn't started before all others, and last those whose start is lost. */
   readonly timelines: readonly Timeline[]
   /** How many pods started how. `no-sidecars`: nothing says that they have any. */
   readonly outcomes: Readonly<Record<Outcome['kind'] | 'no-sidecars', number>>
@@ -59,7 +59,7 @@ export function together(timelines: readonly Timeline[], { kind, namespace, name
     kind,
     namespace,
     name,
-    timelines: timelines.toSorted((a, b) => (appStart(b)?.ms ?? Infinity) - (appStart(a)?.ms ?? Infinity) || 0),
+    timelines: timelines.toSorted((a, b) => lateness(b) - lateness(a) || 0),
     outcomes,
     started: spread(timelines.flatMap((timeline) => appStart(timeline) ?? [])),
     waits: [...alike.values()]
@@ -89,11 +89,17 @@ export function together(timelines: readonly Timeline[], { kind, namespace, name
   }
 }
 
+const lateness = (timeline: Timeline) => appStart(timeline)?.ms ?? (appOf(timeline)?.lost ? -1 : Infinity)
+
 type About = Pick<Many, 'kind' | 'namespace' | 'name'>
 
+/** The app of a pod, and what is known of its start. */
+export const appOf = ({ starts, app }: Timeline): Start | undefined => starts.find(({ name }) => name === app)
+
 /** When the app of a pod started. */
-export function appStart({ name: pod, starts, app, from }: Timeline): Took | undefined {
-  const started = starts.find(({ name }) => name === app)?.started
+export function appStart(timeline: Timeline): Took | undefined {
+  const { name: pod, from } = timeline
+  const started = appOf(timeline)?.started
   return started && { pod, ms: Math.round(started.at - from.at), exact: started.exact && from.exact }
 }
 

@@ -17,6 +17,8 @@ export interface Start extends Pick<Container, 'name' | 'kind' | 'begun' | 'star
   readonly failed: Moment | undefined
   /** Whether the kubelet calls it ready by now. */
   readonly readyNow: boolean
+  /** It runs, and nothing says when it first started. */
+  readonly lost: boolean
 }
 
 export interface Hook {
@@ -65,7 +67,7 @@ export function timelineOf(seen: Seen, more: readonly string[] = []): Timeline {
     finished,
     failed,
   ])
-  const over = starts.every(({ started, hook }) => started !== undefined && hook?.outcome !== 'closed')
+  const over = starts.every(({ started, lost, hook }) => (started !== undefined || lost) && hook?.outcome !== 'closed')
   const last = Math.max(from?.at ?? now, ...moments.flatMap((moment) => moment?.at ?? []))
   return {
     namespace: pod.metadata?.namespace ?? '',
@@ -90,7 +92,7 @@ function startsOf({ containers, gates, sidecars }: Judged, pod: V1Pod): readonly
   const first = containers.every(({ restarts }) => restarts === 0) && condition && condition.at < last + plausible
   const all = first ? condition : undefined
   return containers.map((container, index): Start => {
-    const { name, kind, begun, started, restarts, waiting, ready: readyNow, ended, hookFailed } = container
+    const { name, kind, begun, started, restarts, waiting, ready: readyNow, running, ended, hookFailed } = container
     const gate = gates.find(({ at }) => at === name)
     const { how, ...opened } = gate?.opening ?? { how: 'closed' }
     const opening = 'moment' in opened ? opened.moment : undefined
@@ -107,6 +109,7 @@ function startsOf({ containers, gates, sidecars }: Judged, pod: V1Pod): readonly
       finished: kind === 'init' ? within(ended, started, next) : undefined,
       failed: kind === 'init' ? undefined : (hookFailed ?? within(ended, started, undefined)),
       readyNow,
+      lost: started === undefined && running,
     }
   })
 }
@@ -148,7 +151,12 @@ function unknowns(starts: readonly Start[], { happenings }: Judged): string[] {
     .filter(({ kind, ready, readyNow }) => kind !== 'init' && readyNow && !ready)
     .map(({ name }) => name)
   const open = starts.filter(
-    ({ hook }) => hook && hook.by !== 'startup-probe' && hook.outcome === 'open' && !hook.ended,
+    ({ hook }, index) =>
+      hook &&
+      hook.by !== 'startup-probe' &&
+      hook.outcome === 'open' &&
+      !hook.ended &&
+      !starts.slice(index).some(({ lost }) => lost),
   )
   return [
     ...(lacking && !happenings.some(({ container }) => container)

@@ -104,6 +104,47 @@ describe('a pod that waits for minutes', () => {
   })
 })
 
+describe('an app that runs, whose status has lost its first start', () => {
+  /** As if the app had been restarted often, and the events were gone. */
+  function later(name: string, state?: object): Seen {
+    const seen = structuredClone(recordedPod(name))
+    const app = seen.pod.status?.containerStatuses?.find((each) => each.name === 'app')
+    const at = app?.state?.running?.startedAt
+    const ended = { terminated: { exitCode: 1, reason: 'Error', startedAt: at, finishedAt: at } }
+    Object.assign(app ?? {}, { restartCount: 4, lastState: ended }, state && { state, ready: false })
+    return { ...seen, events: [], node: [], now: seen.now + 86_400_000 }
+  }
+
+  for (const name of [
+    'held',
+    'native',
+    'native-startup',
+    'unlocked',
+    'unlocked-shell',
+    'unlocked-after-crash',
+    'unpatched',
+  ]) {
+    test(`${name}: is not said to be starting, and not to be stuck`, () => {
+      assert.equal(told(later(name)), 'unknown: lost ')
+      const waits = judge(later(name)).gates.filter(({ opening }) => opening.how === 'closed')
+      assert.deepEqual(waits, [])
+    })
+  }
+
+  test('and fails: is stuck on itself, not on a sidecar that is ready', () => {
+    const waiting = { reason: 'CrashLoopBackOff', message: 'back-off' }
+    assert.equal(told(later('unlocked', { waiting })), 'stuck: crashed app')
+    assert.equal(told(later('held', { waiting })), 'stuck: crashed app')
+  })
+
+  test('nor of one whose start nobody has written down', () => {
+    const seen = structuredClone(recordedPod('unpatched'))
+    const app = seen.pod.status?.containerStatuses?.find((each) => each.name === 'app')
+    Object.assign(app ?? {}, { state: { running: { startedAt: null } } })
+    assert.equal(told({ ...seen, events: [] }), 'unknown: lost ')
+  })
+})
+
 describe('a lock of ours', () => {
   /** As if its hook went on after a time. */
   function continuing(name: string): Seen {

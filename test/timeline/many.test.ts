@@ -67,6 +67,26 @@ describe('the starts of several pods', () => {
     assert.match(text, /8 s/)
   })
 
+  test('one that runs, and whose status has lost its first start, is not said to wait or to be starting', () => {
+    const often = structuredClone(recordedPod('unlocked'))
+    for (const status of often.pod.status?.containerStatuses ?? [])
+      if (status.name === 'app') Object.assign(status, { restartCount: 4 })
+    const lost = { ...timelineOf({ ...often, events: [], now: often.now + 86_400_000 }), name: 'web-1' }
+    const { outcomes, timelines, waits } = together([lost, recorded('held')], about)
+    assert.deepEqual([outcomes.stuck, outcomes.unknown], [0, 1])
+    assert.deepEqual(
+      timelines.map(({ name }) => name),
+      ['held', 'web-1'],
+    )
+    assert.ok(waits.every(({ outcome }) => outcome !== 'closed'))
+    const text = drawMany(together([lost, recorded('held')], about), look)
+    assert.match(text, /^1 +▪+ +first start lost$/m)
+    assert.doesNotMatch(text, /not started|haven?'t started|starting/)
+    const single = drawTimeline(lost, waitedFor(lost), look)
+    assert.match(single, /^app has started, and when it first did is lost$/m)
+    assert.doesNotMatch(single, /not started|so far/)
+  })
+
   test('without events: times are to the second, and nothing is called held', () => {
     const blind = ['held', 'native'].map((name) =>
       timelineOf({ ...recordedPod(name), events: undefined, node: undefined }),

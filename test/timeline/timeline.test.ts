@@ -134,6 +134,6 @@ describe('a pod of which nothing is known yet', () => {
     }
     const timeline = timelineOf({ pod, events: [], node: [], now: 1000 })
     const { containers } = JSON.parse(jsonTimeline(timeline, waitedFor(timeline)))
-    assert.deepEqual(containers, [{ name: 'app', kind: 'regular', restarts: 0, readyNow: false }])
+    assert.deepEqual(containers, [{ name: 'app', kind: 'regular', restarts: 0, readyNow: false, lost: false }])
   })
 })
