@@ -49,7 +49,7 @@ const colours: Record<Doing, string> = {
   now: '--ink',
 }
 
-/** It wants the colours of a report. */
+/** It wants the colours of a report. (The axis is as wide as the bars, whose columns are in ems of another size.) */
 export const chartStyle = `${Object.entries(colours)
   .map(([doing, colour]) => `.chart .${doing}{fill:var(${colour})}`)
   .join('\n')}
@@ -59,7 +59,7 @@ export const chartStyle = `${Object.entries(colours)
 .bar .label,.bar .note{overflow-wrap:anywhere}
 .bar .note{color:var(--muted)}
 .bar+.bar{margin-top:6px}
-.axis{display:flex;justify-content:space-between;margin:4px calc(11em + 12px) 0 calc(12em + 12px);color:var(--muted);font-size:12px}
+.axis{display:flex;justify-content:space-between;margin:4px 155px 0 168px;color:var(--muted);font-size:12px}
 .legend{display:flex;flex-wrap:wrap;gap:4px 18px;margin:8px 0 0;padding:0;list-style:none;color:var(--muted);font-size:13px}
 .legend li{display:flex;align-items:center;gap:6px}
 .legend svg{width:12px;height:12px;flex:none}
