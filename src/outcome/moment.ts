@@ -67,12 +67,20 @@ export function essence({ metadata, involvedObject, message, ...event }: CoreV1E
   const { reason, eventTime, firstTimestamp, source, reportingComponent } = event
   return {
     metadata: { name: metadata.name },
-    involvedObject: { fieldPath: involvedObject.fieldPath },
-    reason,
-    message: message?.slice(0, most),
+    involvedObject: { fieldPath: begin(involvedObject.fieldPath, mostName) },
+    reason: begin(reason, mostName),
+    message: begin(message, most),
     eventTime,
     firstTimestamp,
-    source,
-    reportingComponent,
+    source: source && { component: begin(source.component, mostName), host: begin(source.host, mostName) },
+    reportingComponent: begin(reportingComponent, mostName),
   } as CoreV1Event
+}
+
+/** An object's name and a bit; whoever may write events can make each of these as long as an object may be. */
+const mostName = 300
+
+/** Of a text; by way of its bytes, since a part of a text keeps the whole of it in memory. */
+function begin(text: string | undefined, most: number): string | undefined {
+  return text === undefined || text.length <= most ? text : Buffer.from(text.slice(0, most)).toString()
 }

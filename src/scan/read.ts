@@ -80,7 +80,7 @@ async function readWarnings(
     for await (const event of calls.items<CoreV1Event>(path, query, { size: warningsAtOnce, expired: () => {} })) {
       if (++read > mostWarnings) return { warnings, limits: [{ kind: 'warnings-cut', most: mostWarnings }] }
       const { uid } = event.involvedObject
-      if (!uid || !telling.has(event.reason ?? '')) continue
+      if (!uid || uid.length > mostUid || !telling.has(event.reason ?? '')) continue
       const own = warnings.get(uid) ?? []
       own.push(...warned(event))
       warnings.set(uid, own)
@@ -104,8 +104,8 @@ const telling: ReadonlySet<string> = new Set([
 /** One that happened again stands for the first and the last time. */
 function warned(event: CoreV1Event): Warned[] {
   const { count = 1, lastTimestamp, source, reportingComponent } = event
-  const host = [source?.component, reportingComponent].includes('kubelet') ? source?.host : undefined
   const first = essence(event, mostText)
+  const host = [source?.component, reportingComponent].includes('kubelet') ? first.source?.host : undefined
   if (count < 2 || !lastTimestamp) return [{ host, event: first }]
   const { eventTime: _, ...last } = { ...first, firstTimestamp: lastTimestamp }
   return [first, last].map((each) => ({ host, event: each }))
@@ -113,3 +113,5 @@ function warned(event: CoreV1Event): Warned[] {
 
 /** Characters of a message that are kept. */
 const mostText = 256
+/** No pod's is longer. */
+const mostUid = 64

@@ -30,12 +30,14 @@ export function liveSubjectOf(pod: V1Pod): Subject | undefined {
 /** Most pods of a cluster are alike: each name and image is compared with the presets once. */
 const compared = new Map<string, boolean>()
 const mostCompared = 10_000
+/** An image's name can be as long as a pod; those that anybody uses are shorter than that. */
+const mostName = 512
 
 function isKnown({ name, image = '' }: { readonly name: string; readonly image?: string }): boolean {
   const key = `${name} ${image}`
   const before = compared.get(key)
   if (before !== undefined) return before
   const known = recognise({ name, image }) !== undefined
-  if (compared.size < mostCompared) compared.set(key, known)
+  if (key.length <= mostName && compared.size < mostCompared) compared.set(key, known)
   return known
 }

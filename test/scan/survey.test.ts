@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Survey } from '../../src/scan/survey.ts'
+import type { V1Pod } from '@kubernetes/client-node'
+import { createSurveyor, type Survey } from '../../src/scan/survey.ts'
 import { certaintyOf, told } from '../../src/scan/words.ts'
 import { workloadOf } from '../../src/scan/workload.ts'
+import { heldBytes } from '../heap.ts'
 import { app, at, failed, now, pod, proxy, runs, survey, warning } from './pods.ts'
 
 /** What a scan says of its only workload. */
@@ -135,6 +137,14 @@ describe('what a scan says of a workload', () => {
 })
 type V1Status = ReturnType<typeof runs>
 
+/** What a surveyor keeps of pods, in bytes. */
+function keeping(pods: Iterable<V1Pod>) {
+  const surveyor = createSurveyor({ presets: [], version: '1.0.0', now: () => now })
+  const before = heldBytes()
+  for (const pod of pods) surveyor.add(pod, [])
+  return { surveyor, kept: heldBytes() - before }
+}
+
 describe('the pods of a scan', () => {
   test('are grouped by what one would edit, without a call for each', () => {
     const owned = (kind: string, name: string, labels = {}) =>
@@ -175,6 +185,25 @@ describe('the pods of a scan', () => {
       found.workloads.map(({ owner }) => owner.name),
       ['sure', 'probable', 'unguarded', 'guarded'],
     )
+  })
+
+  test('cost no more memory than is said of them, however long their names and images are', () => {
+    const long = (index: number) => String(index).padEnd(200_000, 'x')
+    const owned = (name: string) => ({
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Crowd', name, uid: 'u', controller: true }],
+    })
+    const pods = function* () {
+      for (let index = 0; index < 100; index++) {
+        const containers = [{ name: 'app', image: long(index) }, proxy]
+        const one = pod(`web-${index}`, order, { containers, metadata: { labels: {}, ...owned(long(index)) } })
+        // As it comes over the wire: each with texts of its own.
+        yield JSON.parse(JSON.stringify(one))
+      }
+    }
+    const { surveyor, kept } = keeping(pods())
+    assert.ok(kept < 2_000_000, `${kept} bytes are kept`)
+    const { all, workloads } = surveyor.result()
+    assert.deepEqual([all.workloads, workloads[0]?.owner.kind], [100, 'Pod'])
   })
 
   test('of a node whose clock is behind are told as such', () => {

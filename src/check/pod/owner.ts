@@ -12,8 +12,8 @@ export interface Owner {
 export function ownerOf({ metadata }: Pick<V1Pod, 'metadata'>): Owner {
   const { name = '', namespace = '', labels = {}, ownerReferences = [] } = metadata ?? {}
   const owner = ownerReferences.find(({ controller }) => controller) ?? ownerReferences[0]
-  // Whoever creates a pod writes its owners, unchecked, and these names go into commands to paste.
-  if (!owner || !/^[a-z0-9.-]+$/.test(owner.name) || !/^[A-Za-z]+$/.test(owner.kind))
+  // Whoever creates a pod writes its owners, unchecked, and these names go into commands to paste. An object's name has 253 characters at most.
+  if (!owner || !/^[a-z0-9.-]{1,253}$/.test(owner.name) || !/^[A-Za-z]{1,63}$/.test(owner.kind))
     return { kind: 'Pod', namespace, name }
   const suffix = `-${labels['pod-template-hash']}`
   if (owner.kind === 'ReplicaSet' && owner.name.endsWith(suffix)) {
