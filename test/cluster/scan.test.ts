@@ -116,6 +116,7 @@ describe('a Deployment of ten, whose app fails when its sidecar is not ready', (
       pods: replicas + 1,
       known: 2,
       unguarded: 2,
+      asks: 0,
       sure: sureOnes().length,
       probable: 0,
     })
