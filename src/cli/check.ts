@@ -6,7 +6,7 @@ import { createClock } from '../kubernetes/clock.ts'
 import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { ignoredCodes, ignoreOption } from '../messages/ignore.ts'
 import { type Command, type ExitCode, type Terminal, UsageError } from '../terminal/command.ts'
-import { oneOf } from '../terminal/flag.ts'
+import { namespaceName, oneOf } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
 import { lookOf } from '../terminal/look.ts'
 import { createStatusLine } from '../terminal/status-line.ts'
@@ -90,6 +90,7 @@ async function connect({ context }: Flags) {
 async function one(subject: string, flags: Flags): Promise<readonly Checked[]> {
   const found = parseSubject(subject)
   if (!found) throw new UsageError('wrong-arguments', `check takes pod/NAME or deploy/NAME, not ${quote(subject)}`)
+  if (flags.namespace !== undefined) namespaceName('--namespace', flags.namespace)
   const { kubeconfig, objects, installed, now } = await connect(flags)
   const { examineOne } = await import('../check/pod/one.ts')
   const namespace = flags.namespace ?? namespaceOf(kubeconfig)

@@ -8,7 +8,7 @@ import { withoutIgnored } from '../scan/ignore.ts'
 import { failures, hasFailed, type Picture } from '../scan/report.ts'
 import type { Survey } from '../scan/survey.ts'
 import { type Command, type Terminal, UsageError } from '../terminal/command.ts'
-import { oneOf } from '../terminal/flag.ts'
+import { namespaceName, oneOf } from '../terminal/flag.ts'
 import { exact, lookOf } from '../terminal/look.ts'
 import { createStatusLine } from '../terminal/status-line.ts'
 import { version } from '../version.ts'
@@ -87,6 +87,7 @@ export const scan: Command = {
     if (!fromFiles && values.exclude.length > 0) throw new UsageError('flags-together', '--exclude goes with -f')
     if (fromFiles && (values.selector ?? values.context) !== undefined)
       throw new UsageError('flags-together', '-f scans manifests: --selector and --context are for a cluster')
+    if (values.namespace !== undefined && !fromFiles) namespaceName('--namespace', values.namespace)
     const ignored = await ignoredCodes(values.ignore)
     const how = { only, ignored, output }
     const found = await (fromFiles ? ofManifests(values, how, terminal) : ofCluster(values, how, terminal))

@@ -5,7 +5,7 @@ import { parseSubject } from '../check/pod/subject.ts'
 import { createClock } from '../kubernetes/clock.ts'
 import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { type Command, ExpectedError, UsageError } from '../terminal/command.ts'
-import { oneOf } from '../terminal/flag.ts'
+import { namespaceName, oneOf } from '../terminal/flag.ts'
 import { lookOf } from '../terminal/look.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import { version } from '../version.ts'
@@ -54,6 +54,7 @@ export const timeline: Command = {
       throw new UsageError('wrong-arguments', `name one pod/NAME or deploy/NAME${not}`)
     }
     const { kind, name } = found
+    if (values.namespace !== undefined) namespaceName('--namespace', values.namespace)
     const { kubeconfig } = await loadKubeconfig(context)
     const namespace = values.namespace ?? namespaceOf(kubeconfig)
     const { connection } = await import('../kubernetes/connection.ts')
@@ -70,10 +71,13 @@ export const timeline: Command = {
     if (kind.kind !== 'Pod') {
       const { rawCalls } = await import('../kubernetes/raw.ts')
       const { readStarts } = await import('../timeline/read.ts')
-      const starts = await readStarts(rawCalls(connected), { ...kind, namespace, name }, now)
+      let expired = false
+      const starts = await readStarts(rawCalls(connected), { ...kind, namespace, name }, now, () => {
+        expired = true
+      })
       if (!starts) throw missing()
       const { together } = await import('../timeline/many.ts')
-      const many = together(starts, { kind: kind.kind, namespace, name })
+      const many = together(starts, { kind: kind.kind, namespace, name, expired })
       if (output === 'json') write((await import('../timeline/json.ts')).jsonMany(many))
       else if (output === 'html') write((await import('../timeline/html.ts')).htmlMany(many, { now: now(), version }))
       else write((await import('../timeline/draw-many.ts')).drawMany(many, look))

@@ -39,4 +39,4 @@ const unusable = (why: string): ClusterError => new ClusterError('other', why, u
 
 /** The context's namespace, as kubectl takes it. */
 export const namespaceOf = (kubeconfig: KubeConfig): string =>
-  kubeconfig.getContextObject(kubeconfig.getCurrentContext())?.namespace ?? 'default'
+  kubeconfig.getContextObject(kubeconfig.getCurrentContext())?.namespace || 'default'

@@ -109,6 +109,11 @@ export const scans: FindingEntries<Said> = {
       'The API server had forgotten what its pods were like when the list began (410 Gone). The rest was read as it was then.',
     next: 'Scan again if the numbers matter.',
   },
+  'pods-too-large': {
+    means: 'No pod that anybody needs has so many containers, and the webhook refuses to look at them, too.',
+    example: { pods: 1, most: 512 },
+    next: 'Look at what made it.',
+  },
   'nothing-known': { example: { workloads: 12 } },
   'manifests-only': {
     means: 'A manifest shows the order and the gate, and nothing of what has happened.',

@@ -3,7 +3,7 @@ import { type Html, html } from '../html/html.ts'
 import { htmlReport, type Made } from '../html/report.ts'
 import { seconds } from '../timeline/draw.ts'
 import { isSaid } from './mend.ts'
-import { countsOf, fineText, headline, isTold, type Picture } from './report.ts'
+import { countsOf, few, fineText, headline, isTold, type Picture } from './report.ts'
 import type { Survey, Workload } from './survey.ts'
 import { labels, titleOf } from './text.ts'
 import { certaintyOf, type Said, told } from './words.ts'
@@ -77,16 +77,20 @@ function articleOf({ owner, pods, place, sidecars, seen, mend }: Workload, pictu
     text: Html,
   ) => html`<div class="${tone}"><dt>${label}</dt><dd>${text}</dd></div>
 `
+  const names = few(sidecars.map(({ title, today: { sidecar } }) => `${sidecar} (${title})`))
+  const said = few(sidecars.filter(({ ignored }) => !ignored))
+  const sightings = few(seen)
+  const more = (text: string | undefined) => (text === undefined ? undefined : row('', '', html`${text}`))
   return html`<article>
 <h2>${titleOf(owner)}</h2>
-<p class="quiet">${owner.kind}, ${place ?? `${pods} pod${pods === 1 ? '' : 's'}`}; ${sidecars.map(({ title, today: { sidecar } }) => `${sidecar} (${title})`).join(', ')}</p>
+<p class="quiet">${owner.kind}, ${place ?? `${pods} pod${pods === 1 ? '' : 's'}`}; ${names.first.join(', ')}${names.more ? ', …' : ''}</p>
 <dl class="rows">
-${sidecars.filter(({ ignored }) => !ignored).map(({ today }, index) => row(index === 0 ? 'today' : '', '', line(today)))}${seen.map(
+${said.first.map(({ today }, index) => row(index === 0 ? 'today' : '', '', line(today)))}${more(said.more)}${sightings.first.map(
   (each) => {
     const certainty = certaintyOf(each)
     return row(labels[certainty].label, certainty, line(each))
   },
-)}${isSaid(mend) ? row('would', '', line(mend)) : undefined}</dl>
+)}${more(sightings.more)}${isSaid(mend) ? row('would', '', line(mend)) : undefined}</dl>
 ${
   mend.kind === 'lines'
     ? html`<p class="would">would mend it, in the pod template's annotations:</p>

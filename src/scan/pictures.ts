@@ -37,5 +37,11 @@ async function pictureOf(of: Workload, objects: Objects, now: () => number): Pro
     of.sidecars.map(({ today }) => today.sidecar),
   )
   if (timeline.starts.every(({ begun, started }) => !begun && !started)) return undefined
-  return { of, pod: example, bars: timelineBars(timeline) }
+  const bars = timelineBars(timeline)
+  if (bars.length <= mostBars) return { of, pod: example, bars }
+  const names = [timeline.app, ...of.sidecars.map(({ today }) => today.sidecar)].slice(0, mostBars)
+  return { of, pod: example, bars: bars.filter(({ label }) => names.includes(label)) }
 }
+
+/** Of a pod with more containers, the app and its sidecars are drawn. */
+const mostBars = 20

@@ -1,6 +1,15 @@
 import type { ChartBar } from '../terminal/chart.ts'
 import { howMany, type Survey, type Workload } from './survey.ts'
 
+/** A pod can have hundreds of sidecars, and nobody reads as many lines. */
+const mostLines = 20
+
+/** The first of them, and in words how many are left out. */
+export const few = <T>(all: readonly T[]): { readonly first: readonly T[]; readonly more: string | undefined } => ({
+  first: all.slice(0, mostLines),
+  more: all.length > mostLines ? `and ${all.length - mostLines} more; -o json has them all` : undefined,
+})
+
 /** How a pod of a workload started, as the timeline draws it. */
 export interface Picture {
   readonly of: Workload

@@ -1,4 +1,5 @@
 import type { V1Pod } from '@kubernetes/client-node'
+import { mostContainers } from '../admission/pod/read.ts'
 import type { Owner } from '../check/pod/owner.ts'
 import { clockBehind, type Evidence, evidenceOf, type Warned } from './evidence.ts'
 import { type Mend, mendOf } from './mend.ts'
@@ -60,7 +61,7 @@ export function createSurveyor({
   const owners = new Set<string>()
   const found = new Map<string, Tally>()
   const clocks = new Map<string, number>()
-  let pods = 0
+  let [pods, large] = [0, 0]
   return {
     add(pod, warnings) {
       // What is being deleted tells of its end, not of its start.
@@ -72,6 +73,11 @@ export function createSurveyor({
       const behind = clockBehind(pod)
       const { nodeName: node = '' } = pod.spec ?? {}
       if (behind > (clocks.get(node) ?? 0)) clocks.set(node, behind)
+      const { containers = [], initContainers = [] } = pod.spec ?? {}
+      if (containers.length + initContainers.length > mostContainers) {
+        large++
+        return
+      }
       const subject = narrowed(liveSubjectOf(pod), presets)
       if (!subject) return
       const today = todayOf(subject)
@@ -87,9 +93,19 @@ export function createSurveyor({
     result() {
       const workloads = [...found.values()].map((tally) => tally.workload()).toSorted(worstFirst)
       const [worst, ...others] = [...clocks].filter(([, ms]) => ms >= notable).toSorted(([, a], [, b]) => b - a)
-      const limits: Limit[] = worst
-        ? [{ kind: 'clock-behind', node: worst[0], seconds: Math.floor(worst[1] / 1000), others: others.length }]
-        : []
+      const limits: Limit[] = [
+        ...(worst
+          ? [
+              {
+                kind: 'clock-behind',
+                node: worst[0],
+                seconds: Math.floor(worst[1] / 1000),
+                others: others.length,
+              } as const,
+            ]
+          : []),
+        ...(large > 0 ? [{ kind: 'pods-too-large', pods: large, most: mostContainers } as const] : []),
+      ]
       return { workloads, all: { workloads: owners.size, pods, known: found.size }, limits }
     },
   }

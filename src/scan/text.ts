@@ -3,7 +3,7 @@ import { drawChart, legend } from '../terminal/chart.ts'
 import { type Look, type Style, styled } from '../terminal/look.ts'
 import { seconds } from '../timeline/draw.ts'
 import type { Mend } from './mend.ts'
-import { fineText, headline, isTold, type Picture } from './report.ts'
+import { few, fineText, headline, isTold, type Picture } from './report.ts'
 import type { Survey, Workload } from './survey.ts'
 import { type Certainty, certaintyOf, type Said, told } from './words.ts'
 
@@ -44,20 +44,22 @@ const line = (said: Said) => {
 
 function paragraph(workload: Workload, look: Look, picture: Picture | undefined): string {
   const { owner, pods, sidecars, seen, mend, place } = workload
-  const names = sidecars.map(({ preset, today: { sidecar } }) => `${sidecar} (${preset})`).join(', ')
+  const names = few(sidecars.map(({ preset, today: { sidecar } }) => `${sidecar} (${preset})`))
   const where = place ?? `${pods} pod${pods === 1 ? '' : 's'}`
-  const title = `${styled(look, 'bold', shown(titleOf(owner)))}  ${shown(`${owner.kind}, ${where}  ${names}`)}`
+  const title = `${styled(look, 'bold', shown(titleOf(owner)))}  ${shown(`${owner.kind}, ${where}  ${names.first.join(', ')}${names.more ? ', …' : ''}`)}`
   const row = (label: string, text: string, style?: Style) =>
     `  ${style ? styled(look, style, label.padEnd(9)) : label.padEnd(9)} ${text}\n`
+  const today = few(sidecars.filter(({ ignored }) => !ignored))
+  const sightings = few(seen)
   return [
     `\n${title}\n`,
-    ...sidecars
-      .filter(({ ignored }) => !ignored)
-      .map(({ today }, index) => row(index === 0 ? 'today' : '', line(today))),
-    ...seen.map((sighting) => {
+    ...today.first.map((each, index) => row(index === 0 ? 'today' : '', line(each.today))),
+    ...(today.more ? [row('', today.more)] : []),
+    ...sightings.first.map((sighting) => {
       const { label, style } = labels[certaintyOf(sighting)]
       return row(label, line(sighting), style)
     }),
+    ...(sightings.more ? [row('', sightings.more)] : []),
     ...mending(mend).map(({ label, text }) => row(label, shown(text), 'green')),
     ...(picture ? [pictured(picture, look)] : []),
   ].join('')

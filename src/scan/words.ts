@@ -24,6 +24,7 @@ export type Limit =
   | { readonly kind: 'list-expired' }
   | { readonly kind: 'nothing-known'; readonly workloads: number }
   | { readonly kind: 'manifests-only' }
+  | { readonly kind: 'pods-too-large'; readonly pods: number; readonly most: number }
 
 /** Why there is no line that would mend a workload. */
 export type Unmended = Exclude<Mend, { kind: 'lines' | 'nothing-to-mend' }>
@@ -194,6 +195,12 @@ const words: Words = {
       workloads === 0
         ? 'there are no pods to look at'
         : `none of ${workloads} workload${workloads === 1 ? '' : 's'} has a sidecar that a preset knows: nothing to mend here. sidecar-first works with any container; see docs/annotations.md`,
+  },
+  'pods-too-large': {
+    code: 'SF947',
+    grade: 'note',
+    text: ({ pods, most }) =>
+      `${pods} pod${pods === 1 ? ' has' : 's have'} more than ${most} containers and ${pods === 1 ? "wasn't" : "weren't"} looked at`,
   },
   'manifests-only': {
     code: 'SF946',

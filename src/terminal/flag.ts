@@ -11,6 +11,12 @@ export function oneOf<T extends string>(flag: string, text: string, choices: rea
   throw new UsageError('flag-value', `${flag} takes ${list}, not ${quote(text)}`)
 }
 
+/** @throws UsageError where it can't be a namespace's name: an empty one, of a variable that isn't set, would ask for another list than was meant */
+export function namespaceName(flag: string, text: string): string {
+  if (/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text)) return text
+  throw new UsageError('flag-value', `${flag} takes the name of a namespace, not ${quote(text)}`)
+}
+
 /** The first word of a command that has several actions. @throws UsageError that names them */
 export function actionOf<T extends string>(word: string | undefined, actions: readonly T[]): T {
   const action = actions.find((name) => name === word)

@@ -78,7 +78,7 @@ function noteOf(timeline: Timeline): string {
 
 /** What the starts have in common, the outcomes first. Every text that somebody else wrote is cut and on one line. */
 export function linesOf(many: Many): readonly string[] {
-  const { started, waits, early, stuck, unknown, lacking, namespace, timelines } = many
+  const { started, waits, early, stuck, unknown, lacking, namespace, timelines, expired } = many
   const coarse = started?.coarse ?? 0
   const of = (pods: readonly string[]) => `-n ${namespace} ${pods[0]}`
   const open = timelines.filter((each) => !appStart(each) && !appOf(each)?.lost).length
@@ -117,6 +117,7 @@ export function linesOf(many: Many): readonly string[] {
           `not known: ${coarse} of these starts are known to the second only, since events are gone or may not be listed`,
         ]
       : []),
+    ...(expired ? ['not known: the list of pods expired on the way and went on as of then: a pod may be missing'] : []),
   ]
 }
 

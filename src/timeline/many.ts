@@ -7,6 +7,8 @@ export interface Many {
   readonly kind: string
   readonly namespace: string
   readonly name: string
+  /** The list of its pods went on as of later than it began, so one may be missing. */
+  readonly expired: boolean
   /** The slowest first; what hasn't started before all others, and last those whose start is lost. */
   readonly timelines: readonly Timeline[]
   /** How many pods started how. `no-sidecars`: nothing says that they have any. */
@@ -43,7 +45,7 @@ export interface Group<T> {
 }
 
 /** Puts the starts of a workload's pods together. Pure. */
-export function together(timelines: readonly Timeline[], { kind, namespace, name }: About): Many {
+export function together(timelines: readonly Timeline[], { kind, namespace, name, expired = false }: About): Many {
   const outcomes = { held: 0, 'too-early': 0, stuck: 0, unknown: 0, 'no-sidecars': 0 }
   for (const { outcome, sidecars } of timelines) outcomes[sidecars.size === 0 ? 'no-sidecars' : outcome.kind]++
   const each = timelines.filter(({ sidecars }) => sidecars.size > 0)
@@ -59,6 +61,7 @@ export function together(timelines: readonly Timeline[], { kind, namespace, name
     kind,
     namespace,
     name,
+    expired,
     timelines: timelines.toSorted((a, b) => lateness(b) - lateness(a) || 0),
     outcomes,
     started: spread(timelines.flatMap((timeline) => appStart(timeline) ?? [])),
@@ -91,7 +94,7 @@ export function together(timelines: readonly Timeline[], { kind, namespace, name
 
 const lateness = (timeline: Timeline) => appStart(timeline)?.ms ?? (appOf(timeline)?.lost ? -1 : Infinity)
 
-type About = Pick<Many, 'kind' | 'namespace' | 'name'>
+type About = Pick<Many, 'kind' | 'namespace' | 'name'> & Partial<Pick<Many, 'expired'>>
 
 /** The app of a pod, and what is known of its start. */
 export const appOf = ({ starts, app }: Timeline): Start | undefined => starts.find(({ name }) => name === app)

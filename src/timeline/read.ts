@@ -23,12 +23,13 @@ const mostText = 1024
 /**
  * How the pods of a workload started: the workload, its pods, their events and those of the nodes, each with one list however many pods there
  * are. What is being deleted is left out. Undefined: there is no such workload. @throws ClusterError
- * @param now by the API server's clock, in ms
+ * @param now by the API server's clock, in ms @param expired is called if the list of pods went on as of later than it began
  */
 export async function readStarts(
   calls: RawCalls,
   { apiVersion, kind, namespace, name }: Workload,
   now: () => number,
+  expired: () => void,
 ): Promise<readonly Timeline[] | undefined> {
   const inNamespace = `namespaces/${encodeURIComponent(namespace)}`
   const path = `/apis/${apiVersion}/${inNamespace}`
@@ -43,7 +44,7 @@ export async function readStarts(
     }
   }
   const pods = new Map<string, V1Pod>()
-  const list = { size: podsAtOnce, expired: () => {} }
+  const list = { size: podsAtOnce, expired }
   for await (const pod of calls.items<V1Pod>(`/api/v1/${inNamespace}/pods`, { labelSelector }, list)) {
     if (pod.metadata?.deletionTimestamp !== undefined || !isOwned(pod, owners)) continue
     const { managedFields, ...metadata } = pod.metadata ?? {}

@@ -29,6 +29,20 @@ function* wrongCalls(name: string, options: Awaited<ReturnType<(typeof commands)
   }
 }
 
+for (const name of ['scan', 'timeline', 'check']) {
+  test(`${name} with a namespace that can't be one, as of a variable that isn't set, asks no cluster`, async () => {
+    const command = await commands[name]?.load()
+    assert.ok(command)
+    const subject = name === 'scan' ? [] : ['deploy/web']
+    for (const namespace of ['', '..', 'a/b', 'A', 'a'.repeat(64), '--all']) {
+      const { code, stderr } = await run(command, ...subject, `--namespace=${namespace}`)
+      assert.match(stderr, /SF\d{3} --namespace takes the name of a namespace, not /, namespace)
+      assert.equal(code, 2)
+    }
+    assert.match((await run(command, ...subject, '-n', 'shop')).stderr, /the kubeconfig can't be read/)
+  })
+}
+
 for (const [name, { load }] of Object.entries(commands)) {
   test(`a wrong call of ${name} says its code, and exits with 2`, async () => {
     const command = await load()

@@ -45,6 +45,19 @@ test('a terminal is shown hostile names without what it would obey', () => {
   assert.match(text, /started like this:/)
 })
 
+test('a pod with hundreds of sidecars fills no terminal and no page', () => {
+  const sidecars = Array.from({ length: 500 }, (_, index) => ({ ...proxy, name: `proxy-${index}` }))
+  const statuses = [runs('app', 1), ...sidecars.map(({ name }) => runs(name, 5))]
+  const crowd = survey([pod('web-1', statuses, { containers: [{ name: 'app', image: 'app' }, ...sidecars] })])
+  const look = { width: 100, color: false, unicode: true, terminal: true }
+  const text = scanText(crowd, look, { all: false, pictures: [] })
+  assert.ok(text.split('\n').length < 60, text)
+  const html = scanHtml(crowd, { pictures: [], now, version: '1.0.0' })
+  assert.ok((html.match(/<dt>/g) ?? []).length < 60)
+  for (const shown of [text, html]) assert.equal(shown.match(/and 480 more; -o json has them all/g)?.length, 2)
+  assert.equal(JSON.parse(scanJson(crowd)).workloads[0].seen.length, 500)
+})
+
 test('what is sure, probable and unknown are apart in JSON, each with its code', () => {
   const { counts, workloads } = JSON.parse(scanJson(found))
   assert.deepEqual([counts.sure, counts.probable, counts.unguarded], [1, 0, 1])

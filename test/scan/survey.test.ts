@@ -171,6 +171,15 @@ describe('the pods of a scan', () => {
     assert.equal(survey([pod('web-1', order)], { presets: ['linkerd'] }).workloads.length, 0)
   })
 
+  test('with more containers than anybody looks at are told as such', () => {
+    const crowd = Array.from({ length: 512 }, (_, index) => ({ ...proxy, name: `proxy-${index}` }))
+    const { workloads, limits } = survey([pod('web-1', [], { containers: [app, ...crowd] })])
+    assert.deepEqual(
+      [workloads, limits.map((each) => told(each).text)],
+      [[], ["1 pod has more than 512 containers and wasn't looked at"]],
+    )
+  })
+
   test('come by evidence: sure, probable, unguarded, guarded', () => {
     const named = (name: string, statuses: Parameters<typeof pod>[1], more = {}) =>
       pod(name, statuses, { metadata: { labels: {}, ownerReferences: [] }, ...more })

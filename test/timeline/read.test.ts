@@ -3,6 +3,8 @@ import { describe, test } from 'node:test'
 import type { V1Pod } from '@kubernetes/client-node'
 import { ClusterError } from '../../src/kubernetes/failure.ts'
 import type { RawCalls } from '../../src/kubernetes/raw.ts'
+import { drawMany } from '../../src/timeline/draw-many.ts'
+import { jsonMany } from '../../src/timeline/json.ts'
 import { together } from '../../src/timeline/many.ts'
 import { readStarts } from '../../src/timeline/read.ts'
 import { recordedPod } from '../outcome/recorded.ts'
@@ -23,7 +25,7 @@ const eventsOf = (uid: string) =>
   (seen.events ?? []).map((event) => ({ ...event, involvedObject: { ...event.involvedObject, uid } }))
 
 /** An API server that answers lists in pages of their size and counts the calls. `denied`: what may not be listed. */
-function cluster(pods: readonly V1Pod[], denied: RegExp = /^$/) {
+function cluster(pods: readonly V1Pod[], denied: RegExp = /^$/, expires: RegExp = /^$/) {
   const asked: string[] = []
   const items: Record<string, readonly object[]> = {
     '/apis/apps/v1/namespaces/shop/replicasets': [
@@ -48,18 +50,20 @@ function cluster(pods: readonly V1Pod[], denied: RegExp = /^$/) {
         yield { items: all.slice(at, at + size), metadata: {} }
       }
     },
-    async *items(path: string, query: object, { size = 100 } = {}) {
+    async *items(path: string, query: object, { size = 100, expired = () => {} } = {}) {
+      if (expires.test(path)) expired()
       for await (const page of calls.pages(path, query, { size })) yield* page.items
     },
   }
   return { calls: calls as unknown as RawCalls, asked }
 }
 const now = () => seen.now
+const onTime = () => assert.fail('the list has not expired')
 
 describe('the pods of a workload', () => {
   test('a thousand cost a list of pods and lists of events, not a call each', async () => {
     const { calls, asked } = cluster(Array.from({ length: 1000 }, (_, index) => owned(`web-1-${index}`, 'rs')))
-    const timelines = await readStarts(calls, about, now)
+    const timelines = await readStarts(calls, about, now, onTime)
     assert.equal(together(timelines ?? [], about).outcomes.held, 1000)
     const events = 1000 * (seen.events?.length ?? 0)
     assert.equal(asked.length, 2 + 2 + Math.ceil(events / 1000) + 1)
@@ -70,7 +74,7 @@ describe('the pods of a workload', () => {
     const ending = { deletionTimestamp: '2026-11-22T07:00:00Z' }
     const { calls } = cluster([owned('a', 'rs'), owned('b', 'rs-of-another'), owned('c', 'rs', ending)])
     assert.deepEqual(
-      (await readStarts(calls, about, now))?.map(({ name }) => name),
+      (await readStarts(calls, about, now, onTime))?.map(({ name }) => name),
       ['a'],
     )
   })
@@ -78,16 +82,28 @@ describe('the pods of a workload', () => {
   test('without the right to list events, nothing is called held', async () => {
     for (const denied of [/shop\/events/, /default\/events/]) {
       const { calls } = cluster([owned('a', 'rs')], denied)
-      const [timeline] = (await readStarts(calls, about, now)) ?? []
+      const [timeline] = (await readStarts(calls, about, now, onTime)) ?? []
       assert.equal(timeline?.outcome.kind, 'unknown', String(denied))
     }
   })
 
   test('may not be listed: an error, not an empty answer', async () => {
-    await assert.rejects(readStarts(cluster([], /pods/).calls, about, now), /403/)
+    await assert.rejects(readStarts(cluster([], /pods/).calls, about, now, onTime), /403/)
+  })
+
+  test('whose list expires on the way: says that one may be missing', async () => {
+    let expired = false
+    const { calls } = cluster([owned('a', 'rs')], undefined, /shop\/(pods|events)$/)
+    const starts = await readStarts(calls, about, now, () => {
+      expired = true
+    })
+    const many = together(starts ?? [], { ...about, expired })
+    const look = { width: 110, color: false, unicode: true, terminal: false }
+    assert.match(drawMany(many, look), /^not known: the list of pods expired on the way/m)
+    assert.equal(JSON.parse(jsonMany(many)).expired, true)
   })
 
   test('of what does not exist: undefined', async () => {
-    assert.equal(await readStarts(cluster([]).calls, { ...about, name: 'absent' }, now), undefined)
+    assert.equal(await readStarts(cluster([]).calls, { ...about, name: 'absent' }, now, onTime), undefined)
   })
 })
