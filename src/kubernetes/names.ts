@@ -60,6 +60,8 @@ export const objectKeys = {
   rotate: 'sidecar-first.dev/rotate',
   /** Annotation of webhook configurations whose caBundle cert-manager keeps. */
   certManager: 'cert-manager.io/inject-ca-from',
+  /** Annotation of webhook configurations: AKS's Admissions Enforcer, which rewrites their selectors and then owns them, leaves these alone. */
+  unenforced: 'admissions.enforcer/disabled',
   component: 'app.kubernetes.io/component',
   namespaceName: 'kubernetes.io/metadata.name',
 } as const

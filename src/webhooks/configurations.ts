@@ -136,7 +136,7 @@ export function webhookConfigurations(
   const metadata = (name: string): V1ObjectMeta => ({
     name,
     labels: labelsOf(),
-    annotations: { [objectKeys.configurationHash]: configurationHash(text) },
+    annotations: { [objectKeys.configurationHash]: configurationHash(text), [objectKeys.unenforced]: 'true' },
   })
   const mutating: V1MutatingWebhookConfiguration = {
     apiVersion: registration,

@@ -75,6 +75,13 @@ test('the webhooks sort last and first, and say which file they were made from',
   }
 })
 
+test('AKS is asked to leave their selectors alone', () => {
+  const { mutating, validating, workloads } = made([], {}, '')
+  for (const { metadata } of [mutating, validating, workloads]) {
+    assert.equal(metadata?.annotations?.['admissions.enforcer/disabled'], 'true')
+  }
+})
+
 test('cluster-wide takes all namespaces that did not opt out, and lets pods through in an outage', () => {
   const [webhook] = webhooksOf([], { mode: 'cluster-wide' }).mutating
   assert.equal(webhook?.failurePolicy, 'Ignore')
