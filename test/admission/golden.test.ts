@@ -130,8 +130,11 @@ function valueText(value: Json, standard: ReadonlyMap<string, string>): string {
 const bigText = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}n` : value)
 
 const standardParts: readonly (readonly [string, string])[] = [
-  [JSON.stringify(initContainer(configuration.waiter, {}, false)), '<waiter>'],
-  [JSON.stringify(initContainer(configuration.waiter, {}, true)), '<waiter that closes the lock>'],
+  [JSON.stringify(initContainer(configuration.waiter, { resources: {}, locked: false, root: false })), '<waiter>'],
+  [
+    JSON.stringify(initContainer(configuration.waiter, { resources: {}, locked: true, root: false })),
+    '<waiter that closes the lock>',
+  ],
   [JSON.stringify({ name: lockVolume, emptyDir: lockDir }), '<lock volume>'],
   [JSON.stringify(lockMount), '<lock mount>'],
   ...[1, 2, 3].map((gate) => [JSON.stringify(lockVariable(gate)), `<lock ${gate}>`] as const),

@@ -36,6 +36,7 @@ describe("what we add keeps to the namespace's rules", () => {
       }),
       pod(limited, 'pod', [app(undefined, small), late(small)], asked),
       pod(open, 'guaranteed', [app(undefined, guaranteed), late(guaranteed)], asked),
+      pod(open, 'root', [app(), late()], { ...asked, spec: { securityContext: { runAsUser: 0 } } }),
     )
   })
   after(async () => {
@@ -47,6 +48,7 @@ describe("what we add keeps to the namespace's rules", () => {
     ['PodSecurity "restricted"', restricted, 'pod'],
     ['a LimitRange (min, max, ratio) and a ResourceQuota', limited, 'pod'],
     ['a Guaranteed pod', open, 'guaranteed'],
+    ['a pod of root', open, 'root'],
   ] as const) {
     test(`${what}: the pod is created, and waits`, async () => {
       const log = await logOf(namespace, name)

@@ -79,12 +79,16 @@ export function installs(command: readonly string[]): 'without-reset' | 'with-re
 
 /**
  * The init container that copies the waiter into the emptyDir. `resources` are the first sidecar's, so that quotas, LimitRanges and
- * the QoS class stay as they are. The volume, still empty then, also hides the service account token from it.
+ * the QoS class stay as they are. The volume, still empty then, also hides the service account token from it. Its user is the pod's, or the
+ * image's, 65532, or one that OpenShift chooses: it refuses numbers outside the namespace's range. Only in a pod of root it needs one.
  */
 export function initContainer(
   { image, imagePullPolicy }: WaiterConfiguration,
-  resources: { readonly [key: string]: Json },
-  locked: boolean,
+  {
+    resources,
+    locked,
+    root,
+  }: { readonly resources: { readonly [key: string]: Json }; readonly locked: boolean; readonly root: boolean },
 ): Json {
   return {
     name: waiterName,
@@ -97,7 +101,7 @@ export function initContainer(
       capabilities: { drop: ['ALL'] },
       readOnlyRootFilesystem: true,
       runAsNonRoot: true,
-      runAsUser: 65532,
+      ...(root ? { runAsUser: 65532 } : {}),
       seccompProfile: { type: 'RuntimeDefault' },
     },
     volumeMounts: [

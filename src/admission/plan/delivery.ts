@@ -52,7 +52,9 @@ export function planDelivery(
     mounts,
     volume: volume === undefined ? added : undefined,
     initContainer:
-      byImage || installer !== undefined ? undefined : initContainer(waiter, firstSidecar.resources, locked),
+      byImage || installer !== undefined
+        ? undefined
+        : initContainer(waiter, { resources: firstSidecar.resources, locked, root: spec.root }),
   }
   return { delivery, problems }
 }

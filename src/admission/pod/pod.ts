@@ -32,6 +32,8 @@ export interface Spec {
   /** Whether it asks for a node that no kubelet of Kubernetes runs: Virtual Kubelet's own selector or toleration. */
   readonly virtualNode: () => boolean
   readonly windows: boolean
+  /** Whether its containers are root where they say nothing else. */
+  readonly root: boolean
   /** Seconds; a Job's pod may carry it. */
   readonly activeDeadlineSeconds: number | undefined
 }

@@ -90,6 +90,7 @@ function readPodSpec(spec: Fields, reader: Reader): Spec | undefined {
     runtimeClassName: textIn(spec, 'runtimeClassName'),
     virtualNode: () => nodeSelector?.type === 'virtual-kubelet' || toleratesVirtual(spec.tolerations),
     activeDeadlineSeconds: reader.number(spec, 'activeDeadlineSeconds', 0) || undefined,
+    root: isMap(spec.securityContext) && spec.securityContext.runAsUser === 0,
     windows: os?.name === 'windows' || nodeSelector?.['kubernetes.io/os'] === 'windows',
   }
 }
