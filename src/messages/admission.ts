@@ -199,7 +199,7 @@ export const problems: Entries<Problem> = {
   },
   'waiter-too-old': {
     means:
-      'inject of 0.1 wrote the template with its waiter. An enforced rule writes the hook anew, and that waiter would refuse it.',
+      'inject of 0.1 wrote the template with its waiter. An enforced rule rewrites the hook, and that waiter would refuse it.',
     example: { image: 'sidecar-first/waiter:0.1.0' },
     next: 'Write the template again with the present `sidecar-first inject`, or take out what `inject` wrote where the webhook runs.',
   },
@@ -297,7 +297,7 @@ export const problems: Entries<Problem> = {
     next: otherWebhook,
   },
   'reset-missing': {
-    means: 'The init container has to empty the files of the lock, so that a sandbox that is made anew begins closed.',
+    means: 'The init container has to empty the files of the lock, so that a recreated sandbox begins closed.',
     next: otherWebhook,
   },
   'variable-wrong': {

@@ -232,9 +232,10 @@ function restOf(start) {
 /** @param {PreviewResult['gates'][number]} gate */
 function gateOf({ form, sidecars, opensOn }) {
   const name = element('strong', {}, `gate ${form}`)
-  if (opensOn.length === 0) return element('li', {}, name, `: the app never starts without ${listed(sidecars)}.`)
+  const names = sidecars.join(' or ')
+  if (opensOn.length === 0) return element('li', {}, name, `: the app never starts without ${names}.`)
   const events = element('ul', {}, ...opensOn.map((event) => element('li', {}, event)))
-  return element('li', {}, name, `: the app starts without ${listed(sidecars)} if`, events)
+  return element('li', {}, name, `: the app starts without ${names} if`, events)
 }
 
 /** @param {PreviewResult['tiers'][number]} tier */

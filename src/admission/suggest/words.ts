@@ -38,7 +38,9 @@ export function whyText(why: Why): string {
   switch (why.kind) {
     case 'order':
       return [
-        ...(why.names.length > 0 ? [`the app starts once ${listed(why.names, ', then ')} ${be(why.names)} ready`] : []),
+        ...(why.names.length > 0
+          ? [`the app starts once ${listed(why.names, ' and then ')} ${be(why.names)} ready`]
+          : []),
         ...(why.unwaited.length > 0
           ? [`${listed(why.unwaited)} ${be(why.unwaited)} started first, but not waited for`]
           : []),
@@ -50,9 +52,9 @@ export function whyText(why: Why): string {
         ? `its own probe waits for the app, and the app would wait for it`
         : `its own probe also waits for the databases`
     case 'no-probe':
-      return `${why.name} has no startupProbe or readinessProbe, and this answers when it is ready`
+      return `${why.name} has no startupProbe or readinessProbe, and this passes when it is ready`
     case 'not-there-to-probe':
-      return `this answers when ${why.name} is ready`
+      return `this passes when ${why.name} is ready`
     case 'if-configured':
       return printable(why.trap.replaceAll('`', ''), 1024)
     case 'eager':

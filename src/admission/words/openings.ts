@@ -33,7 +33,7 @@ export const openings = {
   },
   fail: {
     when: 'the timeout passes, `on-timeout: fail`',
-    short: 'its time is up',
+    short: "it isn't ready in time",
     ...{ hook: 'opens', native: 'closed', startupProbe: 'closed', lock: 'closed' },
   },
   'kubelet-restart': {
@@ -42,8 +42,8 @@ export const openings = {
     ...{ hook: 'opens', native: 'opens', startupProbe: 'may open', lock: 'closed' },
   },
   sandbox: {
-    when: "the pod's sandbox is made anew, and the sidecar dies before its hook",
-    short: "the pod's sandbox is made anew and it dies before its hook",
+    when: "the pod's sandbox is recreated, and the sidecar dies before its hook",
+    short: "the pod's sandbox is recreated and it dies before its hook",
     hook: 'opens',
     native: 'closed',
     startupProbe: 'closed',
@@ -51,7 +51,7 @@ export const openings = {
   },
   continue: {
     when: 'the timeout passes, `on-timeout: continue`',
-    short: 'its time is up (continue)',
+    short: "it isn't ready in time (on-timeout: continue)",
     ...{ hook: 'opens', native: 'opens', startupProbe: 'closed', lock: 'opens' },
   },
 } as const satisfies Readonly<Record<string, Opening>>

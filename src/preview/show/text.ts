@@ -131,7 +131,7 @@ function added({ key, value, why }: Line, look: Look): string {
 
 /** `gate hook: the app starts without envoy if it crashes, …` */
 function gateLine({ form, sidecars, opensOn }: GateResult): string {
-  const names = sidecars.join(' + ')
+  const names = sidecars.join(' or ')
   if (opensOn.length === 0) return `gate ${form}: the app never starts without ${names}`
   return `gate ${form}: the app starts without ${names} if ${opensOn.slice(0, -1).join(', ')}${opensOn.length > 1 ? ' or ' : ''}${opensOn.at(-1)}`
 }
