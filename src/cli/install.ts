@@ -46,8 +46,9 @@ Usage: sidecar-first install [flags]
                             pull secrets; required unless the nodes have it
   --config FILE             the configuration; what it leaves out is set to fit
                             the cluster's oldest node
-  --gate GATE               the configuration's default: hook, native or auto
-  --lock LOCK               the configuration's default: on, off or auto
+  --gate GATE               what holds an app back by default: hook, native, auto
+  --lock LOCK               whether it can't start at all until then, by default:
+                            on, off or auto
   --cert-manager            let cert-manager make the certificate
   --preview                 also install the preview
   --monitoring              also a PodMonitor, alerts and a dashboard

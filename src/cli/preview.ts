@@ -47,8 +47,9 @@ ${ignoreHelp}
 What if, without editing the files:
   --sidecars NAMES      the annotation, such as vault-agent,envoy+otel, on pods
                         that have one of them
-  --gate GATE           hook, native or auto
-  --delivery HOW        init-container, image-volume or shell
+  --gate GATE           what holds the app back: hook, native or auto
+  --delivery HOW        how the waiting program gets into the pod:
+                        init-container, image-volume or shell
   --preset NAME         a rule for a known sidecar, such as istio; can be
                         repeated
 

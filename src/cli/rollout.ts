@@ -49,7 +49,7 @@ Usage: sidecar-first rollout ACTION [NAME] [flags]
   --on-failure WHAT          start: pause, or rollback to restore what was
                              touched (pause)
   --to-origin                undo: to the image that each pod had at first
-  --force                    finish: though a template has the old image
+  --force                    finish: even if a template has the old image
 
 Example: a tenth of the pods first, then all
 
