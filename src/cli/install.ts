@@ -46,9 +46,10 @@ Usage: sidecar-first install [flags]
                             pull secrets; required unless the nodes have it
   --config FILE             the configuration; what it leaves out is set to fit
                             the cluster's oldest node
-  --gate GATE               what holds an app back by default: hook, native, auto
-  --lock LOCK               whether it can't start at all until then, by default:
-                            on, off or auto
+  --gate GATE               the default of what holds an app back: hook, native
+                            or auto
+  --lock LOCK               whether it can't even be created until then, by
+                            default: on, off or auto
   --cert-manager            let cert-manager make the certificate
   --preview                 also install the preview
   --monitoring              also a PodMonitor, alerts and a dashboard
