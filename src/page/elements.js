@@ -96,11 +96,12 @@ export async function copy(pressed, text) {
 /**
  * A list of names in a sentence: `a, b and c`; of many, the first ones.
  * @param {readonly string[]} names
+ * @param {'and' | 'or'} word
  */
-export function listed(names) {
+export function listed(names, word = 'and') {
   const shown =
     names.length > mostListed ? [...names.slice(0, mostListed - 1), `${names.length - mostListed + 1} more`] : names
-  return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
+  return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(', ')} ${word} ${shown.at(-1)}`
 }
 /** Names in a sentence; nobody reads thirty. */
 const mostListed = 5

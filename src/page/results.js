@@ -232,7 +232,7 @@ function restOf(start) {
 /** @param {PreviewResult['gates'][number]} gate */
 function gateOf({ form, sidecars, opensOn }) {
   const name = element('strong', {}, `gate ${form}`)
-  const names = sidecars.join(' or ')
+  const names = listed(sidecars, 'or')
   if (opensOn.length === 0) return element('li', {}, name, `: the app never starts without ${names}.`)
   const events = element('ul', {}, ...opensOn.map((event) => element('li', {}, event)))
   return element('li', {}, name, `: the app starts without ${names} if`, events)

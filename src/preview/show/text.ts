@@ -131,10 +131,13 @@ function added({ key, value, why }: Line, look: Look): string {
 
 /** `gate hook: the app starts without envoy if it crashes, …` */
 function gateLine({ form, sidecars, opensOn }: GateResult): string {
-  const names = sidecars.join(' or ')
+  const names = either(sidecars)
   if (opensOn.length === 0) return `gate ${form}: the app never starts without ${names}`
-  return `gate ${form}: the app starts without ${names} if ${opensOn.slice(0, -1).join(', ')}${opensOn.length > 1 ? ' or ' : ''}${opensOn.at(-1)}`
+  return `gate ${form}: the app starts without ${names} if ${either(opensOn)}`
 }
+
+const either = (texts: readonly string[]): string =>
+  [...(texts.length > 1 ? [texts.slice(0, -1).join(', ')] : []), ...texts.slice(-1)].join(' or ')
 
 /** Names in a manifest may be of any length, and hold line breaks. */
 const oneLine = (text: string): string => printable(text, 4096)
