@@ -1,24 +1,10 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { test } from 'node:test'
-import type { AxeResults } from 'axe-core'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { BrowserContextOptions } from 'playwright-core'
+import { violations } from './axe.ts'
 import { openPage, says, useBrowser } from './browser.ts'
 
 useBrowser()
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  const { violations } = (await page.evaluate(
-    'axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]})',
-  )) as AxeResults
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html}\n${failureSummary}`),
-  )
-}
 
 const indent = '    '
 /** The completions of its fifth line are keys. */
@@ -51,18 +37,18 @@ for (const [name, options] of Object.entries(screens)) {
       await page.locator(`[data-example=${show}]`).click()
       await says(page, pattern)
       for (const closed of await page.locator('.patch > summary').all()) await closed.click()
-      assert.deepEqual(await violations(page), [], show)
+      assert.deepEqual(await violations((expression) => page.evaluate(expression)), [], show)
       const wide = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
       assert.equal(wide, 0, show)
     }
     await page.locator('#manifest').fill('kind: Pod\n\ta: 1\n')
     await says(page, /can not be read/)
-    assert.deepEqual(await violations(page), [])
+    assert.deepEqual(await violations((expression) => page.evaluate(expression)), [])
     // All that can be opened, with a mistake in the configuration, the completions and a suggestion.
     await page.locator('#manifest').fill(suggested)
     await says(page, /there is a suggestion/)
     for (const closed of await page.locator('.drawer > summary').all()) await closed.click()
-    assert.deepEqual(await violations(page), [], 'a suggestion')
+    assert.deepEqual(await violations((expression) => page.evaluate(expression)), [], 'a suggestion')
     await page.locator('#configuration').fill('apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules: 5\n')
     await says(page, /^The configuration can not be read/)
     await page.evaluate(
@@ -70,7 +56,7 @@ for (const [name, options] of Object.entries(screens)) {
     )
     await page.keyboard.press('Control+Space')
     await page.locator('.completions:not([hidden])').waitFor()
-    assert.deepEqual(await violations(page), [], 'all open')
+    assert.deepEqual(await violations((expression) => page.evaluate(expression)), [], 'all open')
     const wide = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     assert.equal(wide, 0, 'all open')
   })

@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { AxeResults } from 'axe-core'
 import type { Browser } from 'playwright-core'
 import { htmlMany, htmlTimeline } from '../../src/timeline/html.ts'
 import { together } from '../../src/timeline/many.ts'
 import { timelineOf } from '../../src/timeline/timeline.ts'
 import { waitedFor } from '../../src/timeline/waits.ts'
 import { recordedNames, recordedPod } from '../outcome/recorded.ts'
+import { violations } from './axe.ts'
 import { launch } from './chromium.ts'
 import { openOffline } from './offline.ts'
 
 // The page of `timeline -o html`, as somebody opens it from a disk.
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const all = recordedNames.map((name) => timelineOf(recordedPod(name)))
 const crashed = timelineOf(recordedPod('crashed-once'))
 const about = { now: Date.parse('2026-11-22T07:00:00Z'), version: '1.0.0' }
@@ -50,14 +47,7 @@ for (const [name, text] of Object.entries(pages)) {
         await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
         0,
       )
-      await page.evaluate(axe)
-      const { violations } = (await page.evaluate(
-        'axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]})',
-      )) as AxeResults
-      assert.deepEqual(
-        violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.failureSummary}`),
-        [],
-      )
+      assert.deepEqual(await violations((expression) => page.evaluate(expression)), [])
       if (process.env.SCREENSHOTS)
         await page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}-${screen}.png`) })
     })
