@@ -9,6 +9,7 @@ import { type ServeProcess, startServe } from '../server/process.ts'
 import { violations } from './axe.ts'
 import { example } from './browser.ts'
 import { type Firefox, launchFirefox } from './firefox.ts'
+import { pod } from './pod.ts'
 
 // What somebody does first with the page, in Firefox. test/page/*.test.ts look at everything in Chromium.
 
@@ -26,17 +27,6 @@ after(async () => {
   await rm(folder, { recursive: true })
 })
 
-const pod = (name: string, sidecars: string) => `kind: Pod
-metadata:
-  name: ${name}
-  annotations:
-    sidecar-first.dev/sidecars: ${sidecars}
-spec:
-  containers:
-  - name: app
-  - name: proxy # mine
-    readinessProbe: {tcpSocket: {port: 1}}
-`
 /** As the page packs it into a link. */
 const packed = (content: string | Buffer) => deflateRawSync(content).toString('base64url')
 const button = (name: string) => ({ role: 'button', name })

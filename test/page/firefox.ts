@@ -12,9 +12,10 @@ const program = process.env.FIREFOX ?? '/usr/bin/firefox-esr'
 /** How long a test waits for what it expects, in milliseconds. */
 const patience = 20_000
 
-/** Light, and no requests of its own. */
+/** Light, no requests of its own, and on a busy machine, too, a click counts as the user's doing long enough. */
 const settled = {
   'layout.css.prefers-color-scheme.content-override': 1,
+  'dom.user_activation.transient.timeout': 60_000,
   'datareporting.policy.dataSubmissionEnabled': false,
   'network.captive-portal-service.enabled': false,
   'network.connectivity-service.enabled': false,
@@ -144,13 +145,13 @@ export class Tab implements AsyncDisposable {
     await this.#send('browsingContext.reload', { context: this.#context, wait: 'complete' })
   }
 
-  /** What an expression of the page is, as JSON; it counts as the user's own doing where the browser asks that. */
-  async evaluate<T>(expression: string): Promise<T> {
+  /** What an expression of the page is, as JSON. `userActivation`: it counts as the user's own doing, for what a browser allows to nobody else. */
+  async evaluate<T>(expression: string, userActivation = false): Promise<T> {
     const answer = await this.#send('script.evaluate', {
       expression: `(async () => JSON.stringify(await (${expression})) ?? 'null')()`,
       target: { context: this.#context },
       awaitPromise: true,
-      userActivation: true,
+      userActivation,
     })
     if (answer.type === 'exception') throw new Error(answer.exceptionDetails.text)
     return JSON.parse(answer.result.value)
@@ -228,7 +229,7 @@ export class Tab implements AsyncDisposable {
 
   /** Takes the place of all that is in a field, from the clipboard. */
   async paste(target: Target, text: string): Promise<void> {
-    await this.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`)
+    await this.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`, true)
     await this.click(target)
     await this.press('Control+a')
     await this.press('Control+v')
