@@ -1,5 +1,6 @@
 import type { ExitCode } from '../../src/terminal/command.ts'
 import { lookOf } from '../../src/terminal/look.ts'
+import { rolloutCodes } from '../codes.ts'
 import { outcomeOf } from './follow.ts'
 import { renderRollout } from './render.ts'
 import { found, type Session } from './session.ts'
@@ -16,7 +17,8 @@ export async function show(session: Session, name: string | undefined, json: boo
   for (const one of rollouts) views.push(viewOf(one, await cluster.pods(one.spec.selector), cluster.now()))
   const [view] = views
   if (json) terminal.stdout.write(`${JSON.stringify(name === undefined ? views : view, undefined, 2)}\n`)
-  else if (view === undefined) terminal.stderr.write(`No rollouts in namespace ${namespace}.\n`)
+  else if (view === undefined)
+    terminal.stderr.write(`${rolloutCodes.none} there are no rollouts in namespace ${namespace}\n`)
   else if (name === undefined) terminal.stdout.write(rolloutTable(views))
   else {
     const lines = renderRollout(view, lookOf(terminal, process.env), Number.POSITIVE_INFINITY)

@@ -613,7 +613,7 @@ const findings = {
 
   // rollouts
   'rollouts-unknown': ok('SF801', () => 'no SidecarRollout is known here: sidecars are not upgraded in place'),
-  'no-rollouts': ok('SF802', () => 'there are none'),
+  'no-rollouts': ok(rolloutCodes.none, () => 'there are none'),
   'rollout-not-taken-up': warning(
     rolloutCodes.unseen,
     ({ namespace, name }: Rollout) => `no controller has taken up ${namespace}/${name}`,

@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util'
-import { remarkText } from '../configuration/faults.ts'
+import { faultCode, remarkText } from '../configuration/faults.ts'
 import { readConfiguration } from '../configuration/read.ts'
 import { FileError, readInputs } from '../files/files.ts'
 import { checkNamespaceName } from '../install/namespace.ts'
 import { endpoint, objectKeys, objectNames } from '../kubernetes/names.ts'
+import { heard, ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
 import { type Command, UsageError } from '../terminal/command.ts'
 import { oneOf } from '../terminal/flag.ts'
 import { version } from '../version.ts'
@@ -26,6 +27,7 @@ Usage: sidecar-first config [flags] FILE        - is standard input
                         disabled; pods start unpatched during an outage
   --namespace NAME      where the webhook and its Service sidecar-first are
                         (${objectNames.namespace})
+${ignoreHelp}
 
 It exits with 1 if there is a problem. The webhook configurations have no
 caBundle: sidecar-first certs writes it.
@@ -44,6 +46,7 @@ const options = {
   helm: { type: 'boolean', default: false },
   mode: { type: 'string', default: 'namespace-opt-in' },
   namespace: { type: 'string', default: objectNames.namespace },
+  ...ignoreOption,
 } as const
 
 export const config: Command = {
@@ -58,16 +61,18 @@ export const config: Command = {
     checkNamespaceName(namespace)
     if (helm && webhooks) throw new UsageError('flags-together', '--webhooks and --helm exclude each other')
     if (positionals.length !== 1) throw new UsageError('wrong-arguments', 'name one configuration file')
+    const ignored = await ignoredCodes(values.ignore)
     const [file] = await readInputs(positionals, terminal)
     if (file === undefined) return 0
 
     const read = readConfiguration(file.text, version)
     if (!read.ok) throw new FileError(read.problems.map((problem) => remarkText(file.name, problem)))
     const { configuration, notices } = read
-    for (const notice of notices) terminal.stderr.write(`${remarkText(file.name, notice)}\n`)
+    const remarks = notices.filter(({ fault }) => !ignored.has(faultCode(fault)))
+    for (const notice of remarks) terminal.stderr.write(`${remarkText(file.name, notice)}\n`)
     const where = { mode, namespace, endpoint }
     const made = webhookConfigurations(configuration, file.text, where)
-    for (const notice of made.notices) terminal.stderr.write(`${file.name}: ${notice}\n`)
+    for (const { code, text } of heard(made.notices, ignored)) terminal.stderr.write(`${file.name}: ${code} ${text}\n`)
     const count = configuration.rules.rules.length
     const sound = `${file.name}: no problem, ${count} ${count === 1 ? 'rule' : 'rules'}\n`
     terminal.stdout.write(webhooks ? webhookYaml(made) : helm ? chartValues(configuration, file.text, where) : sound)

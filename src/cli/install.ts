@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import type { V1Node } from '@kubernetes/client-node'
 import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
 import { gates, locks } from '../admission/words/choices.ts'
+import type { Coded } from '../admission/words/values.ts'
 import { remarkText } from '../configuration/faults.ts'
 import { FileError, readText } from '../files/files.ts'
 import type { Manifest } from '../install/apply.ts'
@@ -13,6 +14,7 @@ import { type Ability, abilityOf } from '../install/nodes.ts'
 import { partNames, render, standardImage, textOf, type Wanted } from '../install/render.ts'
 import { type Found, waiterImageOf } from '../install/settings.ts'
 import { mutatingReference, objectKeys, objectNames } from '../kubernetes/names.ts'
+import { heard, ignoredCodes, ignoreOption } from '../messages/ignore.ts'
 import { type Command, UsageError } from '../terminal/command.ts'
 import { duration, oneOf, wholeNumber } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
@@ -61,6 +63,8 @@ Usage: sidecar-first install [flags]
                             temporary namespace)
   --force                   take fields that others own, go back to an older
                             version, replace a configuration
+  --ignore CODE,...         warnings and notes that aren't told; never refusals
+                            or problems. Can be repeated
 
 Example: sidecar-first install --image r.example/sf --waiter-image r.example/w |
   kubectl apply --server-side -f -
@@ -87,6 +91,7 @@ const options = {
   timeout: { type: 'string', default: '5m' },
   'trial-namespace': { type: 'string' },
   force: { type: 'boolean', default: false },
+  ...ignoreOption,
 } as const
 
 type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>['values']
@@ -98,6 +103,7 @@ export const install: Command = {
   async run(args, terminal) {
     const { values: flags } = parseArgs({ args: [...args], options })
     const applies = flags.apply || flags['dry-run']
+    const ignored = await ignoredCodes(flags.ignore)
     const wanted = await wantedBy(flags)
     const timeout = duration('--timeout', flags.timeout)
     const cluster = applies || flags.context !== undefined ? await connect(flags.context) : undefined
@@ -108,10 +114,13 @@ export const install: Command = {
     if (!rendered.ok) throw new FileError(rendered.problems.map((problem) => remarkText(file, problem)))
     const { documents, configuration, notices } = rendered
     requireImages(wanted, configuration.waiter, surveyed?.nodes)
-    for (const notice of notices) terminal.stderr.write(`${file}: ${notice}\n`)
+    const say = (who: string, said: readonly Coded[]) => {
+      for (const { code, text } of heard(said, ignored)) terminal.stderr.write(`${who}: ${code} ${text}\n`)
+    }
+    say(file, notices)
     if (found?.lock !== undefined) {
-      const { droppedText } = await import('../check/installation/lock.ts')
-      terminal.stderr.write(`sidecar-first: ${droppedText(configuration)}\n`)
+      const { droppedLock } = await import('../check/installation/lock.ts')
+      say('sidecar-first', [droppedLock(configuration)])
     }
     if (!applies || cluster === undefined) {
       terminal.stdout.write(textOf(documents))
@@ -131,7 +140,7 @@ export const install: Command = {
     if (mutating !== undefined && configuration.rules.rules.some(({ enforce }) => enforce)) {
       const { foresee } = await import('../check/installation/foresee.ts')
       const warnings = await foresee(objects, wanted.namespace, configuration, mutating)
-      for (const warning of warnings) terminal.stderr.write(`sidecar-first: ${warning}\n`)
+      say('sidecar-first', warnings)
     }
     await apply({
       objects,
@@ -150,7 +159,7 @@ export const install: Command = {
     if (!flags['dry-run'] && !observes && delivery !== 'shell') {
       const { tryWaiter } = await import('../check/installation/try-waiter.ts')
       const doubt = await tryWaiter({ objects, progress, signal, namespace: wanted.namespace }, configuration.waiter)
-      if (doubt !== undefined) terminal.stderr.write(`sidecar-first: ${doubt}\n`)
+      if (doubt !== undefined) say('sidecar-first', [doubt])
     }
     terminal.stdout.write(next(wanted, flags['dry-run']))
     return 0

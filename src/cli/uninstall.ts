@@ -4,7 +4,7 @@ import { connect } from '../install/connect.ts'
 import { checkNamespace } from '../install/namespace.ts'
 import { findInstalled, rehearse, uninstall as remove } from '../install/uninstall.ts'
 import { objectKeys } from '../kubernetes/names.ts'
-import type { Command, Terminal } from '../terminal/command.ts'
+import { type Command, ExpectedError, type Terminal } from '../terminal/command.ts'
 import { duration } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
 import { createProgress } from '../terminal/progress.ts'
@@ -62,8 +62,7 @@ export const uninstall: Command = {
       return 0
     }
     if (!flags.yes && !(await agrees(`Remove sidecar-first ${where}?`, terminal))) {
-      terminal.stderr.write('Nothing was removed\n')
-      return 1
+      throw new ExpectedError('declined', 'nothing was removed')
     }
     terminal.stdout.write(`Removing sidecar-first ${where}\n`)
     await remove(installed, {

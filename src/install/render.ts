@@ -1,6 +1,7 @@
 import { type Document, isMap, isSeq, parse, Scalar, YAMLMap, YAMLSeq } from 'yaml'
 import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
 import type { GateChoice, LockChoice } from '../admission/words/choices.ts'
+import type { Coded } from '../admission/words/values.ts'
 import { faultCode, faultText, type Remark } from '../configuration/faults.ts'
 import { readConfiguration } from '../configuration/read.ts'
 import { configurationFile, endpoint, objectKeys, objectNames } from '../kubernetes/names.ts'
@@ -46,7 +47,7 @@ export type Rendered =
       readonly ok: true
       readonly documents: readonly Document[]
       readonly configuration: Configuration
-      readonly notices: readonly string[]
+      readonly notices: readonly Coded[]
     }
   | { readonly ok: false; readonly problems: readonly Remark[] }
 
@@ -103,7 +104,10 @@ export function render(files: Readonly<Record<string, string>>, version: string,
     if (isA(document, 'Deployment'))
       adapt(document, { ...wanted, waiterImage: read.configuration.waiter.image }, version)
   }
-  const notices = [...read.notices.map(({ fault }) => `${faultCode(fault)} ${faultText(fault)}`), ...webhooks.notices]
+  const notices = [
+    ...read.notices.map(({ fault }) => ({ code: faultCode(fault), text: faultText(fault) })),
+    ...webhooks.notices,
+  ]
   return { ok: true, documents, configuration: read.configuration, notices }
 }
 

@@ -17,6 +17,7 @@ import {
   faultCode as manifestCode,
   faultText as manifestText,
 } from '../preview/problems.ts'
+import { type RequestFaultKind, requestFaults } from '../requests/faults.ts'
 import { type Said, told as scanned } from '../scan/words.ts'
 import { type Failure, failures } from '../terminal/failures.ts'
 import { type Notice, noticeCode, noticeText } from '../webhooks/notices.ts'
@@ -26,6 +27,7 @@ import { commands, notices } from './commands.ts'
 import { faults, values } from './configuration.ts'
 import { findings } from './findings.ts'
 import { fileNotices, manifests } from './manifests.ts'
+import { requests } from './requests.ts'
 import { scans } from './scan.ts'
 
 /** A message as users can look it up. */
@@ -41,7 +43,7 @@ export interface Listed {
 
 /** By the hundred of the code. */
 export const areas = {
-  0: 'Commands that end without what was asked for',
+  0: 'Commands and requests that end without what was asked for',
   1: 'Refused pods',
   2: 'Warnings and notes about pods',
   3: 'Configuration',
@@ -100,6 +102,14 @@ export const catalogue: readonly Listed[] = [
     ([kind, entry]): Listed => ({
       ...entry,
       code: failures[kind as Failure],
+      kind,
+      grade: 'refusal',
+    }),
+  ),
+  ...Object.entries(requests).map(
+    ([kind, entry]): Listed => ({
+      ...entry,
+      code: requestFaults[kind as RequestFaultKind].code,
       kind,
       grade: 'refusal',
     }),

@@ -3,7 +3,7 @@ import type { Notice } from '../webhooks/notices.ts'
 import type { Entries } from './entry.ts'
 
 /** An entry's text is an example: what exactly a command says stands where it happens. */
-type FailureEntry = { readonly text: string; readonly means: string; readonly next: string }
+export type FailureEntry = { readonly text: string; readonly means: string; readonly next: string }
 
 const again = 'Call it again; if it stays, `kubectl version` and `kubectl get --raw /readyz` say how the API server is.'
 
@@ -128,6 +128,11 @@ export const commands: { readonly [F in Failure]: FailureEntry } = {
     text: 'needs Node.js 22.19 or newer; this is 20.20.2',
     means: 'The program is run by a Node.js that is too old.',
     next: 'Install a newer one. The images bring their own.',
+  },
+  declined: {
+    text: 'nothing was removed',
+    means: 'The question whether to go on was not answered with yes.',
+    next: 'Nothing; or call it again and answer `y`, or with `--yes`.',
   },
 }
 

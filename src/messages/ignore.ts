@@ -24,3 +24,7 @@ export async function ignoredCodes(flags: readonly string[]): Promise<ReadonlySe
   }
   return new Set(codes)
 }
+
+/** What is left to be told. */
+export const heard = <T extends { readonly code: string }>(said: readonly T[], ignored: ReadonlySet<string>) =>
+  said.filter(({ code }) => !ignored.has(code))

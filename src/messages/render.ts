@@ -46,6 +46,7 @@ function entry({ code, grade, text, means, next }: Listed): string {
 const head = `# Messages
 
 Every refusal, warning, note and finding has a code that never changes its meaning. \`sidecar-first explain SF101\` prints an entry of this page. The texts are examples.
+Errors over HTTP are JSON: \`{"code": "SF058", "error": "there is no manifest in the body", "problems": []}\`.
 What is only progress, such as \`deployment/sidecar-first ready\`, has no code, and neither has \`--help\`.
 
 The hundreds are areas: ${Object.entries(areas)

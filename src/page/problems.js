@@ -3,7 +3,7 @@ import { explanation } from './meanings.js'
 
 /**
  * @import { Mistake } from '../preview/failure.ts'
- * @typedef {{ error: string, problems: readonly string[], mistakes?: readonly Mistake[] }} Failure
+ * @typedef {{ code?: string, error: string, problems: readonly string[], mistakes?: readonly Mistake[] }} Failure
  * @typedef {(mistake: { source: Mistake['source'], line: number, column: number }) => Node} GoTo makes the button that goes to a place
  */
 
@@ -13,7 +13,7 @@ import { explanation } from './meanings.js'
  * @param {GoTo} goTo
  * @param {(() => void) | undefined} again
  */
-export function problemCard({ error, problems, mistakes = [] }, goTo, again) {
+export function problemCard({ code, error, problems, mistakes = [] }, goTo, again) {
   const items =
     mistakes.length > 0
       ? mistakes.map((mistake, index) => mistakeItem(mistake, goTo, index < mostOpen))
@@ -21,8 +21,10 @@ export function problemCard({ error, problems, mistakes = [] }, goTo, again) {
   return element(
     'section',
     { class: 'card refused' },
-    element('h3', {}, sentence(error)),
+    element('h3', {}, ...(code !== undefined && mistakes.length === 0 ? [`${code} `] : []), sentence(error)),
     element('ul', { class: 'reasons' }, ...items),
+    // Mistakes have codes of their own.
+    code !== undefined && mistakes.length === 0 && explanation(code, true),
     again && button('Try again', again),
   )
 }

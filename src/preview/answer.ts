@@ -44,12 +44,12 @@ export function answerPreview(
 ): Answer {
   const given = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   if (given !== '' && !taken.has(given)) {
-    return failure(415, `${given} is not read here; send ${json} or ${yaml}`)
+    return failure('body-type', `${given} is not read here; send ${json} or ${yaml}`)
   }
   const wanted = negotiate(accept)
-  if (wanted === undefined) return failure(406, `the answer can be ${json}, ${jsonPatch} or ${yaml}`)
+  if (wanted === undefined) return failure('answer-type', `the answer can be ${json}, ${jsonPatch} or ${yaml}`)
   const asked = readQuery(query)
-  if (!asked.ok) return failure(400, 'the query can not be read', [asked.problem])
+  if (!asked.ok) return failure('wrong-query', 'the query can not be read', [asked.problem])
   const { namespace, include } = asked.value
   const whatIf =
     given === whatIfType ? readWhatIf(body, configuration) : { manifests: body, configuration, notices: [] }
@@ -57,11 +57,16 @@ export function answerPreview(
   const previewed = preview(whatIf.manifests, whatIf.configuration, namespace)
   if (!previewed.ok) {
     const { problems } = previewed
-    return failure(400, 'the manifests can not be read', problems.map(problemLine), problems.map(mistakeOf))
+    return failure(
+      'manifests-unreadable',
+      'the manifests can not be read',
+      problems.map(problemLine),
+      problems.map(mistakeOf),
+    )
   }
   const { previews } = previewed
   const [only] = previews
-  if (only === undefined) return failure(400, 'there is no manifest in the body; send a Pod or a workload')
+  if (only === undefined) return failure('no-object', 'there is no manifest in the body; send a Pod or a workload')
   if (wanted === json) {
     const { notices } = whatIf
     const edits = include.has('edits') ? suggestionEdits(previews) : undefined
@@ -74,14 +79,14 @@ export function answerPreview(
   }
   const refused = previews.filter(({ decision }) => decision.verdict === 'refused')
   if (wanted === jsonPatch && previews.length > 1) {
-    return failure(406, `${jsonPatch} is for one object, and here are ${previews.length}; ask for ${json}`)
+    return failure('answer-type', `${jsonPatch} is for one object, and here are ${previews.length}; ask for ${json}`)
   }
   if (refused.length > 0) {
     const count =
       previews.length === 1
         ? 'the object is refused'
         : `${refused.length} of ${previews.length} objects ${refused.length === 1 ? 'is' : 'are'} refused`
-    return failure(422, count, refused.flatMap(refusal))
+    return failure('objects-refused', count, refused.flatMap(refusal))
   }
   return success(wanted, wanted === jsonPatch ? formatJson(only.patch) : writeManifests(previewed), previews)
 }
@@ -104,7 +109,10 @@ export function refusal(preview: Preview): string[] {
 
 function success(contentType: string, body: string, previews: readonly Preview[]): Answer {
   if (body.length > mostAnswer) {
-    return failure(413, `the answer would be longer than ${mostAnswer} characters; send fewer manifests at a time`)
+    return failure(
+      'answer-too-large',
+      `the answer would be longer than ${mostAnswer} characters; send fewer manifests at a time`,
+    )
   }
   const warning = warningHeader(previews)
   return { status: 200, contentType, body, ...(warning.length > 0 && { headers: { warning } }) }

@@ -1,8 +1,9 @@
 import type { Code } from '../admission/words/values.ts'
+import { type Refused, type RequestFault, type RequestFaultKind, requestFaults } from '../requests/faults.ts'
 
 /** What the server sends for a preview. */
 export interface Answer {
-  readonly status: 200 | 400 | 406 | 413 | 415 | 422 | 429 | 500 | 503
+  readonly status: 200 | RequestFault['status']
   readonly contentType: string
   readonly body: string
   readonly headers?: Readonly<Record<string, string | string[]>>
@@ -20,11 +21,12 @@ export interface Mistake {
 
 /** An answer in the one shape that errors have. */
 export function failure(
-  status: Answer['status'],
+  kind: RequestFaultKind,
   error: string,
   problems: readonly string[] = [],
   mistakes: readonly Mistake[] = [],
 ): Answer {
-  const body = { error, problems, ...(mistakes.length > 0 && { mistakes }) }
+  const { code, status } = requestFaults[kind]
+  const body = { code, error, problems, ...(mistakes.length > 0 && { mistakes }) } satisfies Refused
   return { status, contentType: 'application/json', body: JSON.stringify(body) }
 }

@@ -217,6 +217,7 @@ const schemas = {
   ),
   Problem: object(
     {
+      code: { type: 'string', pattern: '^SF[0-9]{3}$', description: 'As docs/messages.md lists it.' },
       error: text,
       problems: { ...list(text), description: 'At most 100, each with its place.' },
       mistakes: { ...list(ref('Mistake')), description: 'The same as values, where each has a place.' },

@@ -68,7 +68,9 @@ class PreviewQueue {
 
   answer(request: PreviewRequest, configuration: Configuration, signal?: AbortSignal): Promise<Answer> {
     if (this.#waiting.length >= this.#limits.waiting) {
-      return Promise.resolve(later(429, `${this.#waiting.length} previews are waiting already; try again`))
+      return Promise.resolve(
+        later('too-many-requests', `${this.#waiting.length} previews are waiting already; try again`),
+      )
     }
     const { promise, resolve } = Promise.withResolvers<Answer>()
     const job = { request, configuration, signal, resolve }
@@ -160,16 +162,20 @@ class PreviewQueue {
 
   #ours(what: string): void {
     this.#failed(what)
-    this.#finish(undefined, failure(500, 'internal error; the log of sidecar-first has more'))
+    this.#finish(undefined, failure('server-fault', 'internal error; the log of sidecar-first has more'))
   }
 }
 
 const tooBusy = (patience: number): Answer =>
-  later(503, `this machine is too busy to preview that within ${patience / 1000} s; try again`)
+  later('machine-busy', `this machine is too busy to preview that within ${patience / 1000} s; try again`)
 
-const later = (status: 429 | 503, why: string): Answer => ({ ...failure(status, why), headers: { 'retry-after': '1' } })
+const later = (kind: 'too-many-requests' | 'machine-busy', why: string): Answer => ({
+  ...failure(kind, why),
+  headers: { 'retry-after': '1' },
+})
 
-const tooMuch = (what: string): Answer => failure(422, `the manifests ${what} to preview; send fewer at a time`)
+const tooMuch = (what: string): Answer =>
+  failure('too-costly', `the manifests ${what} to preview; send fewer at a time`)
 
 /** Beside this file, under the name that scripts/bundle.ts gives it in the bundle. */
 const script = (): URL =>

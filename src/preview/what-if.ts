@@ -20,7 +20,7 @@ const known: readonly string[] = ['manifests', 'configuration', 'settings']
 
 /** Reads a body of that type. `base`: the server's own configuration, which holds unless the body brings another. */
 export function readWhatIf(body: string, base: Configuration): WhatIf | { readonly wrong: Answer } {
-  const wrong = (problem: string) => ({ wrong: failure(400, 'the body can not be read', [problem]) })
+  const wrong = (problem: string) => ({ wrong: failure('body-unreadable', 'the body can not be read', [problem]) })
   let value: unknown
   try {
     value = JSON.parse(body)
@@ -38,7 +38,8 @@ export function readWhatIf(body: string, base: Configuration): WhatIf | { readon
   const settings = readSettings(value.settings)
   if (!settings.ok) return wrong(settings.problem)
   const configuration = withSettings(read?.configuration ?? base, settings.value)
-  if (!configuration.ok) return { wrong: failure(400, 'these settings can not be', [configuration.problem]) }
+  if (!configuration.ok)
+    return { wrong: failure('wrong-settings', 'these settings can not be', [configuration.problem]) }
   return { manifests, configuration: configuration.value, notices: (read?.notices ?? []).map(mistakeOf) }
 }
 
@@ -48,7 +49,7 @@ const mostShown = 100
 function unreadable(remarks: readonly Remark[]): Answer {
   const mistakes = remarks.slice(0, mostShown).map(mistakeOf)
   const problems = mistakes.map(({ line, column, code, text }) => `line ${line}, column ${column}: ${code} ${text}`)
-  return failure(400, 'the configuration can not be read', problems, mistakes)
+  return failure('configuration-unreadable', 'the configuration can not be read', problems, mistakes)
 }
 
 const mistakeOf = ({ line, column, fault }: Remark): Mistake => ({

@@ -10,9 +10,10 @@ import {
   reviewUnlocked,
 } from '../admission/review.ts'
 import { type Answered, asksIn, giveUp, readBeginning } from '../admission/unread.ts'
-import { coded, type Problem } from '../admission/words/messages.ts'
+import { coded, codeOf, type Problem } from '../admission/words/messages.ts'
 import { mostAnswer } from '../admission/words/most.ts'
 import { reviewWorkload } from '../admission/workload.ts'
+import { requestFaults } from '../requests/faults.ts'
 import type { Body } from './body.ts'
 import type { LiveConfiguration } from './configuration.ts'
 import { excess, mostBytes } from './limits.ts'
@@ -82,7 +83,8 @@ function answer(
         : unreadAt(path, body, why, configuration.current)
     if (reviewed === undefined) {
       outcome = 'invalid'
-      sendProblem(response, body.whole ? 422 : 413, why === undefined ? '' : coded(why))
+      if (why === undefined) throw new Error('a review that was read has no answer')
+      sendProblem(response, { code: codeOf(why), status: body.whole ? 422 : 413 }, coded(why))
     } else if (reviewed.ok) {
       const { answered, text } = within(reviewed, path, body, configuration.current)
       outcome = answered.verdict
@@ -90,17 +92,19 @@ function answer(
       sendText(response, 200, 'application/json', text)
     } else {
       outcome = 'invalid'
-      sendProblem(response, 400, reviewed.error, reviewed)
+      sendProblem(response, requestFaults['body-unreadable'], reviewed.error, reviewed)
     }
   } catch (error) {
     if (error instanceof SyntaxError) {
       outcome = 'invalid'
       // V8's message about broken JSON quotes the body, which may hold secrets: only the position is passed on.
       const place = /at position \d+(?: \(line \d+ column \d+\))?/.exec(error.message)?.[0]
-      sendProblem(response, 400, 'the body is not JSON', { problems: place ? [place] : [] })
+      sendProblem(response, requestFaults['body-unreadable'], 'the body is not JSON', {
+        problems: place ? [place] : [],
+      })
     } else {
       log.error({ err: error }, 'admission failed')
-      sendProblem(response, 500, 'internal error; the log of sidecar-first has more')
+      sendProblem(response, requestFaults['server-fault'], 'internal error; the log of sidecar-first has more')
     }
   }
   const milliseconds = performance.now() - start

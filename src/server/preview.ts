@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { createPreviewer } from '../preview/previewer.ts'
+import { requestFaults } from '../requests/faults.ts'
 import type { LiveConfiguration } from './configuration.ts'
 import { createPage, type Handler } from './page.ts'
 import { type Receiver, receive } from './receive.ts'
@@ -25,7 +26,8 @@ export function createPreviewRoutes(context: PreviewContext): {
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
     receive(request, response, { limit }, context, async (received) => {
-      if (!received.whole) return sendProblem(response, 413, `the body is larger than ${limit} bytes`)
+      if (!received.whole)
+        return sendProblem(response, requestFaults['body-too-large'], `the body is larger than ${limit} bytes`)
       const body = received.bytes.toString('utf8')
       const { 'content-type': contentType, accept } = request.headers
       const query = request.url?.split('?')[1] ?? ''

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
+import { requestFaults } from '../requests/faults.ts'
 import type { Readiness } from './readiness.ts'
 import { sendJson, sendProblem } from './send.ts'
 
@@ -24,14 +25,14 @@ export function answerProbe(
   { readiness, log }: { readonly readiness: () => Promise<Readiness>; readonly log: Logger },
 ): void {
   if (method !== 'GET' && method !== 'HEAD') {
-    sendProblem(response, 405, `use GET, not ${method}`, { headers: { allow: 'GET, HEAD' } })
+    sendProblem(response, requestFaults['wrong-method'], `use GET, not ${method}`, { headers: { allow: 'GET, HEAD' } })
   } else if (probe === 'healthz') sendJson(response, 200, { alive: true })
   else {
     readiness().then(
       (found) => sendJson(response, found.ready ? 200 : 503, found),
       (error) => {
         log.error({ err: error }, 'readiness failed')
-        sendProblem(response, 500, 'internal error; see the log of sidecar-first')
+        sendProblem(response, requestFaults['server-fault'], 'internal error; see the log of sidecar-first')
       },
     )
   }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { requestFaults } from '../requests/faults.ts'
 import { type Body, checkHead, dropBody, readBody } from './body.ts'
 import type { InFlight } from './in-flight.ts'
 import { sendProblem } from './send.ts'
@@ -40,7 +41,7 @@ export function receive(
   const place = bad ? undefined : inFlight.enter(client, response, giveWay, yields)
   if (place === undefined) {
     dropBody(request, () => {
-      if (bad) sendProblem(response, bad.status, bad.error, bad)
+      if (bad) sendProblem(response, bad.fault, bad.error, bad)
       else sendOverload(response)
     })
     return
@@ -69,13 +70,17 @@ export function receive(
 
   function work(body: Body): void {
     place?.hold(body.bytes.length)
-    if (body.bytes.length === 0) sendProblem(response, 400, 'the body is empty')
-    else if (body.whole && !isUtf8(body.bytes)) sendProblem(response, 400, 'the body is not UTF-8')
+    if (body.bytes.length === 0) sendProblem(response, requestFaults['body-empty'], 'the body is empty')
+    else if (body.whole && !isUtf8(body.bytes))
+      sendProblem(response, requestFaults['body-unreadable'], 'the body is not UTF-8')
     else if (!response.destroyed) take(body)
   }
 }
 
 /** The API server tries again within the webhook's timeout. */
 function sendOverload(response: ServerResponse): void {
-  sendProblem(response, 429, 'too many requests or bytes in flight; try again', { headers: { 'retry-after': '1' } })
+  const headers = { 'retry-after': '1' }
+  sendProblem(response, requestFaults['too-many-requests'], 'too many requests or bytes in flight; try again', {
+    headers,
+  })
 }

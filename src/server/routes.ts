@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
+import { requestFaults } from '../requests/faults.ts'
 import { createMetrics, type Measured } from './metrics.ts'
 import type { Receiver } from './receive.ts'
 import { sendProblem } from './send.ts'
@@ -32,12 +33,17 @@ export async function createRoutes(context: RoutesContext): Promise<Routes> {
     app.all('/preview', preview.answer)
     for (const [path, handler] of preview.files) get(path, handler)
   }
-  app.use((request, response) => sendProblem(response, 404, `not found: ${request.path.slice(0, 200)}`))
+  app.use((request, response) =>
+    sendProblem(response, requestFaults['unknown-path'], `not found: ${request.path.slice(0, 200)}`),
+  )
   const onError: ErrorRequestHandler = (error, _request, response, _next) => {
     // A broken URL is the client's fault; express says so with a status.
-    const status = typeof error?.status === 'number' && error.status < 500 ? error.status : 500
-    if (status === 500) context.log.error({ err: error }, 'request failed')
-    sendProblem(response, status, status === 500 ? 'internal error; the log of sidecar-first has more' : error.message)
+    if (typeof error?.status === 'number' && error.status < 500) {
+      sendProblem(response, requestFaults['not-http'], error.message)
+      return
+    }
+    context.log.error({ err: error }, 'request failed')
+    sendProblem(response, requestFaults['server-fault'], 'internal error; the log of sidecar-first has more')
   }
   app.use(onError)
   return { listener: app, stop: () => preview?.stop() }
@@ -47,7 +53,9 @@ export async function createRoutes(context: RoutesContext): Promise<Routes> {
       .route(path)
       .get(handler)
       .all((request, response) => {
-        sendProblem(response, 405, `use GET, not ${request.method}`, { headers: { allow: 'GET, HEAD' } })
+        sendProblem(response, requestFaults['wrong-method'], `use GET, not ${request.method}`, {
+          headers: { allow: 'GET, HEAD' },
+        })
       })
   }
 }

@@ -1,13 +1,14 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Refused, RequestFault } from '../requests/faults.ts'
 
-/** Answers with the one shape all errors have: `{"error","problems"}`. Never HTML, never a stack. */
+/** Answers with the one shape all errors have: `{"code","error","problems"}`. Never HTML, never a stack. */
 export function sendProblem(
   response: ServerResponse,
-  status: number,
+  { code, status }: RequestFault,
   error: string,
   { problems = [], headers = {} }: { problems?: readonly string[]; headers?: Readonly<Record<string, string>> } = {},
 ): void {
-  sendJson(response, status, { error, problems }, headers)
+  sendJson(response, status, { code, error, problems } satisfies Refused, headers)
 }
 
 export function sendJson(

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
+import { type Refused, type RequestFaultKind, requestFaults } from '../requests/faults.ts'
 import { type AdmissionContext, admissionPath, answerAdmission } from './admission.ts'
 import { type Material, openCertificate, type Sources } from './certificate.ts'
 import type { LiveConfiguration } from './configuration.ts'
@@ -158,9 +159,14 @@ function createListener(
         const probe = probePath(url)
         if (probe === undefined) rest(request, response)
         else answerProbe(request, response, probe, context)
-      } else if (!routes.has('admission')) sendProblem(response, 404, 'admissions are not served here (--routes)')
+      } else if (!routes.has('admission'))
+        sendProblem(response, requestFaults['no-admissions-here'], 'admissions are not served here (--routes)')
       else if (sources.clientCa !== undefined && !(request.socket as TLSSocket).authorized) {
-        sendProblem(response, 403, 'a client certificate is needed, signed by one of the CAs of --client-ca')
+        sendProblem(
+          response,
+          requestFaults['client-unknown'],
+          'a client certificate is needed, signed by one of the CAs of --client-ca',
+        )
       } else answerAdmission(request, response, path, context)
     },
     stop(): void {
@@ -178,7 +184,7 @@ function refuseChunks(request: IncomingMessage, response: ServerResponse): void 
   response.once('finish', () => request.destroy())
   // Dropped, what still comes until then: kept, each byte would take a hundred.
   request.resume()
-  sendProblem(response, 411, 'send a Content-Length; bodies in chunks are not accepted')
+  sendProblem(response, requestFaults['length-missing'], 'send a Content-Length; bodies in chunks are not accepted')
 }
 
 const secure = ({ certificate, key, clientCa }: Material) => ({
@@ -198,14 +204,20 @@ function answerBrokenRequest({ code = '' }: NodeJS.ErrnoException, socket: Duple
     socket.destroy()
     return
   }
-  const [status, text] = known
-  const body = `${JSON.stringify({ error: text, problems: [] })}\n`
+  const { fault, reason, text } = known
+  const { code: coded, status } = requestFaults[fault]
+  const body = `${JSON.stringify({ code: coded, error: text, problems: [] } satisfies Refused)}\n`
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   )
 }
-const notHttp = ['400 Bad Request', 'not an HTTP request'] as const
-const brokenRequests: Readonly<Record<string, readonly [status: string, text: string]>> = {
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'the header is too large'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'the request came too slowly'],
+type Broken = { readonly fault: RequestFaultKind; readonly reason: string; readonly text: string }
+const notHttp: Broken = { fault: 'not-http', reason: 'Bad Request', text: 'not an HTTP request' }
+const brokenRequests: Readonly<Record<string, Broken>> = {
+  HPE_HEADER_OVERFLOW: {
+    fault: 'head-too-large',
+    reason: 'Request Header Fields Too Large',
+    text: 'the header is too large',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { fault: 'too-slow', reason: 'Request Timeout', text: 'the request came too slowly' },
 }

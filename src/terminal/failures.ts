@@ -26,6 +26,7 @@ export const failures = {
   'call-network': 'SF022',
   'call-other': 'SF023',
   'old-node': 'SF024',
+  declined: 'SF025',
 } as const satisfies Record<string, Code>
 
 export type Failure = keyof typeof failures

@@ -14,6 +14,7 @@ import type { Rule } from '../admission/intent/rule.ts'
 import { enforcedMark } from '../admission/mark.ts'
 import type { LabelSelector } from '../admission/pod/selector.ts'
 import type { FailurePolicy } from '../admission/words/choices.ts'
+import type { Coded } from '../admission/words/values.ts'
 import { writeYaml } from '../kubernetes/dialect.ts'
 import { labelsOf, objectKeys, objectNames, registration } from '../kubernetes/names.ts'
 import { condition, markedByOthers } from './condition.ts'
@@ -41,7 +42,7 @@ export interface WebhookConfigurations {
   /** Has workloads looked at when they are applied. It only ever warns. */
   readonly workloads: V1ValidatingWebhookConfiguration
   /** What exceeds the API server's limits, and what that means. */
-  readonly notices: readonly string[]
+  readonly notices: readonly Coded[]
 }
 
 export function configurationHash(text: string): string {
@@ -90,7 +91,7 @@ export function webhookConfigurations(
     const own = bySet.get(set) ?? []
     return { apart: own.filter(isApart), others: own.filter((rule) => !isApart(rule)) }
   }
-  const notices: string[] = []
+  const notices: Coded[] = []
   let room = mostCharactersOfExpressions
   const entry = (own: readonly Rule[], about: Omit<Entry, 'selector' | 'expression'>): Entry => {
     const selector = own.find(({ set }) => set !== undefined)?.match.namespaceSelector

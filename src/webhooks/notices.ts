@@ -1,4 +1,4 @@
-import type { CodedWords, Values } from '../admission/words/values.ts'
+import type { Coded, CodedWords, Values } from '../admission/words/values.ts'
 
 /** What is said of webhook configurations that are made all the same. */
 const notices = {
@@ -23,5 +23,4 @@ export const noticeCode = ({ kind }: Notice) => notices[kind].code
 export const noticeText = (notice: Notice): string =>
   (notices[notice.kind] as { text: (data: Notice) => string }).text(notice)
 
-/** A notice behind its code. */
-export const coded = (notice: Notice): string => `${noticeCode(notice)} ${noticeText(notice)}`
+export const coded = (notice: Notice): Coded => ({ code: noticeCode(notice), text: noticeText(notice) })

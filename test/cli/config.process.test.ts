@@ -20,6 +20,26 @@ test('config counts the rules, and says what they take from each other', async (
   const { code, stdout, stderr } = await check(sound + rules)
   assert.deepEqual([code, stdout], [0, 'standard input: no problem, 2 rules\n'])
   assert.match(stderr, /^standard input:5:3: SF329 the rule b never matches: .*\n$/)
+  assert.deepEqual(await check(sound + rules, '--ignore', 'sf329'), { code: 0, stdout, stderr: '' })
+})
+
+test('config --ignore silences notes on webhooks, too, and never what is wrong', async () => {
+  const labelled = Array.from(
+    { length: 150 },
+    (_, index) =>
+      `- {name: r${index}, tier: 1, match: {container: 'a', podSelector: {matchLabels: {app: 'n${index}'}}}}\n`,
+  )
+  const many = `${sound}rules:\n${labelled.join('')}`
+  const [all, ignored, wrong, refusal] = await Promise.all([
+    check(many, '--webhooks'),
+    check(many, '--webhooks', '--ignore', 'SF351'),
+    check(`${sound}mod: observe\n`, '--ignore', 'SF329'),
+    check(sound, '--ignore', 'SF319'),
+  ])
+  assert.match(all.stderr, /^standard input: SF351 the 150 rules .*\n$/)
+  assert.deepEqual(ignored, { ...all, stderr: '' })
+  assert.match(wrong.stderr, /SF319 unknown key/)
+  assert.match(refusal.stderr, /^sidecar-first config: SF003 --ignore: SF319 is a refusal, which can't be ignored\n/)
 })
 
 test('config --webhooks prints the webhook configurations that go with the file, and its example works', async () => {

@@ -1,6 +1,7 @@
 import { Readable, Writable } from 'node:stream'
 import type { Command } from '../../src/terminal/command.ts'
 import { runCommand } from '../../src/terminal/run.ts'
+import { assertCoded } from './coded.ts'
 
 export interface Ended {
   readonly code: number
@@ -17,6 +18,7 @@ export async function runWith(input: string, command: Command, ...args: readonly
   const [, name = ''] = /^Usage: sidecar-first (\w+)/m.exec(command.help) ?? []
   const stdin = Readable.from([Buffer.from(input)])
   const code = await runCommand(name, command, args, { stdin, stdout, stderr, color: false })
+  assertCoded(stderr.text())
   return { code, stdout: stdout.text(), stderr: stderr.text() }
 }
 

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { assertCoded } from './coded.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -17,10 +18,15 @@ export function run(
   args: readonly string[],
   { input = '', cwd, env = {} }: { input?: string | Buffer; cwd?: string; env?: NodeJS.ProcessEnv } = {},
 ): Promise<Ended> {
-  const { promise, resolve } = Promise.withResolvers<Ended>()
+  const { promise, resolve, reject } = Promise.withResolvers<Ended>()
   const options = { cwd, maxBuffer: 2 ** 26, env: { ...process.env, LC_ALL: 'C.UTF-8', ...env } }
   const child = execFile(process.execPath, [main, ...args], options, (error, stdout, stderr) => {
-    resolve({ code: codeOf(error), stdout, stderr })
+    try {
+      assertCoded(stderr)
+      resolve({ code: codeOf(error), stdout, stderr })
+    } catch (uncoded) {
+      reject(uncoded)
+    }
   })
   child.stdin?.on('error', () => {}) // it may end before it has read
   child.stdin?.end(input)

@@ -82,7 +82,7 @@ test('start says what it matches, and creates nothing where that is nothing', as
   const other = await command('start', '--selector', 'app=shop', '--container', 'envoi', '--image', 'example/envoy:2.1')
   assert.equal(other.code, 1)
   assert.match(other.out, /none of the 4 pods that match app=shop has a container envoi; they have .*envoy/)
-  assert.match((await command('status')).out, /No rollouts in namespace default/)
+  assert.match((await command('status')).out, /SF802 there are no rollouts in namespace default/)
 })
 
 test('start creates it as the schema has it, and says when no controller runs', async () => {
@@ -389,7 +389,7 @@ describe('with the controller', () => {
     const before = await images()
     const finished = await live('finish', 'shop-envoy')
     assert.equal(finished.code, 0, finished.out)
-    assert.match((await live('status')).out, /No rollouts in namespace live/)
+    assert.match((await live('status')).out, /SF802 there are no rollouts in namespace live/)
     assert.deepEqual(await images(), before)
   })
 })

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { install } from '../../src/cli/install.ts'
@@ -13,6 +16,20 @@ test('install prints YAML without a cluster, and its example is a call of it', a
   const kinds = parseAllDocuments(stdout).map((document) => document.toJS().kind)
   assert.equal(kinds[0], 'Namespace')
   assert.ok(kinds.includes('MutatingWebhookConfiguration'))
+})
+
+test('install says what a configuration hardly means, unless nobody wants to hear of it', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'sidecar-first-install-'))
+  context.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'configuration.yaml')
+  const rules = 'rules:\n- {name: a, match: {preset: istio}}\n- {name: b, match: {container: istio-proxy}, tier: 1}\n'
+  writeFileSync(file, `apiVersion: sidecar-first.dev/v1\nkind: Configuration\n${rules}`)
+  const flags = ['--image', 'r/s:1', '--waiter-image', 'r/w:1', '--config', file]
+  const all = await run(install, ...flags)
+  assert.equal(all.stderr, `${file}: SF329 the rule b never matches: the rule a before it takes all its containers\n`)
+  assert.deepEqual(await run(install, ...flags, '--ignore', 'SF329'), { ...all, stderr: '' })
+  const { code, stderr } = await run(install, ...flags, '--ignore', 'SF319')
+  assert.deepEqual([code, stderr.slice(0, 40)], [2, 'sidecar-first install: SF003 --ignore: S'])
 })
 
 test('a wrong call is told before any cluster is asked', async () => {

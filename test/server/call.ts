@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
 import { type Agent, type RequestOptions, request } from 'node:https'
 import { text } from 'node:stream/consumers'
+import { catalogue } from '../../src/messages/catalogue.ts'
 
 export interface Reply {
   readonly status: number
@@ -11,7 +13,9 @@ export interface Reply {
   readonly json: unknown
 }
 
-/** One real HTTPS request; certificates are looked at only where `ca` is given. */
+const codes = new Set<string>(catalogue.map(({ code }) => code))
+
+/** One real HTTPS request; certificates are looked at only where `ca` is given. Whatever is called: an error has a code that users can look up. */
 export async function call(
   url: string,
   {
@@ -46,5 +50,9 @@ export async function call(
   try {
     json = JSON.parse(answer)
   } catch {}
+  if (response.statusCode >= 400 && !url.includes('/readyz')) {
+    const { code } = json as { code: string }
+    assert.ok(codes.has(code), `without a known code: ${answer}`)
+  }
   return { status: response.statusCode, headers: response.headers, text: answer, json }
 }

@@ -140,7 +140,7 @@ test('--client-ca asks for a certificate on /mutate alone, and is reloaded', asy
     call(`${server.url}/mutate`, { body, ...(who && { cert: who.certificate, key: who.key }) })
   assert.equal((await mutate()).status, 403)
   assert.equal((await mutate(stranger)).status, 403)
-  assert.deepEqual(Object.keys((await mutate(stranger)).json as object), ['error', 'problems'])
+  assert.deepEqual(Object.keys((await mutate(stranger)).json as object), ['code', 'error', 'problems'])
   assert.equal((await mutate(client)).status, 200)
   assert.equal((await call(`${server.url}/readyz`, { method: 'GET' })).status, 200)
   assert.equal((await call(`${server.url}/preview`, { body })).status, 200)

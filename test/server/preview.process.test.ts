@@ -144,6 +144,7 @@ test('admissions are answered while a hostile preview runs, and that one ends', 
   const { status, json } = await hostile
   assert.equal(status, 422)
   assert.deepEqual(json, {
+    code: 'SF060',
     error: 'the manifests take more than 10 s of CPU to preview; send fewer at a time',
     problems: [],
   })

@@ -246,7 +246,7 @@ test('what is no HTTP gets JSON as well', async () => {
     socket.write(text)
     const [chunk] = await once(socket, 'data')
     socket.destroy()
-    assert.match(String(chunk), new RegExp(`^HTTP/1.1 ${status} [\\s\\S]*\r\n\r\n\\{"error":`))
+    assert.match(String(chunk), new RegExp(`^HTTP/1.1 ${status} [\\s\\S]*\r\n\r\n\\{"code":"SF\\d{3}","error":`))
   }
 })
 

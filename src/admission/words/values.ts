@@ -6,6 +6,11 @@ export type Words = { readonly [kind: string]: { readonly text: (data: never) =>
  * and `test/messages/codes.txt` have them all. A new message takes the next number of its hundred, and an entry in `src/messages/`.
  */
 export type Code = `SF${number}`
+/** A message as it is told. */
+export interface Coded {
+  readonly code: Code
+  readonly text: string
+}
 /** `refusal`: nothing goes on until it is put right. `problem` and `ok` are what `check` finds. */
 export type Grade = 'refusal' | 'problem' | 'warning' | 'note' | 'ok'
 /** A set of messages that users may want to look up. */

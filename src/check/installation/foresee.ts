@@ -1,5 +1,6 @@
 import type { V1MutatingWebhookConfiguration } from '@kubernetes/client-node'
 import type { Configuration } from '../../admission/intent/configuration.ts'
+import type { Coded } from '../../admission/words/values.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
 import { told } from '../findings.ts'
 import { needed, obstacleOf, readInstalled } from '../site.ts'
@@ -14,7 +15,7 @@ export async function foresee(
   namespace: string,
   configuration: Configuration,
   { webhooks = [] }: V1MutatingWebhookConfiguration,
-): Promise<readonly string[]> {
+): Promise<readonly Coded[]> {
   try {
     const { installed } = await readInstalled(objects, namespace, configuration.version)
     const read = needed(installed.configuration)?.read
@@ -24,11 +25,13 @@ export async function foresee(
     const shown = findings
       .slice(0, mostTold)
       .map(told)
-      .map(({ code, text }) => `${code} once this is applied, ${text}`)
+      .map(({ code, text }) => ({ code, text: `once this is applied, ${text}` }))
     const more = findings.length - shown.length
-    return more > 0 ? [...shown, `and ${more} more; sidecar-first check lists them afterwards`] : shown
+    const [first] = shown
+    if (first === undefined || more <= 0) return shown
+    return [...shown, { code: first.code, text: `and ${more} more; sidecar-first check lists them afterwards` }]
   } catch (error) {
     const { code, text } = told({ kind: 'not-looked-at', obstacle: obstacleOf(error) })
-    return [`${code} ${text}`]
+    return [{ code, text }]
   }
 }

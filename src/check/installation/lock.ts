@@ -3,6 +3,7 @@ import { lockVariable } from '../../admission/hook/lock.ts'
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { knowsLock, lockSince } from '../../admission/plan/lock.ts'
 import type { Json } from '../../admission/words/json.ts'
+import type { Coded } from '../../admission/words/values.ts'
 import { isOlder } from '../../install/nodes.ts'
 import { trialPod } from '../../install/trial-pod.ts'
 import { failureKind } from '../../kubernetes/failure.ts'
@@ -85,11 +86,11 @@ export async function dropsLock(objects: Objects, kubernetesVersion: string): Pr
 }
 
 /** What that means for pods with a configuration. */
-export function droppedText(configuration: Configuration): string {
+export function droppedLock(configuration: Configuration): Coded {
   const finding: Finding =
     configuration.defaults.lock === 'off' && !locksPods(configuration)
       ? { kind: 'auto-idle', idle: { kind: 'dropped' } }
       : { kind: 'lock-dropped' }
   const { code, text, next } = told(finding)
-  return next === undefined ? `${code} ${text}` : `${code} ${text}; ${next}`
+  return { code, text: next === undefined ? text : `${text}; ${next}` }
 }

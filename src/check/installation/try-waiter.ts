@@ -1,4 +1,5 @@
 import type { Waiter } from '../../admission/words/choices.ts'
+import type { Coded } from '../../admission/words/values.ts'
 import type { Waiting } from '../../install/ready.ts'
 import { told } from '../findings.ts'
 import { obstacleOf } from '../site.ts'
@@ -11,7 +12,7 @@ import { pullWaiter } from './waiter-image.ts'
 export async function tryWaiter(
   { objects, progress, signal, namespace }: Waiting & { readonly namespace: string },
   waiter: Waiter,
-): Promise<string | undefined> {
+): Promise<Coded | undefined> {
   const thing = "the waiter's image"
   const waiting = () => progress.waiting(thing, `a pod pulls ${waiter.image}`)
   try {
@@ -19,7 +20,8 @@ export async function tryWaiter(
     const { code, level, text, next } = told(finding)
     progress.done(thing, level === 'ok' ? text : 'in doubt')
     if (level === 'ok') return undefined
-    return `${code} ${text}\nUnless your pods' own pull secrets fit, those that wait don't start, or start without their sidecars: ${next}`
+    const means = `Unless your pods' own pull secrets fit, those that wait don't start, or start without their sidecars: ${next}`
+    return { code, text: `${text}\n  ${means}` }
   } catch (error) {
     const { text } = told({ kind: 'not-looked-at', obstacle: obstacleOf(error) })
     progress.done(thing, text)

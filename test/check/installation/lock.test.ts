@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { V1Pod } from '@kubernetes/client-node'
-import { droppedText, dropsLock, storesLock } from '../../../src/check/installation/lock.ts'
+import { droppedLock, dropsLock, storesLock } from '../../../src/check/installation/lock.ts'
 import { ClusterError } from '../../../src/kubernetes/failure.ts'
 import type { ClusterObject, Objects } from '../../../src/kubernetes/objects.ts'
 import { installation } from '../cluster.ts'
@@ -72,7 +72,10 @@ describe('before install has auto lock pods', () => {
   })
 
   test('it says what becomes of the lock', () => {
-    const judge = (more: string) => droppedText(installation(`kubernetesVersion: "1.36"\n${more}`).configuration)
+    const judge = (more: string) => {
+      const { code, text } = droppedLock(installation(`kubernetesVersion: "1.36"\n${more}`).configuration)
+      return `${code} ${text}`
+    }
     const off = 'defaults: {lock: off}\n'
     assert.match(judge(off), /^SF586 lock: auto locks nothing: the API server drops variables that come from files/)
     const refused = /^SF582 the API server drops variables .*refuses pods that are to be locked; .*set lock: off/
