@@ -5,7 +5,7 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
-RUN images/server-root /image
+RUN npm run build && images/server-root /image
 
 FROM scratch
 COPY --from=build /image /

@@ -1,7 +1,7 @@
-// node scripts/bundle.ts [FOLDER]: bundles the program into dist/sidecar-first.mjs, which the image and the package's `bin` run. Each part that is
+// node scripts/bundle.ts [FOLDER [LIST]]: bundles the program into dist/sidecar-first.mjs, which the image and the package's `bin` run. Each part that is
 // loaded on demand becomes a separate file beside it, because V8 reads a file from end to end before it runs any of it, and each command needs only
-// a few of these megabytes.
-import { chmod, rm } from 'node:fs/promises'
+// a few of these megabytes. LIST is a file for what is in it, as scripts/shipped/sbom.ts reads it.
+import { chmod, rm, writeFile } from 'node:fs/promises'
 import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Metafile } from 'esbuild'
@@ -91,5 +91,8 @@ export async function bundle(outdir: string): Promise<Metafile[]> {
 if (import.meta.main) {
   const outdir = resolve(process.argv[2] ?? dist)
   if (outdir === dist) await rm(dist, { recursive: true, force: true })
-  requireNotices(bundledComponents(await bundle(outdir)))
+  const components = bundledComponents(await bundle(outdir))
+  requireNotices(components)
+  const list = process.argv[3]
+  if (list !== undefined) await writeFile(list, JSON.stringify(components))
 }

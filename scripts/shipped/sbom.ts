@@ -1,14 +1,11 @@
 /**
- * node scripts/shipped/sbom.ts SERVER_ROOT…: prints a CycloneDX SBOM of what a release is made of. The roots are the server image's files for each
- * architecture, from images/server-root.
+ * node scripts/shipped/sbom.ts LIST SERVER_ROOT…: prints a CycloneDX SBOM of what a release is made of. LIST is what is bundled, from
+ * scripts/bundle.ts. The roots are the server image's files for each architecture, from images/server-root.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
-import { bundle } from '../bundle.ts'
-import { bundledComponents, type Component, goComponent, nodeComponent } from './components.ts'
+import { type Component, goComponent, nodeComponent } from './components.ts'
 
 /** The system's packages in an image, as `/var/lib/dpkg/status.d` says. */
 function systemComponents(root: string): object[] {
@@ -41,38 +38,30 @@ const insideNode = Object.entries(process.versions)
   .filter(([name, version]) => !['node', 'modules', 'napi'].includes(name) && version)
   .map(([name, version]) => ({ type: 'library', 'bom-ref': `node/${name}`, name, version }))
 
-const work = await mkdtemp(join(tmpdir(), 'sidecar-first-sbom-'))
-try {
-  const bundled = bundledComponents(await bundle(work))
-  const system = new Map(
-    process.argv
-      .slice(2)
-      .flatMap((root) => systemComponents(root))
-      .map((each) => [JSON.stringify(each), each]),
-  )
-  const { name, version, license } = manifest
-  const sbom = {
-    bomFormat: 'CycloneDX',
-    specVersion: '1.6',
-    version: 1,
-    metadata: {
-      component: {
-        type: 'application',
-        'bom-ref': name,
-        name,
-        version,
-        licenses: [{ license: { id: license } }],
-        purl: `pkg:npm/${name}@${version}`,
-      },
+const [list, ...roots] = process.argv.slice(2)
+if (list === undefined) throw new Error('usage: sbom.ts LIST SERVER_ROOT…')
+const bundled: Component[] = JSON.parse(readFileSync(list, 'utf8'))
+const system = new Map(roots.flatMap((root) => systemComponents(root)).map((each) => [JSON.stringify(each), each]))
+const { name, version, license } = manifest
+const sbom = {
+  bomFormat: 'CycloneDX',
+  specVersion: '1.6',
+  version: 1,
+  metadata: {
+    component: {
+      type: 'application',
+      'bom-ref': name,
+      name,
+      version,
+      licenses: [{ license: { id: license } }],
+      purl: `pkg:npm/${name}@${version}`,
     },
-    components: [
-      ...bundled.map(componentOf),
-      { ...componentOf(nodeComponent()), components: insideNode },
-      componentOf(goComponent()),
-      ...system.values(),
-    ],
-  }
-  process.stdout.write(`${JSON.stringify(sbom, null, 2)}\n`)
-} finally {
-  await rm(work, { recursive: true })
+  },
+  components: [
+    ...bundled.map(componentOf),
+    { ...componentOf(nodeComponent()), components: insideNode },
+    componentOf(goComponent()),
+    ...system.values(),
+  ],
 }
+process.stdout.write(`${JSON.stringify(sbom, null, 2)}\n`)

@@ -8,11 +8,15 @@ import { chartFolder, helm } from '../shipped/helm.ts'
 import { serveApi } from './api-service.ts'
 import { configurations, installed, namespace, ordered } from './installation.ts'
 import { startLoad } from './load.ts'
+import { serveNames, serveService, type Target } from './services.ts'
 
 const labelled = 'install-chart'
 const inOrder = ['sidecar', 'app']
 const ours = 'app.kubernetes.io/name=sidecar-first'
 const release = ['sidecar-first', '--namespace', namespace]
+/** The webhook's cluster IP, and where one of its replicas is. */
+const served =
+  '{.items[?(@.metadata.name=="sidecar-first")].spec.clusterIP} {.items[*].endpoints[0].addresses[0]} {.items[*].ports[0].port}'
 const waits = ['--wait', '--timeout', '3m']
 
 describe('the Helm chart', () => {
@@ -33,6 +37,19 @@ describe('the Helm chart', () => {
     const notes = await helm(['install', ...release, '--create-namespace', ...waits, folder, ...images])
     assert.match(notes, /kubectl label namespace NAME sidecar-first\.dev\/injection=enabled/)
     await ordered(labelled, inOrder)
+  })
+
+  test("helm test's pod finds the webhook by the Service's name and has a pod patched; it fails where nobody answers", async () => {
+    const [clusterIp = '', address = '', port = ''] = (
+      await kubectl('get', 'service,endpointslices', '-n', namespace, '-o', `jsonpath=${served}`)
+    ).split(' ')
+    let target: Target | undefined
+    await serveService(clusterIp, 443, () => target)
+    await serveNames({ [`sidecar-first.${namespace}.svc.cluster.local`]: clusterIp })
+    const tested = () => helm(['test', ...release, '--timeout', '60s'])
+    await assert.rejects(tested(), /sidecar-first-test failed|pod sidecar-first-test/)
+    target = { host: address, port: Number(port) }
+    assert.match(await tested(), /^TEST SUITE:\s+sidecar-first-test$[\s\S]*^Phase:\s+Succeeded$/m)
   })
 
   test('no pod is refused or left as it is while it is upgraded and rolled back, and caBundle stays', async () => {
