@@ -118,6 +118,7 @@ class Controller {
       mirrors,
       now,
       changed: (namespace, was, is) => this.#changed(namespace, was, is),
+      isCalm: () => this.#moving.size === 0,
       failed: (kind, error) => observer.failed(kind, error),
     })
     this.#intoRollouts = {
@@ -214,6 +215,12 @@ class Controller {
       shown = this.#look(key, rollout, space)
       decision = next(shown)
     }
+    // Known before its end is written, so that this is one write.
+    const isLooked = rollout.status !== undefined && decision.phase === 'Complete' && !decision.unneeded
+    if (isLooked && (await this.#lookAtTemplates(key, rollout, shown))) {
+      shown = this.#look(key, rollout, space)
+      decision = next(shown)
+    }
     this.#remember(key, shown, decision)
     observer.looked(rollout, shown, decision)
     const said = await this.#say(key, rollout, decision)
@@ -229,7 +236,9 @@ class Controller {
       this.#queue.add(key, LIVES)
     }
     await this.#expire(key, said, decision)
-    await this.#lookAtTemplates(key, said, shown, decision)
+    if (!isLooked && decision.phase === 'Complete' && !decision.unneeded) {
+      if (await this.#lookAtTemplates(key, said, shown)) this.#queue.add(key)
+    }
     return decision.phase === 'RollingBack' || decision.reason === 'TakingBack'
   }
 
@@ -373,15 +382,13 @@ class Controller {
     this.#lives.saw(node, renewed, now())
   }
 
-  /** Only informs, so trouble with it holds nothing up. */
-  async #lookAtTemplates(key: string, rollout: SidecarRollout, { pods }: Shown, { phase, unneeded }: Decision) {
-    if (phase !== 'Complete' || unneeded) return
+  /** Only informs, so trouble with it holds nothing up. @returns whether something new is known */
+  async #lookAtTemplates(key: string, rollout: SidecarRollout, { pods }: Shown): Promise<boolean> {
     const { observer } = this.#controlling
-    const changed = await this.#templates.look(key, rollout, pods).catch((error) => {
+    return await this.#templates.look(key, rollout, pods).catch((error) => {
       observer.failed(failureKind(error), error)
       return false
     })
-    if (changed) this.#queue.add(key)
   }
 
   /** Deletes the rollout once it has been unneeded for as long as it says. */

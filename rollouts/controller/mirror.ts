@@ -6,6 +6,7 @@ export interface Mirrored<T> {
   gone(name: string, namespace: string, version: number): void
   /** A list is complete: what it doesn't name wasn't there at this version. */
   listed(objects: readonly { name: string; namespace: string }[], version: number): void
+  isCalm?(): boolean
 }
 
 type Following<T extends WireObject> = Omit<Parameters<typeof follow<T>>[0], 'into'>
@@ -34,6 +35,7 @@ export function mirror<T extends WireObject>({
         into.listed(names ?? [], version)
         names = undefined
       },
+      isCalm: () => into.isCalm?.() ?? false,
     },
   })
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { LabelSelector } from '../../src/admission/pod/selector.ts'
 import { type FailureKind, failureKind } from '../../src/kubernetes/failure.ts'
 import { type SeenPod, seenPod, type WirePod } from '../pod.ts'
@@ -52,11 +53,14 @@ export function createStore({
   mirrors,
   now,
   changed,
+  isCalm,
   failed,
 }: {
   mirrors: Mirrors
   now: () => number
   changed: (namespace: string, was?: SeenPod, is?: SeenPod) => void
+  /** Whether no rollout is under way. */
+  isCalm: () => boolean
   failed: (kind: FailureKind, error: unknown) => void
 }): Store {
   const kept = new Map<string, Kept>()
@@ -91,6 +95,9 @@ export function createStore({
     if (was) changed(namespace, was)
     if (its.fetches.delete(name)) changed(namespace)
   }
+  function goneBudget(name: string, namespace: string) {
+    if (kept.get(namespace)?.budgets.delete(name)) changed(namespace)
+  }
   function listed(
     kind: 'pods' | 'budgets',
     { objects, version }: { objects: readonly { name: string; namespace: string }[]; version: number },
@@ -103,9 +110,9 @@ export function createStore({
       if (kind === 'pods') {
         for (const name of [...its.pods.keys(), ...its.fetches.keys()])
           if (!there.has(name)) gonePod(name, namespace, version)
-      } else for (const name of its.budgets.keys()) if (!there.has(name)) its.budgets.delete(name)
-      its.missing.delete(kind)
-      changed(namespace)
+      } else for (const name of its.budgets.keys()) if (!there.has(name)) goneBudget(name, namespace)
+      // One that says what is known already is no reason to look at every rollout.
+      if (its.missing.delete(kind)) changed(namespace)
     }
   }
 
@@ -114,24 +121,26 @@ export function createStore({
     put: putPod,
     gone: gonePod,
     listed: (objects, version) => listed('pods', { objects, version }, covered()),
+    isCalm,
   })
   function putBudget({ metadata, spec, status }: WireBudget) {
     const { name, namespace = '' } = metadata
-    kept.get(namespace)?.budgets.set(name, {
+    const its = kept.get(namespace)
+    const is: Budget = {
       name,
       selector: (spec?.selector ?? {}) as LabelSelector,
       allowed: status?.disruptionsAllowed ?? 0,
       desiredHealthy: status?.desiredHealthy,
-    })
+    }
+    if (!its || isDeepStrictEqual(its.budgets.get(name), is)) return
+    its.budgets.set(name, is)
     changed(namespace)
   }
   const intoBudgets = (covered: () => Set<Kept>): Mirrored<WireBudget> => ({
     put: putBudget,
-    gone(name, namespace) {
-      kept.get(namespace)?.budgets.delete(name)
-      changed(namespace)
-    },
+    gone: goneBudget,
     listed: (objects, version) => listed('budgets', { objects, version }, covered()),
+    isCalm,
   })
 
   function watch() {

@@ -22,7 +22,8 @@ Usage: sidecar-first rollouts run [flags]
   --namespace NAME      where the Lease is (${objectNames.namespace})
   --lease DURATION      how long a leader may be silent (15s)
   --resync DURATION     how often to list everything again, whatever the watches
-                        say (2m)
+                        say (2m); one time in five while no rollout is under
+                        way
   --waiter-image IMAGE  the image of the short-lived pods that make a node pull
                         an image (${waiterImage})
   --metrics-port PORT   metrics and health over HTTP (8080); 0 picks a free port

@@ -17,14 +17,19 @@ export interface Followed<T> {
   gone(last: T): void
   /** The list is complete: what hasn't been put since it began wasn't there at this version. */
   listed(version: number): void
+  /** Whether nothing is under way for which it must soon be known what a silent watch has kept back. */
+  isCalm?(): boolean
 }
+
+/** While it is calm, a list is made only each so many times `resync`: one of ten thousand pods takes almost five seconds of CPU. */
+const CALM = 5
 
 /** How long a watch lasts before it is restarted, in s: proxies on the way lose patience later. */
 const WATCH = 240
 
 /**
  * Tells what is at `path` until `signal` ends: a list, then a watch, and every `resync` ms a new list whatever the watch says,
- * since watches have gone silent before. The client restarts a watch that delivers nothing for 30 s, not even a bookmark.
+ * since watches have gone silent before; more rarely where that can wait. The client restarts a watch that delivers nothing for 30 s, not even a bookmark.
  */
 export async function follow<T extends WireObject>({
   kubeconfig,
@@ -59,7 +64,7 @@ export async function follow<T extends WireObject>({
     return version
   }
 
-  /** @returns the version to go on from, or undefined when it's time for a list */
+  /** @returns the version to go on from, or undefined when only a list helps */
   async function listen(from: string, until: AbortSignal): Promise<string | undefined> {
     let version: string | undefined = from
     const over = Promise.withResolvers<unknown>()
@@ -87,7 +92,7 @@ export async function follow<T extends WireObject>({
     if (until.aborted) stop()
     const error = await over.promise
     until.removeEventListener('abort', stop)
-    if (until.aborted) return undefined
+    if (until.aborted) return version
     if (error instanceof Error && 'statusCode' in error) {
       const code = Number(error.statusCode)
       // 410: the version is too old by now, which is not a failure.
@@ -102,11 +107,14 @@ export async function follow<T extends WireObject>({
     try {
       let version: string | undefined = await list()
       failures = 0
-      const until = AbortSignal.any([signal, AbortSignal.timeout(resync)])
-      while (version !== undefined && !signal.aborted) {
-        version = await listen(version, until)
-        // A server that ends every watch at once isn't asked in a tight loop.
-        if (version !== undefined) await sleep(500, undefined, { signal: until }).catch(() => {})
+      for (let turn = 1; version !== undefined && !signal.aborted; turn++) {
+        const until = AbortSignal.any([signal, AbortSignal.timeout(resync)])
+        while (version !== undefined && !until.aborted) {
+          version = await listen(version, until)
+          // A server that ends every watch at once isn't asked in a tight loop.
+          if (version !== undefined) await sleep(500, undefined, { signal: until }).catch(() => {})
+        }
+        if (turn === CALM || !into.isCalm?.()) break
       }
     } catch (error) {
       if (signal.aborted) return

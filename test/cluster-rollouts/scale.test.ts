@@ -218,6 +218,9 @@ test('a cluster of many namespaces, each with a rollout: what the controller nee
     const counts = Object.fromEntries([...Map.groupBy(made, kindOf)].map(([kind, some]) => [kind, some.length]))
     await new Promise((resolve) => setTimeout(resolve, 30 * SECOND))
     const idle = (controller.used().cpu - used.cpu) / 30
+    const ends = proxy.passed.filter(
+      (call) => kindOf(call) === 'PATCH sidecarrollouts/status' && call.body.includes('"phase":"Complete"'),
+    )
     t.diagnostic(
       JSON.stringify({
         ...cluster,
@@ -233,6 +236,7 @@ test('a cluster of many namespaces, each with a rollout: what the controller nee
     const most = allowed({ pods: cluster.pods, rollouts: cluster.namespaces, seconds })
     assert.ok(made.length <= most, `${made.length} calls, at most ${most}: ${JSON.stringify(counts)}`)
     assert.ok(used.peak < MEMORY, `${used.peak} MiB`)
+    assert.equal(ends.length, cluster.namespaces, 'the end of each is written once, with all that is said of it')
   } catch (error) {
     console.log(controller.log().slice(-4000))
     throw error

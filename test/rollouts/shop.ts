@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
+import type { WireBudget } from '../../rollouts/controller/cluster.ts'
 import type { Mirrored } from '../../rollouts/controller/mirror.ts'
-import { createStore, type Store } from '../../rollouts/controller/store.ts'
+import { createStore } from '../../rollouts/controller/store.ts'
 import type { WirePod } from '../../rollouts/pod.ts'
 
 /** A store of the namespace shop that has begun, and what its watch of pods goes into. */
-export function shopStore(now: () => number): { store: Store; into: Mirrored<WirePod> } {
+export function shopStore(now: () => number, changed = () => {}) {
   let into: Mirrored<WirePod> | undefined
+  let intoBudgets: Mirrored<WireBudget> | undefined
   const never = new Promise<void>(() => {})
   const store = createStore({
     mirrors: {
@@ -16,19 +18,21 @@ export function shopStore(now: () => number): { store: Store; into: Mirrored<Wir
       },
       budgets(its) {
         its.listed([], 1)
+        intoBudgets = its
         return never
       },
       listPods: () => never,
       listBudgets: () => never,
     },
     now,
-    changed() {},
+    changed,
+    isCalm: () => false,
     failed(_, error) {
       throw error
     },
   })
   store.open('shop')
   store.begin()
-  assert.ok(into)
-  return { store, into }
+  assert.ok(into && intoBudgets)
+  return { store, into, intoBudgets }
 }

@@ -49,3 +49,28 @@ test('a pod whose patch nobody answered is in doubt until it has been read, or i
   into.gone('shop-0', 'shop', 7)
   assert.deepEqual(space.doubtful(), [])
 })
+
+test('a list that says what is known already is no reason to look at a rollout again', () => {
+  let looks = 0
+  const { into, intoBudgets } = shopStore(
+    () => NOW,
+    () => looks++,
+  )
+  const listed = (image: string, allowed: number) => {
+    looks = 0
+    into.put(at(allowed, image))
+    into.listed([{ name: 'shop-0', namespace: 'shop' }], 9)
+    const metadata = { name: 'budget', namespace: 'shop', resourceVersion: '1' }
+    intoBudgets.put({ metadata, status: { disruptionsAllowed: allowed } })
+    intoBudgets.listed([{ name: 'budget', namespace: 'shop' }], 9)
+    return looks
+  }
+  assert.ok(listed('envoy:v1', 1) > 0)
+  assert.equal(listed('envoy:v1', 1), 0)
+  assert.equal(listed('envoy:v2', 2), 2)
+  looks = 0
+  into.listed([], 10)
+  intoBudgets.gone('budget', 'shop', 10)
+  intoBudgets.gone('budget', 'shop', 10)
+  assert.equal(looks, 2)
+})

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { KubeConfig } from '@kubernetes/client-node'
+import { mirror } from '../../../rollouts/controller/mirror.ts'
+import type { WireObject } from '../../../src/kubernetes/follow.ts'
+import type { RawCalls } from '../../../src/kubernetes/raw.ts'
+
+/** How many watches it opens until its third list, by whether anything is under way. */
+async function watchesUntilThirdList(isCalm: boolean): Promise<number> {
+  let watches = 0
+  const server = createServer((_, response) => {
+    watches++
+    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const kubeconfig = new KubeConfig()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  kubeconfig.loadFromClusterAndUser({ name: 'fake', server: url, skipTLSVerify: true }, { name: 'nobody' })
+  const ended = new AbortController()
+  let lists = 0
+  const calls = {
+    async *pages() {
+      if (++lists === 3) ended.abort()
+      yield { items: [], metadata: { resourceVersion: '7' } }
+    },
+  } as unknown as RawCalls
+  await mirror<WireObject>({
+    kubeconfig,
+    calls,
+    path: '/api/v1/pods',
+    into: { put() {}, gone() {}, listed() {}, isCalm: () => isCalm },
+    resync: 100,
+    signal: ended.signal,
+    failed: (_, error) => assert.fail(String(error)),
+  })
+  server.closeAllConnections()
+  server.close()
+  return watches
+}
+
+test('all pods are listed again each time while something is under way, and one time in five otherwise', async () => {
+  assert.deepEqual(await Promise.all([watchesUntilThirdList(false), watchesUntilThirdList(true)]), [2, 10])
+})
