@@ -3,8 +3,8 @@ import { catalogue } from '../../src/messages/catalogue.ts'
 
 const codes = new Set<string>(catalogue.map(({ code }) => code))
 
-/** What isn't said of anything: where help is, the help itself, what follows from the line before, what was done, and a program's own log. */
-const bare = /^(?:$|\s|See sidecar-first |\{)|: added sidecar-first\.dev\//
+/** What isn't said of anything: where help is, the help itself, what follows from the line before, what was done or left alone, and a program's own log. */
+const bare = /^(?:$|\s|See sidecar-first |\{)|: (?:added sidecar-first\.dev\/|unchanged: )/
 
 /** Whatever a command writes to standard error can be looked up. */
 export function assertCoded(stderr: string): void {
