@@ -146,6 +146,50 @@ test('somebody who may list the pods of one namespace, and no events, is told wh
   assert.match(one.stdout, /SF941 you may not list events/)
 })
 
+test('pods that vanish between the list and the drawing are left out, and the others are drawn', async () => {
+  const drawn = ({ stdout }: { stdout: string }) =>
+    [...stdout.matchAll(/^ {2}(\S+) started like this:$/gm)].map(([, name]) => name)
+  const shown = drawn(await scan([]))
+  assert.equal(shown.length, 2)
+  const [gone = ''] = shown
+  let lists = 0
+  const calls = admin()
+  const found = await scan([], {
+    async fate({ path }): Promise<Fate> {
+      // The first list of one namespace is that of the pod to draw.
+      if (path === '/api/v1/namespaces/shop/pods' && lists++ === 0)
+        await calls.remove(`/api/v1/namespaces/shop/pods/${gone}`, { gracePeriodSeconds: 0 })
+      return 'pass'
+    },
+  })
+  assert.equal(found.code, 0, found.stderr)
+  assert.deepEqual(drawn(found), shown.slice(1))
+  assert.match(found.stdout, /^\d+ workloads?, /)
+})
+
+test('a node whose clock is behind is named, and its times are compared with no others', async () => {
+  const calls = admin()
+  await api.kubectl(['create', 'namespace', 'behind'])
+  const made = web(0, 0)
+  const pod = { ...made, metadata: { ...made.metadata, namespace: 'behind' }, spec: { ...made.spec, nodeName: 'slow' } }
+  await calls.create('/api/v1/namespaces/behind/pods', pod)
+  // All that its kubelet writes is a minute early.
+  const status = JSON.parse(
+    JSON.stringify(statusOf(made, false)).replaceAll(/"(\d{4}-[^"]*Z)"/g, (_, time) =>
+      JSON.stringify(new Date(Date.parse(time) - 60_000).toISOString().replace('.000Z', 'Z')),
+    ),
+  )
+  await calls.patch(
+    `/api/v1/namespaces/behind/pods/${made.metadata.name}/status`,
+    { status },
+    PatchStrategy.StrategicMergePatch,
+  )
+  const { stdout, code } = await scan(['-n', 'behind'])
+  assert.equal(code, 0)
+  assert.match(stdout, /SF943 the clock of slow is at least \d\d s behind the API server's/)
+  assert.match(stdout, /; none show harm/)
+})
+
 test('a cluster without known sidecars, and a namespace without pods, are told in a sentence', async () => {
   const none = await scan(['--preset', 'linkerd'])
   assert.match(none.stdout, /^\d+ workloads, 0 with a known sidecar\n\nSF945 none of \d+ workloads has/)

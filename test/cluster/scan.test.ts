@@ -7,11 +7,14 @@ import { run } from '../cli/process.ts'
 import { launch } from '../page/chromium.ts'
 import { openOffline } from '../page/offline.ts'
 import { create, createNamespace, deleteNamespaces, kubectl, until } from './cluster.ts'
+import { type Series, startExporter } from './exporter.ts'
 import { app, type Container, firstLineOf, getLog, getPods, markOf, podSpec, sidecar, statusOf } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
 const home = 'scan'
 const replicas = 10
+/** An event and a line are written by different programs, in s. */
+const apart = 0.5
 /** Where the pages and pictures of them go, to be looked at. */
 const { SCAN_PAGES: pages } = process.env
 
@@ -22,7 +25,7 @@ const impatient = 'wget -q -O - http://127.0.0.1:9901/ready || { sleep 5; exit 1
 /** This one at once, so it has been restarted twice before its sidecar is ready. */
 const hasty = 'wget -q -O - http://127.0.0.1:9901/ready || exit 1; date; exec sleep 3600'
 const deployments = [
-  deployment('checkout', replicas, [app(impatient), envoy('3s')]),
+  deployment('checkout', replicas, [app(impatient), envoy('3500ms')]),
   deployment('basket', 1, [app(hasty), envoy('6s')]),
 ]
 
@@ -95,9 +98,13 @@ describe('a Deployment of ten, whose app fails when its sidecar is not ready', (
   let browser: Browser
   let found: Scanned
   let mended: Scanned
+  let exporter: Awaited<ReturnType<typeof startExporter>>
+  /** How long each pod's app has waited by what its containers have written, in seconds. */
+  let waited: readonly number[] = []
   before(async () => {
     browser = await launch()
     webhook = await startWebhook(home)
+    exporter = await startExporter()
     await createNamespace(home, { test: home })
     await create(...deployments)
     await rolledOut()
@@ -105,6 +112,7 @@ describe('a Deployment of ten, whose app fails when its sidecar is not ready', (
   })
   after(async () => {
     await browser?.close()
+    await exporter?.[Symbol.asyncDispose]()
     await deleteNamespaces(home)
     await webhook?.remove()
   })
@@ -202,11 +210,14 @@ describe('a Deployment of ten, whose app fails when its sidecar is not ready', (
       await kubectl('patch', 'deployment', '-n', home, name, '--type=merge', '-p', patch)
     }
     const pods = await rolledOut()
-    for (const [name, pod] of pods) {
-      assert.equal(statusOf(pod, 'app')?.restartCount, 0, name)
-      const log = await getLog(home, name)
-      assert.ok(firstLineOf(log) >= markOf(log, 'envoy', 'ready'), `${name} started before envoy was ready`)
-    }
+    waited = await Promise.all(
+      [...pods].map(async ([name, pod]) => {
+        assert.equal(statusOf(pod, 'app')?.restartCount, 0, name)
+        const log = await getLog(home, name)
+        assert.ok(firstLineOf(log) >= markOf(log, 'envoy', 'ready'), `${name} started before envoy was ready`)
+        return (firstLineOf(log) - markOf(log, 'envoy', 'started')) / 1000
+      }),
+    )
     mended = await scan('after', 'unguarded')
     assert.equal(mended.code, 0, mended.text)
     for (const { standing, seen, sidecars } of mended.workloads) {
@@ -233,5 +244,41 @@ describe('a Deployment of ten, whose app fails when its sidecar is not ready', (
       (await rowsOf(page)).map(({ label, text }) => `${label}: ${text}`),
       Array(2).fill('today: SF907 envoy, then app; a hook of sidecar-first waits'),
     )
+  })
+
+  test('is counted by the exporter: who started too early and failed, and then how long the apps waited', async (t) => {
+    const ours = (series: readonly Series[], name: string) =>
+      series.filter((each) => each.name === `sidecar_first_${name}` && each.labels.sidecar === 'envoy')
+    const sum = (series: readonly Series[]) => series.reduce((all, { value }) => all + value, 0)
+    // A pod that is gone is counted at once. No other test of this node has an Envoy.
+    await kubectl('scale', '-n', home, 'deploy', '--all', '--replicas=0')
+    const all = await until('all of them to be counted', async () => {
+      const found = await exporter.scrape()
+      return sum(ours(found, 'start_wait_seconds_count')) >= waited.length ? found : undefined
+    })
+    const counts = ours(all, 'start_wait_seconds_count')
+    assert.deepEqual(
+      counts.map(({ labels: { gate, outcome }, value }) => [gate, outcome, value]),
+      [['hook', 'ready', replicas + 1]],
+    )
+    assert.equal(sum(ours(all, 'start_waits_coarse_total')), 0)
+    const total = sum(ours(all, 'start_wait_seconds_sum'))
+    const own = waited.reduce((sum, each) => sum + each)
+    t.diagnostic(`${waited.length} waits: ${total} s by the exporter, ${own} s by what the containers wrote`)
+    const around = (most: number) => waited.filter((each) => each <= most).length
+    for (const { labels, value } of ours(all, 'start_wait_seconds_bucket')) {
+      const edge = Number(labels.le === '+Inf' ? Infinity : labels.le)
+      const [least, most] = [around(edge - apart), around(edge + apart)]
+      assert.ok(value >= least && value <= most, `${value} waited at most ${edge} s, by themselves ${least} to ${most}`)
+    }
+    assert.ok(Math.abs(total - own) < apart * waited.length, `${total} s, by themselves ${own} s`)
+    const tooEarly = ours(all, 'early_starts_total').filter(({ labels }) => labels.namespace === home)
+    // And of those two, perhaps, one that the order of the events proves.
+    assert.ok([replicas, replicas + 1].includes(sum(tooEarly)), `${sum(tooEarly)} were too early`)
+    assert.deepEqual([...new Set(tooEarly.filter(({ value }) => value > 0).map(({ labels }) => labels.gate))], ['none'])
+    const crashed = all.filter(
+      ({ name, labels }) => name === 'sidecar_first_start_crashes_total' && labels.namespace === home,
+    )
+    assert.equal(sum(crashed), replicas + 1)
   })
 })
