@@ -79,7 +79,7 @@ test('thousands of pods in few calls, little memory and little CPU', async () =>
       const expired = proxy.passed.filter(({ status }) => status === 410).length
       const calls = proxy.passed.length - expired
       console.log(JSON.stringify({ format, pods, calls, expired, ...used }))
-      const counts = { workloads, pods, known: workloads, unguarded: workloads, sure: workloads, probable: 0 }
+      const counts = { workloads, pods, known: workloads, unguarded: workloads, asks: 0, sure: workloads, probable: 0 }
       if (format === 'json') assert.deepEqual(JSON.parse(out).counts, counts)
       else assert.equal(out.match(/<div class="chart">/g)?.length, 6)
       const made = proxy.passed.map(({ status, path }) => `${status} ${path}`)
