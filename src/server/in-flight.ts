@@ -41,7 +41,8 @@ export interface Place {
 
 interface Holder {
   readonly client: string
-  readonly response: ServerResponse
+  /** Undefined once it has left. */
+  response: ServerResponse | undefined
   bytes: number
   giveWay: (() => void) | undefined
   readonly yields: boolean
@@ -56,7 +57,11 @@ export function createInFlight(limits: InFlightLimits): InFlight {
   let gaveWay = 0
 
   function leave(holder: Holder): void {
-    if (holders.delete(holder)) bytes -= holder.bytes
+    if (!holders.delete(holder)) return
+    bytes -= holder.bytes
+    // A Set that grows or shrinks leaves its old table behind, which V8 collects rarely. Meanwhile that must not keep a whole request.
+    holder.response = undefined
+    holder.giveWay = undefined
   }
 
   /** Whether a request has given way. `share`: how much of what is short a request holds. */
@@ -77,9 +82,10 @@ export function createInFlight(limits: InFlightLimits): InFlight {
       most = held
     }
     if (chosen === undefined) return false
+    const { giveWay } = chosen
     leave(chosen)
     gaveWay++
-    chosen.giveWay?.()
+    giveWay?.()
     return true
   }
 
@@ -105,7 +111,7 @@ export function createInFlight(limits: InFlightLimits): InFlight {
       }
     },
     closeAfter() {
-      for (const { response } of holders) response.shouldKeepAlive = false
+      for (const { response } of holders) if (response !== undefined) response.shouldKeepAlive = false
     },
     get count() {
       return holders.size

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { createInFlight } from '../../src/server/in-flight.ts'
+import { heldBytes, keptBytes } from '../heap.ts'
 
 const response = {} as ServerResponse
 
@@ -31,4 +32,25 @@ test('bytes are given back by workloads first, and by the workload itself that n
   pod(60)
   workload(60)
   assert.deepEqual(gone, ['workload'])
+})
+
+test('a request that has left is not kept until V8 next looks through all of its heap', () => {
+  const inFlight = createInFlight({ requests: 9, bytes: 100 })
+  const enter = () => {
+    const request = { kilobytes: Array(1024).fill(0) }
+    const place = inFlight.enter('one', request as unknown as ServerResponse, () => request)
+    place?.hold(1, () => request)
+    return place
+  }
+  // What is there stays, and is old from here on.
+  const before = heldBytes()
+  let last = enter()
+  for (let each = 0; each < 4000; each++) {
+    const next = enter()
+    last?.leave()
+    last = next
+    if (each % 40 === 0) keptBytes()
+  }
+  const kept = keptBytes() - before
+  assert.ok(kept < 4 * 1024 * 1024, `${Math.round(kept / 1024)} KiB are kept of 32,000`)
 })
