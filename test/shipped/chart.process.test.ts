@@ -133,7 +133,7 @@ test('a value that is wrong or missing: a sentence, and nothing is rendered', as
   )
 })
 
-// The node of our cluster tests has no DNS for pods, so the script of `helm test` is run here: a real server, a real handshake.
+// test/cluster-install/chart.test.ts runs its pod; here it is a real server, a real handshake, and one that isn't trusted.
 test("the test's script says so when the server patches, and fails when it isn't trusted", async () => {
   await using dir = await folderOf()
   const { authority, leaf } = await issue()
