@@ -3,6 +3,7 @@ import { objectNames } from '../kubernetes/names.ts'
 import { type Finding, type Told, told } from './findings.ts'
 import { certificate } from './installation/certificate.ts'
 import { configuration } from './installation/config-map.ts'
+import { exporter } from './installation/exporter.ts'
 import { lock } from './installation/lock.ts'
 import { nodes } from './installation/nodes.ts'
 import { otherWebhooks } from './installation/other-webhooks.ts'
@@ -29,6 +30,7 @@ export const checks: readonly Check[] = [
   waiterImage,
   pods,
   rollouts,
+  exporter,
 ]
 
 /** What a check has found. */

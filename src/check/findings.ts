@@ -61,7 +61,7 @@ export type MissedBecause =
   | { readonly why: 'altered' | 'outage-or-late' | 'late' }
   | { readonly why: 'before-webhook'; readonly created: string; readonly since: string }
 
-/** Why nothing keeps the certificate. */
+/** Why no pod of a Deployment does its work. */
 export type Idle =
   | { readonly why: 'no-pod' }
   | { readonly why: 'not-ready'; readonly pod: string; readonly reason: string }
@@ -359,8 +359,12 @@ const findings = {
   ),
   'certificate-see-replicas': problem(ofCertificate, certificateText, () => 'see replicas'),
   'certificate-see-webhooks': problem(ofCertificate, certificateText, () => 'see webhooks'),
-  'certs-stopped': problem('SF725', idleText, idleNext),
-  'certs-idle': warning('SF726', (data: In & Idle) => `${idleText(data)}: nothing renews the certificate`, idleNext),
+  'certs-stopped': problem('SF725', idleText('certs'), idleNext('certs')),
+  'certs-idle': warning(
+    'SF726',
+    (data: In & Idle) => `${idleText('certs')(data)}: nothing renews the certificate`,
+    idleNext('certs'),
+  ),
   'replicas-not-asked': warning('SF727', ({ message }: Of<'message'>) => `no replica was asked: ${message}`),
   'certificate-kept': ok(
     'SF728',
@@ -663,6 +667,29 @@ const findings = {
       `${namespace}/${name}: ${pods} pods have ${container} ${image}, as it says`,
   ),
 
+  // counted starts
+  'exporter-counts': ok('SF587', () => `${objectNames.starts} counts how pods start`),
+  'exporter-idle': warning(
+    'SF588',
+    (data: In & Idle) => `${idleText('starts')(data)}: no starts are counted`,
+    idleNext('starts'),
+  ),
+  'exporter-twice': warning(
+    'SF589',
+    ({ wanted }: In & Of<'wanted'>) => `${wanted} replicas of ${objectNames.starts} count each start as often`,
+    ({ namespace }: In) => `kubectl scale -n ${namespace} deployment/${objectNames.starts} --replicas=1`,
+  ),
+  'exporter-differs': warning(
+    'SF590',
+    ({ image, ours }: Of<'image' | 'ours'>) => `${objectNames.starts} runs ${image}, the replicas ${ours}`,
+    () => reinstallStarts,
+  ),
+  'exporter-forbidden': warning(
+    'SF591',
+    ({ names }: Of<'names'>) => `the account of ${objectNames.starts} may not ${names.join(', ')}`,
+    () => reinstallStarts,
+  ),
+
   // one pod
   'subject-missing': problem(
     'SF601',
@@ -897,14 +924,18 @@ function certificateText({ problem }: In & Of<'problem'>): string {
   return problemText(problem)
 }
 
-function idleText(idle: In & Idle): string {
-  if (idle.why === 'no-pod') return `deployment/${objectNames.certs} has no pod`
-  return `${idle.pod} is not ready: ${idle.reason}`
+function idleText(component: 'certs' | 'starts') {
+  return (idle: In & Idle) =>
+    idle.why === 'no-pod'
+      ? `deployment/${objectNames[component]} has no pod`
+      : `${idle.pod} is not ready: ${idle.reason}`
 }
 
-function idleNext({ why, namespace }: In & Idle): string {
-  if (why === 'no-pod') return `kubectl scale -n ${namespace} deployment/${objectNames.certs} --replicas=1`
-  return `kubectl describe pod -n ${namespace} -l ${selectorOf('certs')}`
+function idleNext(component: 'certs' | 'starts') {
+  return ({ why, namespace }: In & Idle) =>
+    why === 'no-pod'
+      ? `kubectl scale -n ${namespace} deployment/${objectNames[component]} --replicas=1`
+      : `kubectl describe pod -n ${namespace} -l ${selectorOf(component)}`
 }
 
 function notReady({ pod, reason }: Of<'pod' | 'reason'>): string {
@@ -967,6 +998,7 @@ const fullName = ({
 
 /** An installation waits until somebody answers; new webhook configurations alone would refuse pods. */
 const reinstall = 'sidecar-first install --apply, with the flags of the first time'
+const reinstallStarts = 'sidecar-first install --apply --starts, with your flags'
 const otherWaiter =
   'sidecar-first install --apply with a --waiter-image that your nodes can pull, and the flags of the first time'
 const useInitContainer = 'set waiter.delivery: init-container in the configuration'

@@ -22,6 +22,8 @@ export const objectNames = {
   certsSecret: `${name}-certs-secret`,
   /** The Deployment, ServiceAccount and Lease of `rollouts run`. */
   rollouts: `${name}-rollouts`,
+  /** The Deployment of `starts run`. */
+  starts: `${name}-starts`,
   /** Its fields are ours in a server-side apply. */
   fieldManager: name,
   /** The prefix of the namespaces in which an installation tries out a pod. */
@@ -67,7 +69,7 @@ export const objectKeys = {
 } as const
 
 export const nameLabel = 'app.kubernetes.io/name'
-type Component = 'serve' | 'certs' | 'rollouts' | 'check'
+type Component = 'serve' | 'certs' | 'rollouts' | 'starts' | 'check'
 
 /** The labels of all our objects, or of those of one component. */
 export const labelsOf = (component?: Component): Record<string, string> => ({

@@ -274,6 +274,23 @@ export const findings: FindingEntries<Exclude<Finding, { kind: PassedOn }>> = {
     means: 'The next pod of that template starts with the old image.',
     example: { ...wanted, template: { kind: 'Deployment', namespace: 'shop', name: 'web', image: 'envoy:1' } },
   },
+  'exporter-counts': {},
+  'exporter-idle': {
+    means: 'The exporter of starts does not run; pods that start meanwhile may never be counted.',
+    example: { namespace, why: 'no-pod' },
+  },
+  'exporter-twice': {
+    means: 'Each replica counts every start by itself, and sums are too high.',
+    example: { namespace, wanted: 2 },
+  },
+  'exporter-differs': {
+    means: 'The exporter of starts is of another version than the replicas, and may judge pods differently.',
+    example: { image: 'sidecar-first:0.1.0', ours: 'sidecar-first:0.2.0' },
+  },
+  'exporter-forbidden': {
+    means: 'Without pods nothing is counted; without events no time is known to the millisecond.',
+    example: { names: ['watch events'] },
+  },
   'rollout-right': { example: { ...wanted, pods: 5 } },
   'subject-missing': {
     means: 'No such object in that namespace.',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { check } from '../../src/cli/check.ts'
+import { run } from '../cli/inside.ts'
 import { create, createNamespace, deleteNamespaces, kubectl, tryKubectl, until } from '../cluster/cluster.ts'
 import { app, getPods, pod, sidecar, statusOf } from '../cluster/pod.ts'
 import { installed, namespace, rolledOut, sample } from './installation.ts'
@@ -98,5 +100,15 @@ describe('install --starts on a real node', () => {
       'sidecar_first_starts_total{gate="none",outcome="too-early"} 1',
       'sidecar_first_starts_total{gate="startup-probe",outcome="held"} 1',
     ])
+  })
+
+  test('check looks at the exporter, and says which right it lacks', async () => {
+    const said = async () => (await run(check, '--no-pods')).stdout
+    assert.match(await said(), /^ok +counted starts +SF587 sidecar-first-starts counts how pods start$/m)
+    await kubectl('delete', 'clusterrolebinding', 'sidecar-first-starts')
+    const lacks = /^warning +counted starts +SF591 .* may not list pods, watch pods, list events, watch events$/m
+    assert.match(await said(), lacks)
+    await installed('--mode', 'namespace-opt-in')
+    assert.doesNotMatch(await said(), /counted starts/)
   })
 })

@@ -9,9 +9,9 @@ import { type Status, statusOf } from '../../../certs/status.ts'
 import { serviceNames } from '../../../certs/x509.ts'
 import { objectKeys, objectNames, selectorOf } from '../../kubernetes/names.ts'
 import { forward } from '../../kubernetes/port-forward.ts'
-import type { Finding, Idle } from '../findings.ts'
+import type { Finding } from '../findings.ts'
 import { type Check, needed, type Site } from '../site.ts'
-import { isReady, whyNot } from './replicas.ts'
+import { idleness } from './replicas.ts'
 
 const day = 86_400_000
 /** The defaults of `certs run`. */
@@ -78,13 +78,6 @@ function apart(problems: readonly Problem[]): { barred: readonly Finding[]; othe
     return false
   })
   return { barred: [...messages].map((message) => ({ kind: 'replicas-not-asked', message })), others }
-}
-
-/** Why nothing keeps the certificate; undefined if something does. */
-function idleness(keepers: readonly V1Pod[]): Idle | undefined {
-  if (keepers.some(isReady)) return undefined
-  const [one] = keepers
-  return one ? { why: 'not-ready', pod: one.metadata?.name ?? '', reason: whyNot(one) } : { why: 'no-pod' }
 }
 
 /** By cert-manager: then there is no CA of ours in the Secret. */

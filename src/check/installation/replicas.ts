@@ -1,6 +1,6 @@
 import type { V1Deployment, V1Node, V1Pod } from '@kubernetes/client-node'
 import { objectNames, selectorOf } from '../../kubernetes/names.ts'
-import type { Finding } from '../findings.ts'
+import type { Finding, Idle } from '../findings.ts'
 import type { Check } from '../site.ts'
 
 /** Whether the replicas that answer the API server exist, are ready, and run on different nodes. */
@@ -59,4 +59,11 @@ export function whyNot({ status }: V1Pod): string {
   if (waiting) return [waiting.reason, waiting.message].filter(Boolean).join(': ')
   const unmet = status?.conditions?.find(({ status, message }) => status !== 'True' && message)
   return unmet?.message ?? status?.phase ?? 'nothing is known of it'
+}
+
+/** Why none of these pods does its work; undefined if one does. */
+export function idleness(pods: readonly V1Pod[]): Idle | undefined {
+  if (pods.some(isReady)) return undefined
+  const [one] = pods
+  return one ? { why: 'not-ready', pod: one.metadata?.name ?? '', reason: whyNot(one) } : { why: 'no-pod' }
 }

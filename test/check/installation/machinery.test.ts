@@ -8,6 +8,7 @@ import {
   judgeServed as servedFindings,
   judgeStatus as statusFindings,
 } from '../../../src/check/installation/certificate.ts'
+import { judgeExporter } from '../../../src/check/installation/exporter.ts'
 import { idleAuto } from '../../../src/check/installation/lock.ts'
 import { judgeNodes as nodeFindings } from '../../../src/check/installation/nodes.ts'
 import { judgeReplicas as replicaFindings } from '../../../src/check/installation/replicas.ts'
@@ -230,4 +231,34 @@ describe('the dry run', () => {
     assert.equal(told(judgeRefusal({ message: down }, 'shop')).level, 'problem')
     assert.equal(told(judgeRefusal({ message: 'exceeded quota' }, 'shop')).level, 'warning')
   })
+})
+
+test('the exporter of starts runs once, in the version of the replicas, and with the rights it needs', () => {
+  const deployment = (image: string, replicas = 1): V1Deployment => ({
+    spec: { replicas, selector: {}, template: { spec: { containers: [{ name: 'x', image }] } } },
+  })
+  const pod = (status: string, message?: string): V1Pod => ({
+    metadata: { name: 'starts-x' },
+    status: { conditions: [{ type: 'Ready', status, ...(message && { message }) }] },
+  })
+  const sound = { deployment: deployment('a:2'), server: deployment('a:2', 2), pods: [pod('True')], lacking: [] }
+  const judge = (more: Partial<Parameters<typeof judgeExporter>[0]> = {}) =>
+    judgeExporter({ ...sound, ...more }, 'ns').map((finding) => {
+      const { level, text, next = '' } = told(finding)
+      return `${level} ${text}; ${next}`
+    })
+  const again = 'sidecar-first install --apply --starts, with your flags'
+  assert.deepEqual(judge(), ['ok sidecar-first-starts counts how pods start; '])
+  assert.deepEqual(judge({ deployment: deployment('a:2', 0), pods: [] }), [
+    'warning deployment/sidecar-first-starts has no pod: no starts are counted; kubectl scale -n ns deployment/sidecar-first-starts --replicas=1',
+  ])
+  assert.deepEqual(judge({ pods: [pod('False', 'no node fits')] }), [
+    'warning starts-x is not ready: no node fits: no starts are counted; kubectl describe pod -n ns -l app.kubernetes.io/name=sidecar-first,app.kubernetes.io/component=starts',
+  ])
+  assert.deepEqual(judge({ deployment: deployment('a:1', 2), lacking: ['list events', 'watch events'] }), [
+    'warning 2 replicas of sidecar-first-starts count each start as often; kubectl scale -n ns deployment/sidecar-first-starts --replicas=1',
+    `warning sidecar-first-starts runs a:1, the replicas a:2; ${again}`,
+    `warning the account of sidecar-first-starts may not list events, watch events; ${again}`,
+  ])
+  assert.deepEqual(judge({ server: undefined }).length, 1)
 })
