@@ -89,7 +89,12 @@ for (let index = 0; index < count; index++) {
     for (const { event } of eventsOf(life)) {
       const name = `${round}-${event.metadata.name}`
       const reason = round === 0 ? event.reason : ['Created', 'Unhealthy'][round - 1]
-      server.put('events', { ...event, metadata: { name }, reason, message: 'Readiness probe failed: 503' } as object)
+      server.put('events', {
+        ...event,
+        metadata: { name, namespace: 'shop' },
+        reason,
+        message: 'Readiness probe failed: 503',
+      } as object)
     }
   }
   // A big cluster after its restart; faster, its own API server would be the limit.

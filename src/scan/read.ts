@@ -48,7 +48,7 @@ export async function scanCluster(selection: Selection, surroundings: Surroundin
   try {
     for await (const pod of pods) {
       // Its times are texts, whatever the type says.
-      surveyor.add(pod, warnings && (warnings.get(pod.metadata?.uid ?? '') ?? []))
+      surveyor.add(pod, warnings && (warnings.get(placeOf(pod.metadata, pod.metadata?.uid)) ?? []))
       if (++read % podsAtOnce === 0) progress(`Looked at ${read} pods…`)
     }
   } catch (error) {
@@ -68,7 +68,10 @@ export async function scanCluster(selection: Selection, surroundings: Surroundin
 
 type Warnings = ReadonlyMap<string, readonly Warned[]>
 
-/** By the pod's uid. Undefined where they may not be listed. */
+/** Who may write events in one namespace has no say in others. */
+const placeOf = (of: { namespace?: string } | undefined, uid: string | undefined) => `${of?.namespace}/${uid}`
+
+/** By the pod's place. Undefined where they may not be listed. */
 async function readWarnings(
   calls: RawCalls,
   path: string,
@@ -81,9 +84,10 @@ async function readWarnings(
       if (++read > mostWarnings) return { warnings, limits: [{ kind: 'warnings-cut', most: mostWarnings }] }
       const { uid } = event.involvedObject
       if (!uid || uid.length > mostUid || !telling.has(event.reason ?? '')) continue
-      const own = warnings.get(uid) ?? []
+      const place = placeOf(event.metadata, uid)
+      const own = warnings.get(place) ?? []
       own.push(...warned(event))
-      warnings.set(uid, own)
+      warnings.set(place, own)
     }
   } catch (error) {
     if (failureKind(error) !== 'forbidden') throw error

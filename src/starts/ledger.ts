@@ -147,10 +147,13 @@ export function createLedger({
   function put(uid: string, pod: V1Pod): void {
     const known = pods.get(uid)
     if ((pods.has(uid) && !known) || graves.has(uid)) return
+    const { namespace = '' } = pod.metadata ?? {}
+    const place = `${namespace}/${uid}`
+    const early = limbo.get(place)?.events ?? []
+    limbo.delete(place)
     const subject = known?.subject ?? subjectOf(pod)
     if (!subject) {
       pods.set(uid, undefined)
-      limbo.delete(uid)
       return
     }
     const statuses = (pod.status?.containerStatuses ?? []).filter(({ name }) => subject.apps.includes(name))
@@ -159,10 +162,8 @@ export function createLedger({
     // Found as one that has started already: whoever was there then has counted it.
     if (!known && mark !== undefined && mark <= since.until && !since.except.has(uid)) {
       pods.set(uid, undefined)
-      limbo.delete(uid)
       return
     }
-    const { namespace = '' } = pod.metadata ?? {}
     const one = known ?? {
       subject,
       namespace,
@@ -177,8 +178,7 @@ export function createLedger({
       pods.set(uid, one)
       pending++
       counted.expected(subject, namespace)
-      for (const event of limbo.get(uid)?.events ?? []) add(one, event)
-      limbo.delete(uid)
+      for (const event of early) add(one, event)
     }
     one.node = pod.spec?.nodeName
     one.ending ||= pod.metadata?.deletionTimestamp !== undefined
@@ -211,7 +211,6 @@ export function createLedger({
     const one = pods.get(uid)
     if (one) settle(uid, one)
     pods.delete(uid)
-    limbo.delete(uid)
     graves.set(uid, now())
     if (graves.size > mostGraves) graves.delete(graves.keys().next().value ?? '')
   }
@@ -239,11 +238,14 @@ export function createLedger({
         return
       }
       const one = pods.get(uid)
-      if (one) return add(one, found)
+      const { namespace = '' } = event.metadata
+      // Who may write events in one namespace has no say in others.
+      if (one) return one.namespace === namespace ? add(one, found) : undefined
       if (pods.has(uid) || graves.has(uid)) return
-      const waiting = limbo.get(uid) ?? { since: now(), events: [] }
-      if (!limbo.has(uid) && limbo.size >= mostInLimbo) return
-      limbo.set(uid, waiting)
+      const place = `${namespace}/${uid}`
+      const waiting = limbo.get(place) ?? { since: now(), events: [] }
+      if (!limbo.has(place) && limbo.size >= mostInLimbo) return
+      limbo.set(place, waiting)
       if (waiting.events.length < mostEventsOfOne) waiting.events.push(found)
     },
     events(of, state) {
@@ -256,7 +258,7 @@ export function createLedger({
       for (const [uid, one] of pods) {
         if (one?.due !== undefined && one.due + (waits ? patience : 0) <= at) settle(uid, one)
       }
-      for (const [uid, { since }] of limbo) if (at - since > limboLasts) limbo.delete(uid)
+      for (const [place, { since }] of limbo) if (at - since > limboLasts) limbo.delete(place)
       for (const [uid, since] of graves) {
         if (at - since <= graveLasts) break
         graves.delete(uid)

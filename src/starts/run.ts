@@ -70,13 +70,13 @@ export async function run({ kubeconfig, resync, namespaces, state, log, signal, 
   const events = (['Pod', 'Node'] as const).map(async (of) => {
     // An event of a pod that isn't known is kept for a minute only.
     await Promise.race([listed.promise, aborted(signal)])
-    const query = {
-      fieldSelector: `involvedObject.kind=${of}${of === 'Node' ? ',reason=Starting' : ''}`,
-      limit: eventsAtOnce,
-    }
+    // Those of a node are where only the cluster's own may write.
+    const [path, reason] =
+      of === 'Pod' ? ['/api/v1/events', ''] : ['/api/v1/namespaces/default/events', ',reason=Starting']
+    const query = { fieldSelector: `involvedObject.kind=${of}${reason}`, limit: eventsAtOnce }
     await follow({
       ...common,
-      path: '/api/v1/events',
+      path,
       query,
       resync: eventsResync * resync,
       into: eventsInto(ledger, of),

@@ -10,20 +10,29 @@ const part = ['-n', namespace, '-l', 'app.kubernetes.io/component=starts']
 const readinessProbe = { httpGet: { path: '/ready', port: 15021 }, periodSeconds: 1 }
 const proxy = (more: Record<string, unknown>) => sidecar('istio-proxy', { HTTP: ':15021', READY_AFTER: '2s' }, more)
 
-/** The exporter's own series that aren't 0, as Prometheus would get them. */
-async function scraped(): Promise<string[]> {
+/** The exporter's own series, as Prometheus would get them. */
+async function scraped(): Promise<Map<string, number>> {
   const name = await kubectl('get', 'pods', ...part, '-o', 'jsonpath={.items[0].metadata.name}')
   const path = `/api/v1/namespaces/${namespace}/pods/${name}:8080/proxy/metrics`
   const { stdout } = await tryKubectl(['get', '--raw', path])
-  return stdout.split('\n').filter((line) => line.startsWith('sidecar_first_') && !line.endsWith(' 0'))
+  return new Map(
+    [...stdout.matchAll(/^(sidecar_first_.+) (\S+)$/gm)].map(([, series = '', value]) => [series, Number(value)]),
+  )
 }
-const showing = (line: string) =>
-  until(line, async () => {
-    const lines = await scraped()
-    return lines.includes(line) ? lines : undefined
+const showing = (series: string, value: number) =>
+  until(`${series} ${value}`, async () => {
+    const all = await scraped()
+    return all.get(series) === value ? all : undefined
   })
-const counters = (lines: readonly string[]) =>
-  lines.filter((line) => /^sidecar_first_(starts|early_starts|start_crashes)_total/.test(line)).toSorted()
+const pending = (count: number) => showing('sidecar_first_starts_pending', count)
+
+/** By how much the counters of starts have grown. */
+const gained = (before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>) =>
+  [...after]
+    .map(([series, value]) => [series, value - (before.get(series) ?? 0)] as const)
+    .filter(([series, more]) => more > 0 && /_(starts|start_crashes)_total|wait_seconds_count/.test(series))
+    .map(([series, more]) => `${series.replace('sidecar_first_', '')} ${more}`)
+    .toSorted()
 
 describe('install --starts on a real node', () => {
   const labelled = 'install-starts-labelled'
@@ -36,6 +45,8 @@ describe('install --starts on a real node', () => {
   after(() => deleteNamespaces(labelled, unlabelled))
 
   test('counts each start once, by what held the app back and how it went, through a restart of its container', async () => {
+    // Those of other tests.
+    const before = await pending(0)
     const remembers = { volumes: [{ name: 'data', emptyDir: {} }] }
     const once = '[ -e /data/ran ] && exec sleep 3600; touch /data/ran; exit 1'
     const native = proxy({ restartPolicy: 'Always', startupProbe: readinessProbe })
@@ -51,7 +62,7 @@ describe('install --starts on a real node', () => {
       pod(unlabelled, 'without', [app()]),
       sample(labelled),
     )
-    await showing('sidecar_first_starts_pending 4')
+    await pending(4)
     await until('all of them run', async () => {
       const pods = [...(await getPods(unlabelled)).values(), ...(await getPods(labelled)).values()]
       const run = pods.filter((each) => statusOf(each, 'app')?.state.running)
@@ -60,45 +71,28 @@ describe('install --starts on a real node', () => {
     // One that is gone is counted at once.
     await kubectl('delete', 'pod', '-n', labelled, 'sample')
     await kubectl('delete', 'pod', '-n', unlabelled, 'early')
-    const first = await showing('sidecar_first_starts_pending 2')
-    assert.deepEqual(counters(first), [
-      `sidecar_first_early_starts_total{namespace="${unlabelled}",gate="none",sidecar="istio"} 1`,
-      'sidecar_first_starts_total{gate="lock",outcome="held"} 1',
-      'sidecar_first_starts_total{gate="none",outcome="too-early"} 1',
+    assert.deepEqual(gained(before, await pending(2)), [
+      `early_starts_total{namespace="${unlabelled}",gate="none",sidecar="istio"} 1`,
+      'start_wait_seconds_count{gate="lock",outcome="ready",sidecar="other"} 1',
+      'starts_total{gate="lock",outcome="held"} 1',
+      'starts_total{gate="none",outcome="too-early"} 1',
     ])
-    const waits = 'sidecar_first_start_wait_seconds_count{gate="lock",outcome="ready",sidecar="other"} 1'
-    assert.ok(first.includes(waits), first.join('\n'))
 
-    await kubectl(
-      'exec',
-      '-n',
-      namespace,
-      'deploy/sidecar-first-starts',
-      '--',
-      '/usr/bin/node',
-      '-e',
-      'process.kill(1)',
-    )
-    await until('a second run', async () => {
-      const count = await kubectl(
-        'get',
-        'pods',
-        ...part,
-        '-o',
-        'jsonpath={.items[0].status.containerStatuses[0].restartCount}',
-      )
-      return count === '1' ? true : undefined
+    const end = ['/usr/bin/node', '-e', 'process.kill(1)']
+    await kubectl('exec', '-n', namespace, 'deploy/sidecar-first-starts', '--', ...end)
+    const restarts = 'jsonpath={.items[0].status.containerStatuses[0].restartCount}'
+    await until('its second run', async () => {
+      return (await kubectl('get', 'pods', ...part, '-o', restarts)) === '1' ? true : undefined
     })
     await rolledOut('sidecar-first-starts')
-    await showing('sidecar_first_starts_pending 2')
+    await pending(2)
     await kubectl('delete', 'pod', '-n', unlabelled, 'fails-once', 'native', 'without')
-    await showing('sidecar_first_starts_total{gate="startup-probe",outcome="held"} 1')
-    const second = counters(await showing('sidecar_first_starts_total{gate="none",outcome="too-early"} 1'))
-    assert.deepEqual(second, [
-      `sidecar_first_early_starts_total{namespace="${unlabelled}",gate="none",sidecar="istio"} 1`,
-      `sidecar_first_start_crashes_total{namespace="${unlabelled}",gate="none",outcome="too-early"} 1`,
-      'sidecar_first_starts_total{gate="none",outcome="too-early"} 1',
-      'sidecar_first_starts_total{gate="startup-probe",outcome="held"} 1',
+    assert.deepEqual(gained(new Map(), await pending(0)), [
+      `early_starts_total{namespace="${unlabelled}",gate="none",sidecar="istio"} 1`,
+      `start_crashes_total{namespace="${unlabelled}",gate="none",outcome="too-early"} 1`,
+      'start_wait_seconds_count{gate="startup-probe",outcome="ready",sidecar="istio"} 1',
+      'starts_total{gate="none",outcome="too-early"} 1',
+      'starts_total{gate="startup-probe",outcome="held"} 1',
     ])
   })
 

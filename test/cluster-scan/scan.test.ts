@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { PatchStrategy } from '@kubernetes/client-node'
+import { PatchStrategy, type V1Pod } from '@kubernetes/client-node'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { rawCalls } from '../../src/kubernetes/raw.ts'
 import { type ApiServer, run as build, startApiServer } from '../apiserver/apiserver.ts'
@@ -121,6 +121,36 @@ test('a list that expires on the way goes on, and every pod is counted once', as
     limits.map(({ kind }: { kind: string }) => kind),
     ['list-expired'],
   )
+})
+
+test('an event says nothing about pods of other namespaces, whichever its author names', async () => {
+  await api.kubectl(['create', 'namespace', 'theirs'])
+  const calls = admin()
+  const { metadata, spec, status } = await calls.get<V1Pod>('/api/v1/namespaces/shop/pods/web-0-abc12-1')
+  const began = status?.containerStatuses?.[0]?.state?.running?.startedAt
+  const at = new Date(new Date(began ?? 0).getTime() + 3000).toISOString().replace('.000Z', 'Z')
+  const write = (namespace: string) =>
+    calls.create(`/api/v1/namespaces/${namespace}/events`, {
+      metadata: { name: 'forged' },
+      involvedObject: {
+        kind: 'Pod',
+        namespace,
+        name: metadata?.name,
+        uid: metadata?.uid,
+        fieldPath: 'spec.containers{istio-proxy}',
+      },
+      source: { component: 'kubelet', host: spec?.nodeName },
+      type: 'Warning',
+      reason: 'Unhealthy',
+      message: 'Readiness probe failed: no',
+      firstTimestamp: at,
+      lastTimestamp: at,
+    })
+  const failed = async () => (await scan(['-o', 'json'])).stdout.includes('"probe-failed"')
+  await write('theirs')
+  assert.equal(await failed(), false)
+  await write('shop')
+  assert.equal(await failed(), true)
 })
 
 test('somebody who may list the pods of one namespace, and no events, is told what to do and what is missing', async () => {

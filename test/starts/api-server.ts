@@ -21,7 +21,7 @@ export async function fakeApiServer() {
   }
   const server = createServer(({ url = '' }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://x')
-    const what = pathname.replace('/api/v1/', '') as keyof typeof all
+    const what = pathname.replace(/.*\//, '') as keyof typeof all
     response.setHeader('Content-Type', 'application/json')
     if (pathname === '/version') return response.end('{}')
     if (!(what in all)) return response.writeHead(404).end('{}')

@@ -24,7 +24,12 @@ class World {
 
   constructor(lives: readonly Life[]) {
     this.#lives = lives
-    this.#events = lives.flatMap(eventsOf)
+    this.#events = lives.flatMap((life) =>
+      eventsOf(life).map(({ from, event }) => {
+        const metadata = { ...event.metadata, namespace: life.uid }
+        return { from, event: { ...event, metadata } }
+      }),
+    )
     this.#handover = { until: begin, except: new Set() }
   }
 
@@ -216,7 +221,7 @@ describe('a start', () => {
     const [, , , , of] = events
     const unhealthy = {
       ...of,
-      metadata: {},
+      metadata: { namespace: 'shop' },
       reason: 'Unhealthy',
       involvedObject: { ...of?.involvedObject, fieldPath: 'spec.containers{istio-proxy}' },
       message: 'Readiness probe failed: connection refused',
@@ -471,6 +476,22 @@ describe('what anybody may write', () => {
     assert.equal(told.starts.length, 1)
   })
 
+  test('events of another namespace say nothing about a pod, whichever they name, and before it comes', () => {
+    const events = eventsOf(life()).map(({ event }) => event)
+    const forged = events.map((event) => ({ ...event, metadata: { ...event.metadata, namespace: 'theirs' } }))
+    for (const early of [true, false]) {
+      const { ledger, told } = counts()
+      if (early) for (const event of forged) ledger.event(event)
+      ledger.pod(running('a'))
+      if (!early) for (const event of forged) ledger.event(event)
+      ledger.gone('a')
+      assert.deepEqual(
+        told.starts.map(({ outcome, seconds }) => [outcome, seconds]),
+        [['unknown', undefined]],
+      )
+    }
+  })
+
   test('events that are nonsense are passed over', () => {
     const [, first] = eventsOf(life())
     assert.ok(first)
@@ -479,7 +500,7 @@ describe('what anybody may write', () => {
       { firstTimestamp: undefined, eventTime: 'x' },
       { reason: undefined },
       { source: { component: 'kubelet', host: 'another' } },
-      { metadata: {} },
+      { metadata: { namespace: 'shop' } },
       { count: -1, lastTimestamp: 'x' },
       { count: 5, lastTimestamp: 'x' },
     ]) {

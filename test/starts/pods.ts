@@ -66,7 +66,7 @@ export function eventsOf({
     return {
       from: given + ms,
       event: {
-        metadata: { name },
+        metadata: { name, namespace: 'shop' },
         involvedObject: { kind: 'Pod', uid, ...(container && { fieldPath: `spec.containers{${container}}` }) },
         source: container ? { component: 'kubelet', host: node } : { component: 'default-scheduler' },
         reason,
