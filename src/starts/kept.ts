@@ -96,6 +96,9 @@ const telling = new Map(
 )
 const probes = ['Readiness probe ', 'Startup probe ']
 
+/** Nothing that an event is about has a longer name. */
+const mostName = 253
+
 /** Undefined for what says nothing about a start, or doesn't come from whom it should. */
 export function keptEvent(event: CoreV1Event): KeptEvent | undefined {
   const { message = '', source, reportingComponent, reportingInstance, lastTimestamp, count = 1 } = event
@@ -108,6 +111,8 @@ export function keptEvent(event: CoreV1Event): KeptEvent | undefined {
   const fromKubelet = source?.component === 'kubelet' || reportingComponent === 'kubelet'
   const host = fromKubelet ? source?.host || reportingInstance : undefined
   if (reason !== 'Scheduled' && !host) return undefined
+  const { uid = '', name = '' } = event.involvedObject
+  if ([uid, name, host ?? '', happening.container ?? ''].some((each) => each.length > mostName)) return undefined
   const { moment } = happening
   if (Number.isNaN(moment.at)) return undefined
   const last = (count > 1 && lastTimestamp && new Date(lastTimestamp).getTime()) || undefined

@@ -7,7 +7,7 @@ import { at, now, pod, runs } from './pods.ts'
 
 const early = () => pod('web-1', [runs('app', 1), runs('istio-proxy', 1)])
 const warning = (more: object) => ({
-  metadata: { name: 'web-1.18c5' },
+  metadata: { name: 'web-1.18c5', namespace: 'shop' },
   involvedObject: { uid: 'uid-web-1', fieldPath: 'spec.containers{istio-proxy}' },
   reason: 'Unhealthy',
   type: 'Warning',
@@ -57,7 +57,13 @@ test('of warnings only what is judged is kept, however long their texts are', as
 })
 
 test('warnings in which anything may be missing, or any time be said, are no evidence and no failure', async () => {
-  const nothing = { metadata: {}, involvedObject: {}, reason: undefined, message: undefined, source: undefined }
+  const nothing = {
+    metadata: { namespace: 'shop' },
+    involvedObject: {},
+    reason: undefined,
+    message: undefined,
+    source: undefined,
+  }
   const odd = [
     { ...nothing, involvedObject: { uid: 'uid-web-1' } },
     { message: undefined },
@@ -65,7 +71,7 @@ test('warnings in which anything may be missing, or any time be said, are no evi
     { firstTimestamp: '0001-01-01T00:00:00Z' },
     { firstTimestamp: null, eventTime: '9999-12-31T23:59:59.999999Z' },
     { count: -1, lastTimestamp: '9999-12-31T23:59:59Z' },
-    { metadata: { name: 'web-1.ffffffffffffffff' }, firstTimestamp: null },
+    { metadata: { name: 'web-1.ffffffffffffffff', namespace: 'shop' }, firstTimestamp: null },
     { source: { component: 'kubelet' } },
   ]
   for (const each of odd) {

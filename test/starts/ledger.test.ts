@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { sidecarLabels } from '../../src/starts/labels.ts'
 import { createLedger, type Handover, type Ledger } from '../../src/starts/ledger.ts'
 import type { Start } from '../../src/starts/start.ts'
+import { heldBytes } from '../heap.ts'
 import { runs } from '../runs.ts'
 import { eventsOf, type Life, podAt } from './pods.ts'
 
@@ -414,6 +415,16 @@ test('what is gone is not counted again when an older list still has it, however
   assert.equal(told.starts.length, 20_000)
 })
 
+test('of pods that are gone little is kept, however many there were', () => {
+  const { ledger } = counts()
+  const before = heldBytes()
+  for (let index = 0; index < 200_000; index++)
+    ledger.gone(`00000000-0000-4000-8000-${String(index).padStart(12, '0')}`)
+  const kept = heldBytes() - before
+  assert.ok(kept < 6_000_000, `${kept} bytes`)
+  assert.equal(ledger.pending(), 0)
+})
+
 describe('what anybody may write', () => {
   test('a pod that is too large is left out, and said to be', () => {
     const { ledger, told } = counts()
@@ -490,6 +501,27 @@ describe('what anybody may write', () => {
         [['unknown', undefined]],
       )
     }
+  })
+
+  test('events of any length cost no memory', () => {
+    const { ledger } = counts()
+    ledger.pod(running('a'))
+    const [, first] = eventsOf(life())
+    assert.ok(first)
+    const { event } = first
+    const { involvedObject } = event
+    const before = heldBytes()
+    for (let index = 0; index < 100; index++) {
+      const long = (text: string) => JSON.parse(JSON.stringify(`${text}${index}`.padEnd(200_000, 'x')))
+      ledger.event({ ...event, involvedObject: { ...involvedObject, uid: long('') } })
+      ledger.event({ ...event, involvedObject: { ...involvedObject, fieldPath: `${long('spec.containers{')}}` } })
+      ledger.event({ ...event, source: { component: 'kubelet', host: long('') } })
+      ledger.event({ ...event, message: long('Readiness probe '), reason: 'Unhealthy' })
+      ledger.event({ ...event, involvedObject: { kind: 'Node', name: long('') }, reason: 'Starting' })
+    }
+    const kept = heldBytes() - before
+    assert.ok(kept < 2_000_000, `${kept} bytes are kept`)
+    ledger.tick()
   })
 
   test('events that are nonsense are passed over', () => {
