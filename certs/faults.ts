@@ -19,7 +19,8 @@ export type Problem = { fault: Fault; message: string }
 export const backdate = 3_600_000
 
 const serverAuth = '1.3.6.1.5.5.7.3.1'
-const block = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+// Anybody may have filled it with beginnings: each is looked at no further than to the next dash.
+const block = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
 /** The certificates of a PEM bundle in order, each as PEM; anything between them is dropped. */
 export const splitBundle = (pem: string): string[] => pem.match(block) ?? []
@@ -88,7 +89,7 @@ export function isCovered(certificate: string, { by, at }: { by: readonly string
   })
 }
 
-function signedBy(leaf: X509Certificate, authority: X509Certificate): boolean {
+export function signedBy(leaf: X509Certificate, authority: X509Certificate): boolean {
   return leaf.checkIssued(authority) && leaf.verify(authority.publicKey)
 }
 

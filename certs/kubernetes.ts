@@ -18,6 +18,7 @@ import type { LeaseStore } from '../src/kubernetes/lease.ts'
 import { leaseStore } from '../src/kubernetes/lease-store.ts'
 import { labelsOf, objectNames } from '../src/kubernetes/names.ts'
 import { rawCalls } from '../src/kubernetes/raw.ts'
+import { watched } from '../src/kubernetes/watch.ts'
 import type { Cluster, Endpoint, StoredConfiguration } from './cluster.ts'
 
 /** The names of our objects; the Secret, the Lease and the Service live in `namespace`. */
@@ -157,12 +158,7 @@ export async function watchChanges(
   await Promise.all(
     objects.map(async ([path, name]) => {
       while (!signal.aborted) {
-        const over = Promise.withResolvers<void>()
-        const selector = { fieldSelector: `metadata.name=${name}` }
-        const started = await watch.watch(path, selector, changed, () => over.resolve()).catch(() => undefined)
-        signal.addEventListener('abort', () => started?.abort(), { once: true })
-        if (signal.aborted) started?.abort()
-        if (started) await over.promise
+        await watched(watch, path, { fieldSelector: `metadata.name=${name}` }, changed, signal)
         await sleep(1000, undefined, { signal }).catch(() => {})
       }
     }),

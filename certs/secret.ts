@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import { objectKeys } from '../src/kubernetes/names.ts'
 import type { Changes, StoredConfiguration, StoredSecret } from './cluster.ts'
-import { backdate, checkAuthorityPair, checkServerPair, readCertificate, splitBundle } from './faults.ts'
+import { backdate, checkAuthorityPair, checkServerPair, readCertificate, signedBy, splitBundle } from './faults.ts'
 import type { Asked, Authority, Dated, Leaf, Retired, SecretShown, Shown } from './next.ts'
 import type { Problem } from './problems.ts'
 
@@ -195,9 +195,6 @@ const lastLeaf = (authority: X509Certificate, leaves: readonly X509Certificate[]
 function asLeaf(certificate: X509Certificate, authorities: readonly X509Certificate[]): Leaf {
   return { ...dated(certificate), issuer: authorities.find((one) => signedBy(certificate, one))?.fingerprint256 }
 }
-
-const signedBy = (leaf: X509Certificate, authority: X509Certificate) =>
-  leaf.checkIssued(authority) && leaf.verify(authority.publicKey)
 
 const dated = (certificate: X509Certificate): Dated => ({
   id: certificate.fingerprint256,

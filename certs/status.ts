@@ -77,7 +77,7 @@ export async function statusOf({
 
   const lacking = lackingTrust(shown)
   const trusting = shown.configurations.map(({ name, webhooks }) => {
-    const authorities = Math.min(...webhooks.map((ids) => ids.length))
+    const authorities = webhooks.length === 0 ? 0 : Math.min(...webhooks.map((ids) => ids.length))
     return { configuration: name, authorities, differs: lacking.includes(name) }
   })
   problems.push(...lacking.map((configuration) => ({ kind: 'trust-differs', configuration }) as const))

@@ -76,3 +76,11 @@ test('what is damaged is not believed, what somebody else trusts is a stranger, 
   const half = { ...secret, data: { ...data, 'tls.key': leaf.key.slice(0, 200) } }
   assert.equal(seen(half, start).shown.secret?.leaf, undefined)
 })
+
+test('a caBundle of beginnings without an end holds nothing up', async () => {
+  const { certificate } = await authority(start)
+  // A minute's work or more if each were looked for to the end of the text.
+  const bundle = `${'-----BEGIN CERTIFICATE-----\n'.repeat(37_000)}${certificate}`
+  const { shown } = seen({ version: '1', data: {}, annotations: {} }, start, [bundle])
+  assert.deepEqual(shown.configurations[0]?.webhooks, [[id(certificate)]])
+})
