@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type KubeConfig, Watch } from '@kubernetes/client-node'
 import { type FailureKind, failureKind } from './failure.ts'
 import type { RawCalls } from './raw.ts'
+import { watched } from './watch.ts'
 
 /** An object as it comes over the wire. */
 export interface WireObject {
@@ -67,7 +68,6 @@ export async function follow<T extends WireObject>({
   /** @returns the version to go on from, or undefined when only a list helps */
   async function listen(from: string, until: AbortSignal): Promise<string | undefined> {
     let version: string | undefined = from
-    const over = Promise.withResolvers<unknown>()
     const { limit: _limit, ...selectors } = query
     const asked = { ...selectors, resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds: WATCH }
     const heard = (type: string, object: T) => {
@@ -81,17 +81,7 @@ export async function follow<T extends WireObject>({
       if (type === 'ADDED' || type === 'MODIFIED') into.put(object)
       if (type === 'DELETED') into.gone(object)
     }
-    const started = watch.watch(path, asked, heard, over.resolve)
-    started.catch(over.resolve)
-    // One that isn't even answered can't be aborted: it's left to its own end.
-    const stop = () => {
-      over.resolve(undefined)
-      void started.then((request) => request.abort()).catch(() => {})
-    }
-    until.addEventListener('abort', stop, { once: true })
-    if (until.aborted) stop()
-    const error = await over.promise
-    until.removeEventListener('abort', stop)
+    const error = await watched(watch, path, asked, heard, until)
     if (until.aborted) return version
     if (error instanceof Error && 'statusCode' in error) {
       const code = Number(error.statusCode)
