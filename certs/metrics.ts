@@ -45,6 +45,11 @@ export function createMetrics(steady: () => number): Metrics {
     turned(leading) {
       turned = steady()
       leader.set(leading ? 1 : 0)
+      if (leading) return
+      // The leader knows better than one that has led before.
+      phase.reset()
+      days.reset()
+      problems.reset()
     },
     looked({ now, secret }, at, found) {
       success.set(now / 1000)

@@ -143,13 +143,13 @@ export const authorityDue = (authority: Dated, { leaf }: Lifetimes): number =>
   authority.expires - Math.max(third(authority), 2 * leaf)
 
 /** When a retired CA may be dropped: a third of a leaf's life after its leaves have expired, because clocks disagree. */
-export function dropDate({ lastLeaf, ...authority }: Retired): number {
+function dropDate({ lastLeaf, ...authority }: Retired): number {
   const last = lastLeaf ?? authority
   return last.expires + third(last)
 }
 
 /** The ids that every webhook should trust: our CAs, and strangers as long as they are valid, because their leaves may be served. */
-export function wantedTrust(shown: Shown): string[] {
+function wantedTrust(shown: Shown): string[] {
   const { secret, strangers, now } = shown
   const ours = [secret?.current, secret?.next, ...(secret?.retired ?? []).filter((one) => !droppable(one, shown))]
   const all = [...ours, ...strangers.filter((stranger) => now < stranger.expires)]

@@ -15,6 +15,8 @@ export interface Metrics {
   readonly registry: Registry
   /** Another turn of the loop. */
   turned(leading: boolean): void
+  /** It leads no more: what it knew last is said no longer, since the next leader knows better. */
+  resigned(): void
   /** Whether the loop still turns. */
   alive(): boolean
 }
@@ -142,6 +144,12 @@ export function createMetrics(steady: () => number): Metrics {
     turned(leading) {
       turned = steady()
       leader.set(leading ? 1 : 0)
+    },
+    resigned() {
+      pods.reset()
+      phase.reset()
+      gone.clear()
+      state = undefined
     },
     alive: () => steady() - turned < STALLED,
   }

@@ -75,6 +75,7 @@ export async function run({ kubeconfig, namespace, lease, resync, waiter, log, s
       log.warn({}, 'leads no more')
       term.end.abort()
       await term.over
+      metrics.resigned()
       term = undefined
     }
     await sleep(TURN, undefined, { signal }).catch(() => {})

@@ -52,7 +52,7 @@ export function preview(text: string, configuration: Configuration, namespace = 
 }
 
 /** The same for manifests that have been read. */
-export function previewManifests(
+function previewManifests(
   manifests: Manifests,
   configuration: Configuration,
   namespace = '',

@@ -76,7 +76,7 @@ function pictured({ pod, bars }: Picture, look: Look): string {
 export const titleOf = ({ namespace, name }: Workload['owner']): string => `${namespace && `${namespace}/`}${name}`
 
 /** What would mend it, in lines. */
-export function mending(mend: Mend): readonly { readonly label: string; readonly text: string }[] {
+function mending(mend: Mend): readonly { readonly label: string; readonly text: string }[] {
   const { kind } = mend
   switch (kind) {
     case 'lines': {

@@ -43,7 +43,7 @@ export function idleAuto(
 }
 
 /** Whether its rules or its defaults lock pods. */
-export function locksPods({ defaults, rules }: Configuration): boolean {
+function locksPods({ defaults, rules }: Configuration): boolean {
   return defaults.lock === 'on' || rules.rules.some((rule) => rule.lock === 'on')
 }
 
