@@ -170,6 +170,13 @@ class Controller {
     if (was?.metadata.generation !== rollout.metadata.generation) this.#wake(namespace)
   }
 
+  /** From an answer: a rollout that the watch has told is gone must not come back. */
+  #learn(rollout: SidecarRollout) {
+    const known = this.#rollouts.get(keyOf(rollout.metadata))?.metadata
+    const { uid, resourceVersion } = rollout.metadata
+    if (known?.uid === uid || Number(known?.resourceVersion) < Number(resourceVersion)) this.#put(rollout)
+  }
+
   #gone(name: string, namespace: string) {
     const key = keyOf({ name, namespace })
     const was = this.#rollouts.get(key)
@@ -221,9 +228,11 @@ class Controller {
       shown = this.#look(key, rollout, space)
       decision = next(shown)
     }
+    if (!this.#rollouts.has(key)) return false
     this.#remember(key, shown, decision)
     observer.looked(rollout, shown, decision)
     const said = await this.#say(key, rollout, decision)
+    if (!this.#rollouts.has(key)) return false
     await this.#tell(key, said, decision)
     if (leads()) await this.#actor.clear(said, space, decision.wanted, shown.now)
     await this.#act(key, said, { space, decision, written: said !== rollout })
@@ -348,7 +357,7 @@ class Controller {
       if (kind === 'invalid' || kind === 'conflict' || kind === 'missing') await this.#refresh(rollout)
       throw error
     })
-    this.#put(said)
+    this.#learn(said)
     const report = reportOf(rollout, decision)
     if (report) {
       observer.turned(said, report)
@@ -413,7 +422,7 @@ class Controller {
 
   async #refresh({ metadata: { namespace, name } }: SidecarRollout): Promise<SidecarRollout | undefined> {
     const found = await this.#controlling.cluster.readRollout(namespace, name)
-    if (found) this.#put(found)
+    if (found) this.#learn(found)
     else this.#gone(name, namespace)
     return found
   }
