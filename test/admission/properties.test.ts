@@ -304,11 +304,13 @@ function probedAs({ startupProbe: found }: Container, container: Container): Con
   const { startupProbe, ...rest } = container
   if (startupProbe === undefined || isDeepStrictEqual(found, startupProbe)) return container
   if (found === undefined) return rest as Container
-  const { periodSeconds, failureThreshold } = startupProbe as Record<string, number>
-  const total = (periodSeconds || 10) * (failureThreshold || 3)
+  const { initialDelaySeconds, ...given } = startupProbe as Record<string, number>
+  const { periodSeconds, failureThreshold } = given
+  const total = (initialDelaySeconds ?? 0) + (periodSeconds || 10) * (failureThreshold || 3)
   // The total time is kept, as far as the API can say it: an int32.
   const eager = { periodSeconds: 1, failureThreshold: Math.min(total, 2 ** 31 - 1) }
-  return { ...container, startupProbe: { ...(startupProbe as Fields), ...eager } }
+  const late = initialDelaySeconds !== undefined && !(initialDelaySeconds > 0)
+  return { ...container, startupProbe: { ...given, ...(late && { initialDelaySeconds }), ...eager } }
 }
 
 function assertSameContainer(before: Container, patched: Container | undefined): void {

@@ -37,6 +37,7 @@ export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[]
     else {
       operations.push({ op: 'add', path: pointer(...probe, 'periodSeconds'), value: 1 })
       operations.push({ op: 'add', path: pointer(...probe, 'failureThreshold'), value: change.failureThreshold })
+      if (change.atOnce) operations.push({ op: 'remove', path: pointer(...probe, 'initialDelaySeconds') })
     }
   }
   for (const [container, hook] of hooks) {

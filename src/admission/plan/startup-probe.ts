@@ -131,17 +131,21 @@ const mostAttempts = 2 ** 31 - 1
 
 /** What has to change in a startupProbe. */
 export type ProbeChange =
-  /** Asked every second; the threshold keeps its total time. */
-  { readonly kind: 'eager'; readonly failureThreshold: number } | { readonly kind: 'removed' }
+  /** Asked every second; the threshold keeps its total time. `atOnce`: its initial delay, of which the total then has as much more, goes. */
+  { readonly kind: 'eager'; readonly failureThreshold: number; readonly atOnce: boolean } | { readonly kind: 'removed' }
 
 /** Undefined if it is as it has to be. */
-export function probeChange(handling: Handling, { failureThreshold, periodSeconds }: Probe): ProbeChange | undefined {
+export function probeChange(handling: Handling, probe: Probe): ProbeChange | undefined {
   switch (handling.probe) {
     case 'kept':
       return undefined
     case 'eager':
-      return periodSeconds > 1
-        ? { kind: 'eager', failureThreshold: Math.min(failureThreshold * periodSeconds, mostAttempts) }
+      return probe.periodSeconds > 1
+        ? {
+            kind: 'eager',
+            failureThreshold: Math.min(secondsOf(probe), mostAttempts),
+            atOnce: probe.initialDelaySeconds > 0,
+          }
         : undefined
     case 'removed':
       return { kind: 'removed' }

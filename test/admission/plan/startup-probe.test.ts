@@ -136,6 +136,16 @@ test('a timeout of ours has no effect where the probe holds the app', () => {
   assert.match(warning ?? '', /timeout has no effect on envoy: its startupProbe .* restarts envoy after 60 s/)
 })
 
+test('eager asks from the start: an initial delay counts as part of the total time', () => {
+  const late = { name: 'envoy', startupProbe: { ...startupProbe, initialDelaySeconds: 261 } }
+  for (const object of [places['in-place']({ 'startup-probe': 'eager' }, late), places['moves-in']({}, late)]) {
+    const once = after(object)
+    assert.deepEqual(found(once), { probe: '1 s × 321', hook: false })
+    assert.equal(JSON.stringify(once).includes('initialDelaySeconds'), false)
+    assert.equal(decided(once).verdict, 'unchanged')
+  }
+})
+
 test('eager keeps to what the API takes as a threshold', () => {
   const startupProbe = { ...ready, periodSeconds: 2 ** 31 - 1, failureThreshold: 2 ** 31 - 1 }
   assert.deepEqual(found(after(places['in-place']({ 'startup-probe': 'eager' }, { name: 'envoy', startupProbe }))), {
