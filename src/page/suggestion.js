@@ -23,7 +23,7 @@ export const isSuggested = (result) => linesIn(result).length > 0
 export function suggestionOf(result, add) {
   const { suggestion } = result
   if (suggestion === undefined || suggestion.kind === 'asked') return undefined
-  const { sidecars, lines, conditional, why } = suggestion
+  const { sidecars, lines, conditional, conditionalEdits = [], why } = suggestion
   const edits = editsIn(result)
   const known = sidecars.map(({ name, title, today }) =>
     element('li', {}, element('strong', {}, name), ` (${title}): ${today}.`),
@@ -39,6 +39,12 @@ export function suggestionOf(result, add) {
     edits.length > 0 && button(lines.length === 1 ? 'Add this line' : 'Add these lines', () => add(edits), 'add'),
     conditional.length > 0 && element('h4', {}, 'If the sidecar is configured for it'),
     conditional.length > 0 && linesList(conditional),
+    conditionalEdits.length > 0 &&
+      button(
+        conditional.length === 1 ? 'Add this line, too' : 'Add these lines, too',
+        () => add(conditionalEdits),
+        'add',
+      ),
   )
 }
 

@@ -112,8 +112,12 @@ const schemas = {
           description:
             'With `include=edits`: what adds the lines to the body, in offsets of it; comments stay. Missing where there is nothing to add, or too much to look through.',
         },
+        conditionalEdits: {
+          ...list(ref('Edit')),
+          description: 'The same with the conditional lines; instead of `edits`, not after them.',
+        },
       },
-      ['edits'],
+      ['edits', 'conditionalEdits'],
     ),
     description: 'What a pod that says nothing could say, if it has well-known sidecars.',
   },

@@ -5,6 +5,7 @@ import type { Configuration } from '../admission/intent/configuration.ts'
 import type { Context } from '../admission/intent/context.ts'
 import { misplacedKeys } from '../admission/intent/misplaced.ts'
 import type { Tiers } from '../admission/plan/tiers.ts'
+import type { Metadata } from '../admission/pod/pod.ts'
 import { readMetadata } from '../admission/pod/read.ts'
 import type { Fields } from '../admission/pod/reader.ts'
 import { podTemplate } from '../admission/pod/template.ts'
@@ -14,11 +15,10 @@ import type { Operation } from '../admission/words/json.ts'
 import { isCost, type Reason, textOf } from '../admission/words/messages.ts'
 import type { GateForm } from '../admission/words/openings.ts'
 import { shownWarnings } from '../admission/words/shown.ts'
-import type { Edit } from './edit.ts'
 import type { JsonObject } from './json.ts'
 import { type Manifests, mostProblems, readManifests } from './manifests.ts'
 import { type Message, messagesOf } from './message.ts'
-import { setsOf } from './namespace.ts'
+import { namespaceOf, namespacesOf, setsOf } from './namespace.ts'
 import { type ManifestObject, objectsOf } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
 import type { Problem } from './problems.ts'
@@ -61,7 +61,8 @@ function previewManifests(
   if (!manifests.ok) return failed(manifests.problems)
   const found = objectsOf(manifests)
   if (!found.ok) return failed(found.problems)
-  const previews = found.objects.map((object) => previewObject(object, configuration, { namespace, trial }))
+  const namespaces = namespacesOf(found.objects)
+  const previews = found.objects.map((object) => previewObject(object, configuration, { namespace, namespaces, trial }))
   return { ok: true, manifests, previews }
 }
 
@@ -72,7 +73,11 @@ function failed(problems: readonly Problem[]): Previewed {
 function previewObject(
   found: ManifestObject,
   configuration: Configuration,
-  assumed: { readonly namespace: string; readonly trial: Trial },
+  assumed: {
+    readonly namespace: string
+    readonly namespaces: ReadonlyMap<string, Metadata>
+    readonly trial: Trial
+  },
 ): Preview {
   const template = podTemplate(found)
   if (template === undefined) {
@@ -87,11 +92,12 @@ function previewObject(
     sets: setsOf(namespace, configuration),
   })
   const misplaced = misplacedKeys(found.kind, found.value, template.pod, template.path.split('/').slice(1))
+  const around = assumed.namespaces.get(namespaceOf(object))
   const suggestion = suggestionFor(decided, withAnnotations(template.pod, tried), {
     configuration,
-    surroundings: template.surroundings,
+    surroundings: { ...template.surroundings, ...(around && { namespace: around }) },
   })
-  const judged = suggestion === undefined ? withInjected(decided, template.pod) : asItIs(decided, suggestion)
+  const judged = suggestion === undefined ? withInjected(decided, template.pod, around) : asItIs(decided, suggestion)
   const decision = { ...judged, warnings: shownWarnings([...judged.warnings, ...misplaced]) }
   switch (decision.verdict) {
     case 'skipped':
@@ -122,11 +128,13 @@ function suggestionFor(decision: Decision, pod: Fields, context: Context): Sugge
 }
 
 /** What an injector is still to add isn't missed: a manifest is seen before the injector has been called. */
-function withInjected(decision: Decision, pod: Fields): Decision {
+function withInjected(decision: Decision, pod: Fields, namespace: Metadata | undefined): Decision {
   const metadata = readMetadata(pod)
   if (!metadata.ok || !decision.warnings.some(({ kind }) => kind === 'container-absent')) return decision
   const keyOf = new Map(
-    askedFor(metadata.value).flatMap(({ preset, key }) => preset.containers.map((name) => [name, key] as const)),
+    askedFor(metadata.value, namespace).flatMap(({ preset, key }) =>
+      preset.containers.map((name) => [name, key] as const),
+    ),
   )
   const warnings = decision.warnings.filter((each) => each.kind !== 'container-absent' || !keyOf.has(each.name))
   const missed = warnings.some(({ kind }) => kind === 'container-absent')
@@ -219,7 +227,7 @@ export function gatesOf(decision: Decision): readonly GateResult[] {
 }
 
 /** @param edits what adds the suggested lines to the input */
-export function previewResult(preview: Preview, edits?: readonly Edit[]): PreviewResult {
+export function previewResult(preview: Preview, edits?: Parameters<typeof suggestionResult>[1]): PreviewResult {
   const { object, decision, patch, patched, suggestion } = preview
   const { apiVersion, kind, namespace, name } = object
   const { verdict } = decision

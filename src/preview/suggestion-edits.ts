@@ -6,9 +6,15 @@ import { editsOf } from './write.ts'
 /** Characters of documents that are looked through for places to write: reading one again, to be sure, takes up to 3 s for a million. */
 const mostEdited = 500_000
 
+/** What adds the lines of a suggestion, and what adds the conditional ones as well, if there are such. */
+export interface SuggestionEdits {
+  readonly edits: readonly Edit[]
+  readonly conditionalEdits?: readonly Edit[]
+}
+
 /** For each preview with lines to add, the edits that add them; without those for which there is too much to do. */
-export function suggestionEdits(previews: readonly Preview[]): ReadonlyMap<Preview, readonly Edit[]> {
-  const edits = new Map<Preview, readonly Edit[]>()
+export function suggestionEdits(previews: readonly Preview[]): ReadonlyMap<Preview, SuggestionEdits> {
+  const edits = new Map<Preview, SuggestionEdits>()
   let room = mostEdited
   for (const preview of previews) {
     const { object, suggestion } = preview
@@ -18,7 +24,14 @@ export function suggestionEdits(previews: readonly Preview[]): ReadonlyMap<Previ
     const length = range === undefined ? document.text.length : range[2] - range[0]
     if (lines.length === 0 || length > room) continue
     room -= length
-    edits.set(preview, editsOf(document, object.path, annotating(object, lines)))
+    const adding = (all: typeof lines) => editsOf(document, object.path, annotating(object, all))
+    const conditional = suggestion?.kind === 'mend' ? suggestion.conditional : []
+    const withAll = conditional.length > 0 && length <= room
+    if (withAll) room -= length
+    edits.set(preview, {
+      edits: adding(lines),
+      ...(withAll && { conditionalEdits: adding([...lines, ...conditional]) }),
+    })
   }
   return edits
 }

@@ -27,6 +27,8 @@ export interface SuggestionResult {
   readonly why: readonly string[]
   /** What adds the lines to the input, in offsets of it. */
   readonly edits?: readonly Edit[]
+  /** The same with the conditional lines. */
+  readonly conditionalEdits?: readonly Edit[]
 }
 
 interface LineResult {
@@ -35,7 +37,10 @@ interface LineResult {
   readonly why: string
 }
 
-export function suggestionResult(suggestion: Suggestion, edits?: readonly Edit[]): SuggestionResult {
+export function suggestionResult(
+  suggestion: Suggestion,
+  edits?: Pick<SuggestionResult, 'edits' | 'conditionalEdits'>,
+): SuggestionResult {
   const sidecars = suggestion.sidecars.map((known) => {
     const { name, preset, by, gate, behind, holds } = known
     return { name, preset: preset.name, title: preset.title, by, gate, behind, holds, today: todayText(known) }
@@ -46,7 +51,7 @@ export function suggestionResult(suggestion: Suggestion, edits?: readonly Edit[]
     lines: linesOf(suggestion).map(shown),
     conditional: suggestion.kind === 'mend' ? suggestion.conditional.map(shown) : [],
     why: suggestion.kind === 'none' ? suggestion.why.map(textOf) : [],
-    ...(edits && { edits }),
+    ...edits,
   }
 }
 

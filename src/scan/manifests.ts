@@ -1,5 +1,6 @@
 import { podTemplate } from '../admission/pod/template.ts'
 import { coded, isCost } from '../admission/words/messages.ts'
+import { namespaceOf, namespacesOf } from '../preview/namespace.ts'
 import type { Preview } from '../preview/preview.ts'
 import type { PreviewedFiles } from '../preview/show/files.ts'
 import { type Mend, mendOf } from './mend.ts'
@@ -16,16 +17,19 @@ export function scanManifests(
   { namespace, presets, version }: { namespace: string | undefined; presets: readonly string[]; version: string },
 ): Survey {
   let all = 0
+  const namespaces = namespacesOf(files.flatMap(({ previewed }) => previewed.previews.map(({ object }) => object)))
   const workloads = files.flatMap(({ name: file, previewed }) =>
     previewed.previews.flatMap((preview): Workload[] => {
       const { object } = preview
       const template = podTemplate(object)
       if (!template || (namespace !== undefined && object.namespace !== namespace)) return []
       all++
-      const subject = narrowed(subjectOf(template.pod), presets)
+      const around = namespaces.get(namespaceOf(object))
+      const surroundings = { ...template.surroundings, ...(around && { namespace: around }) }
+      const subject = narrowed(subjectOf(template.pod, around), presets)
       if (!subject) return []
       const today = todayAsked(subject, preview)
-      const mend = mendOf(template.pod, isGuarded(today), template.surroundings, version)
+      const mend = mendOf(template.pod, isGuarded(today), surroundings, version)
       const sidecars = sidecarsOf(subject, today)
       const { kind, name } = object
       return [

@@ -1,6 +1,7 @@
 import type { V1Pod } from '@kubernetes/client-node'
+import type { Metadata } from '../admission/pod/pod.ts'
 import { readMetadata, readSpec } from '../admission/pod/read.ts'
-import { type KnownSidecar, knownSidecars, recognise } from '../admission/suggest/known.ts'
+import { type KnownSidecar, knownSidecars, partsOf, recognise } from '../admission/suggest/known.ts'
 
 /** What of a pod concerns a scan: its well-known sidecars, and the app that should wait for them. */
 export interface Subject {
@@ -9,12 +10,13 @@ export interface Subject {
 }
 
 /** Undefined for a manifest that can't be read, has no such sidecar, or nothing beside them: a gateway's proxy is the app itself. */
-export function subjectOf(manifest: unknown): Subject | undefined {
+export function subjectOf(manifest: unknown, namespace?: Metadata): Subject | undefined {
   const metadata = readMetadata(manifest)
   const spec = readSpec(manifest)
   if (!metadata.ok || !spec.ok) return undefined
-  const sidecars = knownSidecars({ metadata: metadata.value, spec: spec.value })
-  const app = spec.value.containers.find((container) => sidecars.every((known) => known.container !== container))
+  const pod = { metadata: metadata.value, spec: spec.value }
+  const sidecars = knownSidecars(pod, namespace)
+  const [app] = partsOf(pod).apps
   return app && sidecars.length > 0 ? { app: app.name, sidecars } : undefined
 }
 

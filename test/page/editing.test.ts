@@ -199,6 +199,14 @@ test('a pod that says nothing gets the lines for its known sidecars, added with 
     assert.match(edited, line, name)
     for (const comment of manifest.match(/#.*$/gm) ?? []) assert(edited.includes(comment), `${name}: ${comment}`)
   }
+  // Only its author knows whether the collector has the extension: that line comes with a button of its own.
+  await page
+    .locator('#manifest')
+    .fill(await readFile(new URL('../admission/suggest/pods/opentelemetry-unknown.yaml', import.meta.url), 'utf8'))
+  await says(page, /there is a suggestion$/)
+  await page.getByRole('button', { name: 'Add this line, too' }).click()
+  await says(page, /patched/)
+  assert.match((await page.evaluate(text)) as string, /sidecars: telemetry\n.*check\S+telemetry: http:\/\/:13133\//)
   await page.locator('[data-example=silent]').click()
   await says(page, /^Deployment reviews: skipped; there is a suggestion$/)
   await page.getByRole('button', { name: 'Add this line' }).click()

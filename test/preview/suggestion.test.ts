@@ -100,6 +100,28 @@ describe('the edits of a suggestion', () => {
     assert.match(text, /^\{\n {2}"/)
   })
 
+  test('also come with what serves only if the sidecar is configured for it', () => {
+    const body = `kind: Pod
+apiVersion: v1
+spec:
+  containers:
+    - {name: app}
+    - {name: telemetry, image: 'otel/opentelemetry-collector-contrib:1', args: [--config=/conf/a.yaml]} # configured
+`
+    const { suggestion } = previewed(body)[0] ?? {}
+    assert.ok(suggestion?.edits && suggestion.conditionalEdits)
+    const [plain, all] = [suggestion.edits, suggestion.conditionalEdits].map((edits) => applyEdits(body, edits))
+    assert.equal(plain?.includes('check.sidecar-first.dev'), false)
+    assert.match(all ?? '', /sidecars: telemetry\n {4}check\.sidecar-first\.dev\/telemetry: http:\/\/:13133\/\n/)
+    assert.deepEqual(
+      previewed(all ?? '')[0]
+        ?.tiers.flat()
+        .map(({ check }) => check),
+      ['http://:13133/'],
+    )
+    assert.equal(previewed(istio)[0]?.suggestion?.conditionalEdits, undefined)
+  })
+
   test('are there only if they are asked for, and end where it becomes too much', () => {
     assert.equal(previewed(istio, '')[0]?.suggestion?.edits, undefined)
     const long = istio.replace('# the shop', `# ${'x'.repeat(100_000)}`)
@@ -150,4 +172,42 @@ spec:
   assert.deepEqual(said?.reasons, ["daprd isn't there yet; the injector that dapr.io/enabled asks for has to add it"])
   const [missed] = previewed(added(text).replace('dapr.io/enabled: "true"', 'dapr.io/enabled: "false"'))
   assert.match(missed?.warnings.join() ?? '', /no container is called that/)
+})
+
+describe('a namespace among the manifests', () => {
+  const namespace = (name: string, metadata: string) =>
+    `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${name}, ${metadata}}\n---\n`
+  const pod = (metadata: string) =>
+    `apiVersion: v1\nkind: Pod\nmetadata: {${metadata}}\nspec: {containers: [{name: app, image: 'app:1'}]}\n`
+  const linesOf = (text: string) =>
+    previewed(text)
+      .flatMap(({ suggestion }) => suggestion?.lines ?? [])
+      .map(({ key, value }) => `${key.replace(/^sidecar-first.dev./, '')}: ${value}`)
+
+  test('asks injectors for all its pods, unless a pod says otherwise', () => {
+    for (const [metadata, line] of [
+      ['labels: {istio-injection: enabled}', 'sidecars: istio-proxy'],
+      ['labels: {istio.io/rev: stable}', 'sidecars: istio-proxy'],
+      ['annotations: {linkerd.io/inject: enabled}', 'sidecars: linkerd-proxy'],
+      ['labels: {kuma.io/sidecar-injection: enabled}', 'sidecars: kuma-sidecar'],
+    ] as const) {
+      assert.deepEqual(linesOf(namespace('shop', metadata) + pod('namespace: shop')), [line], metadata)
+    }
+    const mesh = namespace('shop', 'labels: {istio-injection: enabled}')
+    assert.deepEqual(linesOf(mesh + pod('namespace: shop, labels: {sidecar.istio.io/inject: "false"}')), [])
+    assert.deepEqual(linesOf(mesh + pod('namespace: other')), [])
+    assert.deepEqual(linesOf(mesh + pod('name: a')), [])
+    assert.deepEqual(linesOf(namespace('default', 'labels: {istio-injection: enabled}') + pod('name: a')), [
+      'sidecars: istio-proxy',
+    ])
+    assert.deepEqual(linesOf(namespace('shop', 'labels: {istio-injection: disabled}') + pod('namespace: shop')), [])
+    assert.deepEqual(linesOf(namespace('shop', 'labels: 5') + pod('namespace: shop')), [])
+  })
+
+  test('and what it asks for is not missed where it is listed', () => {
+    const listed = pod('namespace: shop, annotations: {sidecar-first.dev/sidecars: istio-proxy}')
+    const of = (text: string) => previewed(text).find(({ kind }) => kind === 'Pod')?.warnings.length
+    assert.equal(of(namespace('shop', 'labels: {istio-injection: enabled}') + listed), 0)
+    assert.equal(of(listed), 1)
+  })
 })

@@ -11,8 +11,12 @@ export interface Preset {
   readonly images: readonly string[]
   /** Whether other programs run from the same image, which then says nothing. */
   readonly imageIsShared: boolean
+  /** Containers that its gateways and agents have beside it, and that are no app. */
+  readonly helpers: readonly string[]
   /** The annotations and labels by which a pod asks its injector for it. */
   readonly askedFor: readonly string[]
+  /** Those by which a namespace asks for it, for all its pods. */
+  readonly askedByNamespace: readonly string[]
   /** An init container of its injector, after which there is nothing left to wait for. */
   readonly preparedBy: string | undefined
   /** What ready means, in words: completes "ready when …". */
@@ -60,7 +64,9 @@ export const presets: readonly Preset[] = [
     containers: ['istio-proxy'],
     images: images('/proxyv2'),
     imageIsShared: false,
-    askedFor: ['sidecar.istio.io/inject'],
+    helpers: [],
+    askedFor: ['sidecar.istio.io/inject', 'istio.io/rev'],
+    askedByNamespace: ['istio-injection', 'istio.io/rev'],
     preparedBy: undefined,
     ready: 'the agent has its certificate and Envoy its configuration: `/healthz/ready` on 15021',
     check: http(15_021, '/healthz/ready'),
@@ -83,7 +89,9 @@ export const presets: readonly Preset[] = [
     containers: ['linkerd-proxy'],
     images: images('linkerd/proxy'),
     imageIsShared: false,
+    helpers: [],
     askedFor: ['linkerd.io/inject'],
+    askedByNamespace: ['linkerd.io/inject'],
     preparedBy: undefined,
     ready:
       'the proxy has its identity: its own probe, `/ready` on the admin port (4191 unless the pod or the installation sets another)',
@@ -105,7 +113,9 @@ export const presets: readonly Preset[] = [
     containers: ['consul-dataplane'],
     images: images('/consul-dataplane'),
     imageIsShared: false,
+    helpers: [],
     askedFor: ['consul.hashicorp.com/connect-inject'],
+    askedByNamespace: [],
     preparedBy: undefined,
     ready:
       'Envoy has its configuration: its own probe, which asks the inbound port 20000, or `/ready` on 21000 with `use-proxy-health-check`',
@@ -128,7 +138,9 @@ export const presets: readonly Preset[] = [
     containers: ['kuma-sidecar'],
     images: images('/kuma-dp'),
     imageIsShared: false,
+    helpers: [],
     askedFor: ['kuma.io/sidecar-injection'],
+    askedByNamespace: ['kuma.io/sidecar-injection'],
     preparedBy: undefined,
     ready:
       'Envoy has its configuration: its own probe, `/ready` on the admin port (9901 unless the pod or the control plane sets another)',
@@ -150,7 +162,9 @@ export const presets: readonly Preset[] = [
     containers: ['vault-agent'],
     images: images('hashicorp/vault'),
     imageIsShared: true,
+    helpers: [],
     askedFor: ['vault.hashicorp.com/agent-inject'],
+    askedByNamespace: [],
     preparedBy: 'vault-agent-init',
     ready: 'the secret is rendered to a file; you have to name the file, because the injector gives the agent no probe',
     check: probe,
@@ -170,9 +184,11 @@ export const presets: readonly Preset[] = [
     name: 'cloud-sql-proxy',
     title: 'Cloud SQL Proxy',
     containers: ['cloud-sql-proxy'],
-    images: images('/cloud-sql-proxy'),
+    images: images('/cloud-sql-proxy', '/gce-proxy'),
     imageIsShared: false,
+    helpers: [],
     askedFor: [],
+    askedByNamespace: [],
     preparedBy: undefined,
     ready: 'the proxy listens for the database: its own startupProbe, `/startup` on 9090 with `--health-check`',
     check: probe,
@@ -182,8 +198,9 @@ export const presets: readonly Preset[] = [
     ownHook: ['cloud-sql-proxy', 'wait'],
     deadlocks: [{ path: '/readiness', waitsFor: 'databases', instead: http(9090, '/startup') }],
     traps: [
-      'It only answers on 9090 with `--health-check` (or `CSQL_PROXY_HEALTH_CHECK=true`), and on another port with `--http-port`; its own examples and its operator use 9801.',
-      '`/readiness` also connects to every database instance and counts connections, so a database in maintenance would keep the app down; `/startup` does not.',
+      'It only answers on 9090 with `--health-check` (or `CSQL_PROXY_HEALTH_CHECK=true`), and on another port with `--http-port`; its own examples and its operator use 9801. Version 1, the image `gce-proxy`, answers on 8090 from 1.25 on with `-use_http_health_check`, and on another port with `-health_check_port`.',
+      'A check of the port on which it listens for the database (`tcp://:5432`) says that it has started, as `/startup` does, and makes it connect to the database once; neither says whether the database answers.',
+      '`/readiness` also counts connections, and before 2.11.1 connects to every database instance, so that a database in maintenance would keep the app down; `/startup` does neither.',
       'Its operator names the containers `csql-…`: match `container: "csql-*"`.',
       'Its default image has no shell, so the waiter cannot be delivered as `shell`.',
     ],
@@ -193,9 +210,11 @@ export const presets: readonly Preset[] = [
     name: 'envoy',
     title: 'Envoy',
     containers: ['envoy'],
-    images: images('envoyproxy/envoy'),
+    images: images('envoyproxy/envoy', '/envoy-distroless', '/aws-appmesh-envoy'),
     imageIsShared: false,
+    helpers: ['shutdown-manager'],
     askedFor: [],
+    askedByNamespace: [],
     preparedBy: undefined,
     ready:
       'the server is live: its own probe; the admin interface then answers `/ready` with 200, on the port that the bootstrap file names',
@@ -207,7 +226,7 @@ export const presets: readonly Preset[] = [
     deadlocks: [],
     traps: [
       "The admin interface has no default port, and doesn't exist unless the bootstrap file has `admin`; 9901 is only the port of Envoy's examples.",
-      'Gateways built on Envoy often call their main container envoy: exclude them with a podSelector.',
+      'Gateways built on Envoy often call their main container envoy: exclude them with a podSelector. Suggestions know those of Envoy Gateway and Contour by their container `shutdown-manager`.',
     ],
     source: 'https://www.envoyproxy.io/docs/envoy/latest/operations/admin',
   },
@@ -215,9 +234,16 @@ export const presets: readonly Preset[] = [
     name: 'opentelemetry-collector',
     title: 'OpenTelemetry Collector',
     containers: ['otc-container', 'otel-collector'],
-    images: images('/opentelemetry-collector', '/opentelemetry-collector-contrib', '/opentelemetry-collector-k8s'),
+    images: images(
+      '/opentelemetry-collector',
+      '/opentelemetry-collector-contrib',
+      '/opentelemetry-collector-k8s',
+      '/aws-otel-collector',
+    ),
     imageIsShared: false,
+    helpers: [],
     askedFor: ['sidecar.opentelemetry.io/inject'],
+    askedByNamespace: ['sidecar.opentelemetry.io/inject'],
     preparedBy: undefined,
     ready: 'its pipelines run: its own probe; with the `health_check` extension, `/` on 13133 then answers 200',
     check: probe,
@@ -240,7 +266,9 @@ export const presets: readonly Preset[] = [
     containers: ['fluent-bit'],
     images: images('/fluent-bit'),
     imageIsShared: false,
+    helpers: ['reloader'],
     askedFor: [],
+    askedByNamespace: [],
     preparedBy: undefined,
     ready:
       'its server answers: its own probe; with `HTTP_Server` and `Health_Check` on, `/api/v1/health` on 2020 then answers 200',
@@ -262,7 +290,9 @@ export const presets: readonly Preset[] = [
     containers: ['daprd'],
     images: images('/daprd'),
     imageIsShared: false,
+    helpers: [],
     askedFor: ['dapr.io/enabled'],
+    askedByNamespace: [],
     preparedBy: undefined,
     ready: 'its components are initialised and its API answers: `/v1.0/healthz/outbound` on 3500',
     check: http(3500, '/v1.0/healthz/outbound'),

@@ -1,3 +1,5 @@
+import type { Metadata } from './pod.ts'
+
 /**
  * `unlocked`: webhook configurations whose other call may reach a server that refuses locked pods, so that `auto` locks nothing. `final`: the last
  * look at a pod that a replica with another configuration may have patched.
@@ -12,6 +14,8 @@ export interface Surroundings {
   readonly job: boolean
   /** The sets of rules whose namespaceSelector selects the pod's namespace; absent: none. */
   readonly sets?: readonly string[]
+  /** Its namespace's, where manifests show it; injectors go by it. */
+  readonly namespace?: Metadata
   /** Of a Deployment, seconds. */
   readonly progressDeadlineSeconds?: number
   /** Of a Job, seconds; a pod may carry its own. */

@@ -1,4 +1,5 @@
 import type { Check } from '../check/grammar.ts'
+import { repositoryOf } from '../intent/glob.ts'
 import { portNumber } from '../plan/resolve.ts'
 import type { Container, Metadata } from '../pod/pod.ts'
 import type { KnownSidecar } from './known.ts'
@@ -49,17 +50,50 @@ function daprPort(container: Container | undefined, { annotations }: Metadata): 
 /** `/startup` where the proxy is told to serve its health, else the one port on which it listens for the database. */
 function cloudSql(container: Container | undefined): Askable {
   if (container === undefined) return nothing
+  const isFirst = repositoryOf(container.image).endsWith('gce-proxy')
+  const { serves, port: told, standard, listens } = isFirst ? cloudSql1(container) : cloudSql2(container)
   const liveness = container.liveness()
   const probed = liveness && portNumber(liveness.port, container)
-  const told = flag(container, 'http-port') ?? container.env().get('CSQL_PROXY_HTTP_PORT')
-  const on = flag(container, 'health-check') ?? container.env().get('CSQL_PROXY_HEALTH_CHECK')
-  if (probed !== undefined || (on !== undefined && on !== 'false')) {
-    return always(http(probed ?? portOf(told) ?? 9090, '/startup'))
-  }
-  const port = portOf(flag(container, 'port'))
+  if (probed !== undefined || serves) return always(http(probed ?? portOf(told) ?? standard, '/startup'))
+  const port = portOf(listens)
   if (port !== undefined) return always({ kind: 'tcp', host: '', port })
-  return { kind: 'if-configured', check: http(9090, '/startup') }
+  return { kind: 'if-configured', check: http(standard, '/startup') }
 }
+
+/** What its command line and environment say of a proxy. */
+interface ProxyFlags {
+  /** Whether it serves its health, and on which port if that isn't the standard one. */
+  readonly serves: boolean
+  readonly port: string | undefined
+  readonly standard: number
+  /** A port on which it listens for a database. */
+  readonly listens: string | undefined
+}
+
+function cloudSql2(container: Container): ProxyFlags {
+  const on = flag(container, 'health-check') ?? container.env().get('CSQL_PROXY_HEALTH_CHECK')
+  return {
+    serves: on !== undefined && on !== 'false',
+    port: flag(container, 'http-port') ?? container.env().get('CSQL_PROXY_HTTP_PORT'),
+    standard: 9090,
+    listens: flag(container, 'port') ?? container.env().get('CSQL_PROXY_PORT'),
+  }
+}
+
+/** Version 1 listens where each instance says: `PROJECT:REGION:NAME=tcp:5432`, `=tcp:0.0.0.0:5432`; or on sockets in a folder. It opens them in this order. */
+function cloudSql1(container: Container): ProxyFlags {
+  const on = flag(container, 'use_http_health_check')
+  const instances = flag(container, 'instances') ?? container.env().get('INSTANCES') ?? ''
+  return {
+    serves: on !== undefined && on !== 'false',
+    port: flag(container, 'health_check_port'),
+    standard: 8090,
+    listens: /=tcp:(?:[^,]*:)?(\d{1,5})$/.exec(instances.slice(-mostInstances))?.[1],
+  }
+}
+
+/** Characters of a list of instances in which the last one is looked for. */
+const mostInstances = 512
 
 /** More secrets than a hook should ask for in one command. */
 const mostSecrets = 32

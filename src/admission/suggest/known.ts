@@ -37,15 +37,12 @@ export type GateToday =
   /** Its injector adds it when the pod is created; `key` asks for it. */
   | { readonly kind: 'not-yet-there'; readonly key: string }
 
-/** The well-known sidecars of a pod, in the order in which they start; those that an injector is still to add come last. */
-export function knownSidecars({ metadata, spec }: Pod): readonly KnownSidecar[] {
-  const natives = spec.initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')
-  const found = [...natives, ...spec.containers].flatMap((container) => {
-    const known = recognise(container)
-    return known === undefined ? [] : [{ container, ...known }]
-  })
-  const sidecars = new Set(found.map(({ container }) => container))
-  const apps = spec.containers.filter((container) => !sidecars.has(container))
+/**
+ * The well-known sidecars of a pod, in the order in which they start; those that an injector is still to add come last.
+ * @param namespace its namespace's metadata, if they are known
+ */
+export function knownSidecars({ metadata, spec }: Pod, namespace?: Metadata): readonly KnownSidecar[] {
+  const { sidecars: found, apps } = partsOf({ metadata, spec })
   const awaited = new Set(
     [...spec.initContainers, ...spec.containers].flatMap(({ postStart }) => unwrap(postStart)?.waitsFor ?? []),
   )
@@ -55,7 +52,53 @@ export function knownSidecars({ metadata, spec }: Pod): readonly KnownSidecar[] 
     const names = behind.map(({ name }) => name)
     return { name: container.name, preset, by, container, behind: names, gate, holds: holds(gate, names) }
   })
-  return [...there, ...announced(metadata, there)]
+  return [...there, ...announced({ metadata, spec }, namespace)]
+}
+
+/** The containers that are there for the app, and the app's own; a pod of nothing but well-known sidecars has no app. */
+export interface Parts {
+  readonly sidecars: readonly Found[]
+  readonly apps: readonly Container[]
+}
+
+interface Found {
+  readonly container: Container
+  readonly preset: Preset
+  readonly by: 'name' | 'image'
+}
+
+export function partsOf({ metadata, spec }: Pod): Parts {
+  const natives = spec.initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')
+  const found = [...natives, ...spec.containers].flatMap((container): Found[] => {
+    const known = recognise(container)
+    return known === undefined || isOfItsInstallation(known.preset, container, metadata)
+      ? []
+      : [{ container, ...known }]
+  })
+  const helpers = new Set(found.flatMap(({ preset }) => preset.helpers))
+  const known = new Set(found.map(({ container }) => container))
+  const apps = spec.containers.filter((container) => !known.has(container) && !helpers.has(container.name))
+  if (apps.length > 0) return { sidecars: found, apps }
+  // A gateway or a collector with a mesh's proxy: what would start last is what the pod is for.
+  const tier = Math.max(...found.map(({ preset }) => preset.tier))
+  const isLast = ({ container, preset }: Found) => preset.tier === tier && container.list === 'containers'
+  const sidecars = found.filter((each) => !isLast(each))
+  if (sidecars.length === 0) return { sidecars: found, apps: [] }
+  return { sidecars, apps: found.filter(isLast).map(({ container }) => container) }
+}
+
+/** Whether it is a gateway of its mesh, or its control plane: the first is an app itself, and the second may be what its proxy waits for. */
+function isOfItsInstallation({ name }: Preset, { command, args }: Container, { labels }: Metadata): boolean {
+  switch (name) {
+    case 'istio':
+      return [...command, ...args]
+        .slice(0, 4)
+        .some((word) => word === 'router' || word === 'waypoint' || word === 'ztunnel')
+    case 'linkerd':
+      return labels.has('linkerd.io/control-plane-component')
+    default:
+      return false
+  }
 }
 
 /** By its name, else by its image: an image also serves containers that are something else. */
@@ -117,11 +160,14 @@ function holds(gate: GateToday, behind: readonly string[]): boolean {
   }
 }
 
-/** Those that the pod asks an injector for and that aren't there yet. */
-function announced(metadata: Metadata, there: readonly KnownSidecar[]): readonly KnownSidecar[] {
-  return askedFor(metadata).flatMap(({ preset, key }): KnownSidecar[] => {
+/** Those that an injector is asked for and that aren't there yet, as sidecars or as gateways. */
+function announced({ metadata, spec }: Pod, namespace: Metadata | undefined): readonly KnownSidecar[] {
+  const asked = askedFor(metadata, namespace)
+  if (asked.length === 0) return []
+  const there = new Set([...spec.initContainers, ...spec.containers].map((each) => recognise(each)?.preset))
+  return asked.flatMap(({ preset, key }): KnownSidecar[] => {
     const [name] = preset.containers
-    if (name === undefined || there.some((each) => each.preset === preset)) return []
+    if (name === undefined || there.has(preset)) return []
     const prepared = preset.preparedBy !== undefined && metadata.annotations.get(prePopulate) !== 'false'
     const gate: GateToday = prepared
       ? { kind: 'init-container', name: preset.preparedBy }
@@ -130,17 +176,21 @@ function announced(metadata: Metadata, there: readonly KnownSidecar[]): readonly
   })
 }
 
-/** The well-known sidecars that a pod asks an injector for, each with the annotation or label that does. */
-export function askedFor({ annotations, labels }: Metadata): readonly { preset: Preset; key: string }[] {
+/** The well-known sidecars that an injector is asked for, each with the annotation or label that does: the pod's, or its namespace's if the pod has none. */
+export function askedFor(pod: Metadata, namespace?: Metadata): readonly { preset: Preset; key: string }[] {
   return presets.flatMap((preset) => {
-    const key = preset.askedFor.find((each) => isAsked(annotations.get(each) ?? labels.get(each)))
+    const own = preset.askedFor.filter((each) => said(pod, each) !== undefined)
+    const { by, keys } = own.length > 0 ? { by: pod, keys: own } : { by: namespace, keys: preset.askedByNamespace }
+    const key = by && keys.find((each) => isAsked(said(by, each)))
     return key === undefined ? [] : [{ preset, key }]
   })
 }
 
+const said = ({ annotations, labels }: Metadata, key: string) => annotations.get(key) ?? labels.get(key)
+
 /** Vault's: whether the init container is left out. */
 const prePopulate = 'vault.hashicorp.com/agent-pre-populate'
 
-/** `true`, `enabled`, or the name of a configuration. */
+/** `true`, `enabled`, or the name of a revision or a configuration. */
 const isAsked = (value: unknown): boolean =>
   typeof value === 'string' && value !== '' && value !== 'false' && value !== 'disabled'

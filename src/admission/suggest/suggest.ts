@@ -9,7 +9,7 @@ import { type Fields, isMap } from '../pod/reader.ts'
 import { keys, perContainer } from '../words/keys.ts'
 import type { Said } from '../words/messages.ts'
 import { askable } from './checks.ts'
-import { type KnownSidecar, knownSidecars } from './known.ts'
+import { type KnownSidecar, knownSidecars, partsOf } from './known.ts'
 
 /** What a pod with well-known sidecars could say so that they are ready before its app. */
 export type Suggestion =
@@ -50,7 +50,7 @@ export function suggest(manifest: unknown, context: Context): Suggestion | undef
   const spec = readSpec(manifest)
   if (!metadata.ok || !spec.ok || !isMap(manifest)) return undefined
   const pod: Pod = { metadata: metadata.value, spec: spec.value }
-  const [first, ...others] = knownSidecars(pod)
+  const [first, ...others] = knownSidecars(pod, context.surroundings.namespace)
   if (first === undefined) return undefined
   const sidecars: Known = [first, ...others]
   const none = (why: readonly Said[]): Suggestion => ({ kind: 'none', sidecars, why })
@@ -61,7 +61,7 @@ export function suggest(manifest: unknown, context: Context): Suggestion | undef
   if (now.kind !== 'left' || wishes.sidecars !== undefined) return { kind: 'asked', sidecars }
   if (now.reason.kind !== 'nothing-asked') return none([now.reason])
   if (pod.spec.windows) return none([{ kind: 'windows-pod' }])
-  if (!hasApp(pod, sidecars)) return none([{ kind: 'no-app' }])
+  if (partsOf(pod).apps.length === 0) return none([{ kind: 'no-app' }])
   const open = sidecars.filter(({ holds }) => !holds)
   if (open.length === 0) return faster(sidecars) ?? { kind: 'holds', sidecars }
   return mend({ manifest, pod, sidecars, open: inOrder(open), context })
@@ -74,11 +74,6 @@ export function withAnnotations(manifest: Fields, lines: readonly Pick<Line, 'ke
   const annotations = isMap(metadata.annotations) ? metadata.annotations : {}
   const added = Object.fromEntries(lines.map(({ key, value }) => [key, value]))
   return { ...manifest, metadata: { ...metadata, annotations: { ...annotations, ...added } } }
-}
-
-/** A gateway's proxy is the app itself. */
-function hasApp({ spec }: Pod, sidecars: Known): boolean {
-  return spec.containers.some((container) => !sidecars.some((known) => known.container === container))
 }
 
 /** Native ones start first whatever is said; the others by what they may need. */

@@ -50,7 +50,7 @@ export function whyText(why: Why): string {
     case 'wrong-probe':
       return why.waitsFor === 'app'
         ? `its own probe waits for the app, and the app would wait for it`
-        : `its own probe also waits for the databases`
+        : `its own probe also waits for free connections, and before 2.11.1 for the databases`
     case 'no-probe':
       return `${why.name} has no startupProbe or readinessProbe, and this passes when it is ready`
     case 'not-there-to-probe':

@@ -305,7 +305,9 @@ const reasons = {
   'mirror-pod': { text: () => 'a mirror pod: the kubelet runs it from a file on the node' },
   'windows-pod': { text: () => 'a Windows pod' },
   'only-sidecars': { text: () => 'every container is a sidecar by the rules, so there is no app to hold back' },
-  'no-app': { text: () => 'every container is a well-known sidecar, so there is no app to hold back' },
+  'no-app': {
+    text: () => 'every container is a well-known sidecar or belongs to one, so there is no app to hold back',
+  },
   'nothing-asked': {
     text: ({ rules }: { readonly rules: boolean }) =>
       `no ${keys.sidecars} annotation${rules ? ', and no rule matches' : ''}`,

@@ -9,6 +9,8 @@ import { type Suggestion, suggest, withAnnotations } from '../../../src/admissio
 import { knownText, todayText, whyText } from '../../../src/admission/suggest/words.ts'
 import { textOf } from '../../../src/admission/words/messages.ts'
 import { readManifests } from '../../../src/preview/manifests.ts'
+import { namespaceOf, namespacesOf } from '../../../src/preview/namespace.ts'
+import { objectsOf } from '../../../src/preview/objects.ts'
 import { type Container, configuration, type Fields, pod } from '../pods.ts'
 
 /** Pods as injectors make them, each with what is suggested. UPDATE_GOLDEN=1 writes what is missing or stale. */
@@ -49,8 +51,14 @@ const unasked: ReadonlySet<string> = new Set()
 
 function read(name: string) {
   const manifests = readManifests(readFileSync(join(folder, `${name}.yaml`), 'utf8'))
-  const value = manifests.ok ? manifests.documents[0]?.value : undefined
-  const template = value && podTemplate({ kind: String(value.kind), value })
+  const found = manifests.ok ? objectsOf(manifests) : undefined
+  assert.ok(found?.ok)
+  const namespaces = namespacesOf(found.objects)
+  const [template] = found.objects.flatMap((object) => {
+    const around = namespaces.get(namespaceOf(object))
+    const { pod, surroundings } = podTemplate(object) ?? {}
+    return pod && surroundings ? [{ pod, surroundings: { ...surroundings, ...(around && { namespace: around }) } }] : []
+  })
   assert.ok(template !== undefined, name)
   return template
 }
