@@ -40,9 +40,26 @@ export interface Platform {
  * @param name the full name with registry and tag (`docker.io/sidecar-first/waiter:0.1.0`), as the kubelet normalises it
  */
 export function buildImage(name: string, config: Config, platform: Platform): Uint8Array {
-  const { layer, configuration, manifest, descriptor } = imageOf(config, platform, false)
-  const dockers = json([{ Config: blob(configuration), RepoTags: [name], Layers: [blob(layer)] }])
-  return layout([layer, configuration, manifest], [named(descriptor, name)], { 'manifest.json': dockers })
+  return buildImages([{ name, config, platform }])
+}
+
+/** One tarball of several images; what they share is in it once. */
+export function buildImages(
+  images: readonly { readonly name: string; readonly config: Config; readonly platform: Platform }[],
+): Uint8Array {
+  const built = images.map(({ name, config, platform }) => ({ name, ...imageOf(config, platform, false) }))
+  const dockers = json(
+    built.map(({ name, layer, configuration }) => ({
+      Config: blob(configuration),
+      RepoTags: [name],
+      Layers: [blob(layer)],
+    })),
+  )
+  return layout(
+    built.flatMap(({ layer, configuration, manifest }) => [layer, configuration, manifest]),
+    built.map(({ name, descriptor }) => named(descriptor, name)),
+    { 'manifest.json': dockers },
+  )
 }
 
 /** The tarball of an OCI layout with one index of an image for each platform, layers gzipped. */

@@ -16,17 +16,22 @@ export type FakeInjector = { remove(): Promise<void> }
  * Starts a fake injector for the namespaces with these labels.
  * @param name of its configuration; the API server calls webhooks in the order of those
  * @param insists puts its container in front again whenever it is called, as no good injector does
+ * @param injects the patch that it makes instead
  * @param forgets drops the fields that its libraries don't know, as one does that is older than they: `reinvoked`, also when it is called again
  */
 export async function startFakeInjector(
   name: string,
   labels: Record<string, string>,
-  { insists = false, forgets }: { insists?: boolean; forgets?: 'once' | 'reinvoked' } = {},
+  {
+    insists = false,
+    forgets,
+    injects = (pod) => (forgets ? forget(pod) : inject(pod, insists)),
+  }: { insists?: boolean; forgets?: 'once' | 'reinvoked'; injects?: (pod: Pod) => object[] } = {},
 ): Promise<FakeInjector> {
   const { certificate, key, caBundle } = await issueLoopbackPair()
   const server = createServer({ cert: certificate, key }, async (request, response) => {
     const { request: review } = (await json(request)) as AdmissionReview
-    const patch = JSON.stringify(forgets ? forget(review.object) : inject(review.object, insists))
+    const patch = JSON.stringify(injects(review.object))
     const answer = {
       apiVersion: 'admission.k8s.io/v1',
       kind: 'AdmissionReview',
@@ -69,7 +74,11 @@ export async function startFakeInjector(
 }
 
 type AdmissionReview = { request: { uid: string; object: Pod } }
-type Pod = { metadata: { annotations?: Record<string, string> }; spec: { containers: Container[] } }
+/** What an injector is asked about. */
+export type Pod = {
+  metadata: { annotations?: Record<string, string>; labels?: Record<string, string> }
+  spec: { containers: Container[]; initContainers?: Container[]; volumes?: { name: string }[] }
+}
 
 function inject({ metadata, spec }: Pod, insists: boolean): object[] {
   const text = metadata.annotations?.[injectKey]

@@ -1,127 +1,184 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { decide } from '../../src/admission/decide.ts'
-import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import { podTemplate } from '../../src/admission/pod/template.ts'
-import { suggest, withAnnotations } from '../../src/admission/suggest/suggest.ts'
 import { readManifests } from '../../src/preview/manifests.ts'
-import { create, createNamespace, deleteNamespaces, type KubernetesObject } from './cluster.ts'
-import { app, type Container, firstLineOf, logOf, markOf, podSpec, sidecar } from './pod.ts'
+import { create, deleteNamespaces, kubectl, tryKubectl, until } from './cluster.ts'
+import { type FakeInjector, type Pod, startFakeInjector } from './injector.ts'
+import { hasLock } from './kubernetes.ts'
+import { openPage, type Pasting } from './pasting.ts'
+import { type Container, firstLineOf, getPods, type Line, logOf, markOf } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
-// Pods as injectors make them, each with the lines that are suggested for it. Stand-ins have the names, places, probes and ports of the real
-// containers, and answer after a while what theirs answer when they are ready; Dapr's never answers /v1.0/healthz, which waits for its app.
-const names = [
-  'bookinfo-injected',
-  'cloud-sql',
-  'cloud-sql-health',
-  'cloud-sql-operator',
-  'consul',
-  'dapr',
-  'dapr-and-cloud-sql',
-  'istio',
-  'job',
-  'kuma',
-  'linkerd-no-await',
-  'native-without-probe',
-  'opentelemetry',
-  'vault-late',
-] as const
+// Pods as injectors make them, pasted into the webhook's own page in a browser. What is in the editor after one click goes to the node, to the letter.
+// The images there are stand-ins under the names of the real ones, which behave as those do (see images/known.ts).
+const folder = join(import.meta.dirname, '../admission/suggest/pods')
 
-describe('a pod with the suggested lines starts in order', () => {
-  const namespace = 'suggest'
-  const cases = names.map((name) => ({ name, ...suggested(name, namespace) }))
+/** Pods for which there is nothing to press. */
+const nothingToAdd: Readonly<Record<string, 'waits' | 'no app' | 'opted out' | 'unknown' | 'asks'>> = {
+  asked: 'asks',
+  bookinfo: 'unknown',
+  'istio-gateway': 'no app',
+  'istio-hold': 'waits',
+  'istio-native': 'waits',
+  'linkerd-await': 'waits',
+  'linkerd-native': 'waits',
+  'opted-out': 'opted out',
+  vault: 'waits',
+  'vault-server': 'unknown',
+}
+/** Pods of whose sidecar only their authors know whether it answers: they press the other button. */
+const conditional: readonly string[] = ['opentelemetry-unknown']
+
+/** Pods that ask an injector for their sidecar, and the fixture that shows what it adds. */
+const injectedAs: Readonly<Record<string, string>> = {
+  'bookinfo-asks': 'bookinfo-injected',
+  'bookinfo-namespace': 'bookinfo-injected',
+  'dapr-asks': 'dapr',
+  'vault-two-secrets': 'vault-late',
+}
+
+const names = globSync('*.yaml', { cwd: folder })
+  .map((file) => file.replace(/\.yaml$/, ''))
+  .sort()
+const started = names.filter((name) => ['waits', undefined].includes(nothingToAdd[name]))
+
+/** These are also made from what the page's button "Download" gives, where no webhook is called. */
+const downloaded = started.filter((name) => ['cloud-sql-health', 'dapr', 'istio', 'job', 'vault-late'].includes(name))
+
+describe('a real pod, pasted into the page, starts in order on a node', () => {
+  const pasted = new Map<string, Promise<number>>()
+  const namespaces = [...started.map(namespaceOf), ...downloaded.map(downloadedOf)]
   let webhook: Webhook | undefined
+  let page: Pasting | undefined
+  let injector: FakeInjector | undefined
+
   before(async () => {
-    webhook = await startWebhook('suggest')
-    await createNamespace(namespace, { test: 'suggest' })
-    await create(...cases.map(({ object }) => object))
+    await kubectl('delete', 'namespace', '--ignore-not-found', ...namespaces) // an interrupted run leaves them
+    ;[webhook, injector] = await Promise.all([
+      startWebhook('suggest', { kubernetesVersion: hasLock ? '1.35' : '1.34' }),
+      // Called after the webhook, which is then called again.
+      startFakeInjector('suggest-injector', { test: 'suggest', injector: 'yes' }, { injects }),
+    ])
+    await create(
+      ...started.map((name) => {
+        const labels = { test: 'suggest', ...(name in injectedAs && { injector: 'yes' }) }
+        return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespaceOf(name), labels } }
+      }),
+      ...downloaded.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: downloadedOf(name) } })),
+    )
+    const opened = await openPage(webhook.url)
+    page = opened
+    let last: Promise<unknown> = Promise.resolve()
+    for (const name of names) {
+      const clicks = last.then(() => paste(name, opened))
+      pasted.set(name, clicks)
+      last = clicks.catch(() => {})
+    }
+    await last
   })
   after(async () => {
-    await deleteNamespaces(namespace)
+    await page?.close()
+    await deleteNamespaces(...namespaces)
+    await injector?.remove()
     await webhook?.remove()
   })
 
-  for (const { name, sidecars, apps } of cases) {
-    test(name, async () => {
-      for (const each of apps) {
-        const log = await logOf(namespace, name, each)
-        for (const [index, sidecar] of sidecars.entries()) {
-          const ready = markOf(log, sidecar, 'ready')
-          const next = sidecars[index + 1]
-          assert.ok(firstLineOf(log, each) >= ready, `${each} before ${sidecar} was ready`)
-          if (next !== undefined) assert.ok(markOf(log, next, 'started') >= ready, `${next} before ${sidecar}`)
-        }
-      }
+  for (const name of names) {
+    const why = nothingToAdd[name]
+    test(`${name}${why === undefined ? ', after one click' : `: ${why}`}`, async () => {
+      assert.equal(await pasted.get(name), why === undefined ? 1 : 0, 'clicks')
+      if (started.includes(name)) await assertInOrder(namespaceOf(name))
+    })
+  }
+  for (const name of downloaded) {
+    test(`${name}, downloaded`, async () => {
+      await pasted.get(name)
+      await assertInOrder(downloadedOf(name))
     })
   }
 })
 
-/** The object of a fixture with the suggested lines and stand-ins; its sidecars in their order, and its apps. */
-function suggested(name: string, namespace: string) {
-  const file = join(import.meta.dirname, `../admission/suggest/pods/${name}.yaml`)
-  const manifests = readManifests(readFileSync(file, 'utf8'))
-  const value = manifests.ok ? manifests.documents[0]?.value : undefined
-  const template = value && podTemplate({ kind: String(value.kind), value })
-  assert.ok(template)
-  const configuration = defaultConfiguration('test')
-  const suggestion = suggest(template.pod, { configuration, surroundings: template.surroundings })
-  assert.equal(suggestion?.kind, 'mend')
-  const said = withAnnotations(template.pod, suggestion.lines)
-  const decision = decide(said, configuration, template.surroundings)
-  assert.ok('tiers' in decision)
-  const checks = new Map(decision.tiers.flat().map((planned) => [planned.name, planned.check]))
-
-  const {
-    containers,
-    initContainers = [],
-    ...spec
-  } = said.spec as {
-    containers: Container[]
-    initContainers?: Container[]
-  }
-  const stand = (container: Container): Container => {
-    const { args: _args, command: _command, env: _env, image: _image, ...rest } = container
-    const check = checks.get(container.name)
-    return check === undefined ? { ...rest, ...app(), name: container.name } : { ...rest, ...standIn(rest, check) }
-  }
-  const pod = {
-    metadata: said.metadata as { annotations: Record<string, string> },
-    spec: podSpec(containers.map(stand), {
-      ...spec,
-      initContainers: initContainers.map((each) =>
-        each.restartPolicy === 'Always' ? stand(each) : { ...app('true'), name: each.name },
-      ),
-      volumes: [{ name: 'secrets', emptyDir: {} }],
-    }),
-  }
-  const metadata = { name, namespace }
-  const isJob = value?.kind === 'Job'
-  const object: KubernetesObject = isJob
-    ? { apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { template: pod } }
-    : { apiVersion: 'v1', kind: 'Pod', ...pod, metadata: { ...pod.metadata, ...metadata } }
-  const apps = containers.map(({ name }) => name).filter((each) => !checks.has(each))
-  return { object, sidecars: [...checks.keys()], apps }
+function namespaceOf(name: string): string {
+  return name === 'bookinfo-namespace' ? 'bookinfo' : `pasted-${name}`
 }
 
-/** A test sidecar that after some seconds answers its check, and not before. */
-function standIn({ name }: Container, check: string): Container {
-  const { protocol, port, pathname } = new URL(check.replace(/^(\w+):\/\/:/, '$1://localhost:'))
-  const late = { READY_AFTER: '6s' }
-  switch (protocol) {
-    case 'http:':
-      return sidecar(name, { ...late, HTTP: `:${port}`, ...(pathname !== '/ready' && { PATHS: pathname }) })
-    case 'tcp:':
-      return sidecar(name, { ...late, TCP: `:${port}` })
-    case 'file:':
-      return sidecar(
-        name,
-        { ...late, FILE: pathname },
-        { volumeMounts: [{ name: 'secrets', mountPath: '/vault/secrets' }] },
-      )
-    default:
-      throw new Error(`no stand-in for ${check}`)
+function downloadedOf(name: string): string {
+  return `downloaded-${name}`
+}
+
+/** How many clicks it took until the page had no more to add; what it then has is on the node. */
+async function paste(name: string, page: Pasting): Promise<number> {
+  const { clicks, text, download } = await page.paste(
+    readFileSync(join(folder, `${name}.yaml`), 'utf8'),
+    conditional.includes(name),
+  )
+  if (started.includes(name)) await apply(text, namespaceOf(name))
+  if (downloaded.includes(name)) await apply(await download(), downloadedOf(name))
+  return clicks
+}
+
+async function apply(text: string, namespace: string): Promise<void> {
+  await until(`service account of ${namespace}`, async () => {
+    const { code } = await tryKubectl(['get', 'serviceaccount', 'default', '-n', namespace])
+    return code === 0 ? true : undefined
+  })
+  const { code, stderr } = await tryKubectl(['apply', '-n', namespace, '-f', '-'], text)
+  assert.equal(code, 0, stderr)
+}
+
+async function assertInOrder(namespace: string): Promise<void> {
+  const pod = await until(`pod of ${namespace}`, async () => [...(await getPods(namespace)).values()][0])
+  const { containers, initContainers = [] } = pod.spec as unknown as Pod['spec']
+  const apps = containers.filter(isApp).map(({ name }) => name)
+  const sidecars = [...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always'), ...containers]
+    .filter((each) => !isApp(each))
+    .map(({ name }) => name)
+  assert.ok(apps.length > 0 && sidecars.length > 0)
+  for (const app of apps) {
+    const log: Line[] = await logOf(namespace, pod.metadata.name, app)
+    // An injector's init container may do the sidecar's work.
+    const readyOf = (sidecar: string) =>
+      markOf(log, initContainers.some(({ name }) => name === `${sidecar}-init`) ? `${sidecar}-init` : sidecar, 'ready')
+    for (const [index, sidecar] of sidecars.entries()) {
+      const ready = readyOf(sidecar)
+      const next = sidecars[index + 1]
+      assert.ok(firstLineOf(log, app) >= ready, `${app} before ${sidecar} was ready`)
+      if (next !== undefined) assert.ok(markOf(log, next, 'started') >= ready, `${next} before ${sidecar} was ready`)
+    }
   }
+}
+
+const isApp = ({ image }: Container) => /^\w+:1\.0$|examples-bookinfo|hello-go/.test(String(image))
+
+/** What the injector of the sidecar that a pod asks for adds to it, behind its own. */
+function injects({ metadata: { annotations = {}, labels = {} }, spec }: Pod): object[] {
+  const secrets = Object.keys(annotations).filter((key) => key.startsWith('vault.hashicorp.com/agent-inject-secret-'))
+  const isMeshed = labels.app === 'productpage'
+  const asked = isMeshed ? 'bookinfo-asks' : secrets.length > 0 ? 'vault-two-secrets' : 'dapr-asks'
+  const { containers, initContainers = [], volumes = [] } = fixture(injectedAs[asked] ?? '').spec
+  const added = containers.filter((each) => spec.containers.every(({ name }) => name !== each.name))
+  if (added.length === 0) return []
+  const template = secrets.map((key) => {
+    const name = key.replace(/^.*-secret-/, '')
+    return { destination: `/vault/secrets/${annotations[`vault.hashicorp.com/agent-inject-file-${name}`] ?? name}` }
+  })
+  const env = [{ name: 'VAULT_CONFIG', value: Buffer.from(JSON.stringify({ template })).toString('base64') }]
+  return [
+    ...(initContainers.length > 0 && !spec.initContainers ? [add('/spec/initContainers', [])] : []),
+    ...initContainers.map((each) => add('/spec/initContainers/-', each)),
+    ...volumes.map((each) => add('/spec/volumes/-', each)),
+    ...added.map((each) => add('/spec/containers/-', { ...each, ...(template.length > 0 && { env }) })),
+  ]
+}
+
+const add = (path: string, value: unknown) => ({ op: 'add', path, value })
+
+function fixture(name: string): Pod {
+  const manifests = readManifests(readFileSync(join(folder, `${name}.yaml`), 'utf8'))
+  const value = manifests.ok ? manifests.documents.at(-1)?.value : undefined
+  const template = value && podTemplate({ kind: String(value.kind), value })
+  assert.ok(template, name)
+  return template.pod as unknown as Pod
 }

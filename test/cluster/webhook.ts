@@ -11,6 +11,8 @@ import { create, kubectl } from './cluster.ts'
 
 /** A webhook that runs, and what ends it. */
 export type Webhook = {
+  /** Where the server answers, and has its page. */
+  url: string
   /** Ends the server and waits for its end; the API server then finds nobody there. */
   stopServer(): Promise<void>
   /** Ends the server and removes its configuration. */
@@ -79,6 +81,7 @@ export async function startWebhook(
   await removeConfigurations() // an interrupted run leaves them
   await create(...narrowed)
   return {
+    url,
     stopServer,
     async remove() {
       await removeConfigurations()

@@ -14,10 +14,12 @@ import (
 	"time"
 )
 
-func serveHTTP(address string) {
-	listener, err := net.Listen("tcp", address)
-	must(err)
-	go http.Serve(listener, routes())
+func serveHTTP(addresses string) {
+	for _, address := range strings.Fields(addresses) {
+		listener, err := net.Listen("tcp", address)
+		must(err)
+		go http.Serve(listener, routes())
+	}
 }
 
 func serveHTTPS(address string) {
@@ -40,7 +42,23 @@ func routes() http.Handler {
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ready\n")) }
 	whenReady("/ready", ok)
 	for _, path := range strings.Fields(os.Getenv("PATHS")) {
-		whenReady(path, ok)
+		if path != "/ready" {
+			whenReady(path, ok)
+		}
+	}
+	if path := os.Getenv("ALIVE"); path != "" {
+		mux.HandleFunc(path, ok)
+	}
+	if path, port, found := strings.Cut(os.Getenv("AFTER_APP"), " "); found {
+		whenReady(path, func(w http.ResponseWriter, r *http.Request) {
+			connection, err := net.Dial("tcp", "127.0.0.1:"+port)
+			if err != nil {
+				http.Error(w, "the app doesn't listen", http.StatusInternalServerError)
+				return
+			}
+			connection.Close()
+			ok(w, r)
+		})
 	}
 	whenReady("/slow", func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(1500 * time.Millisecond)

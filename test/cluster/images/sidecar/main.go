@@ -5,15 +5,19 @@
 //	  READY_AFTER=3s        ready that long after its start (default: at once); NEVER_READY=1: never
 //	  READY_WHEN=/file      and not before that file exists
 //	  EXIT_AFTER=5s         ends then, with code 1
-//	  HTTP, HTTPS           addresses; /ready, /slow, /redirect, /redirect-loop, /elsewhere, /header (X-Probe: yes), /host
+//	  HTTP, HTTPS           an address, or several; /ready, /slow, /redirect, /redirect-loop, /elsewhere, /header (X-Probe: yes), /host
 //	  PATHS                 further paths that answer as /ready does, with spaces between them
+//	  ALIVE                 a path that answers so from the start
+//	  AFTER_APP             a path that answers so once an app listens, too, and its port
 //	  TCP                   an address that listens once it is ready; UNIX the same for a socket's path
 //	  GRPC                  an address for grpc.health.v1 (h2c); knows the services "" and "sidecar"
-//	  FILE                  a path that exists once it is ready
+//	  FILE                  paths that exist once it is ready
 //	  AGENT                 an address that answers for other containers, as Istio's agent does (see agent.go)
 //	entrypoint wait       ends when the one that serves HTTP in this container is ready
 //	entrypoint check      exits 0 if it is ready now
 //	entrypoint mark TEXT  prints `TEXT <unix ms>` into the container's log; for hooks
+//
+// Called by another name, it stands in for the program of that name (see known.go).
 package main
 
 import (
@@ -23,6 +27,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -36,6 +41,18 @@ func main() {
 	command := "serve"
 	if len(os.Args) > 1 {
 		command = os.Args[1]
+	}
+	if program, yes := standsFor(); yes {
+		switch {
+		case program == "linkerd-await":
+			command = "wait"
+			os.Setenv("HTTP", ":4191")
+		case command == "wait":
+			after("HTTP", ":15021")
+		default:
+			standFor(program, os.Args[1:])
+			command = "serve"
+		}
 	}
 	switch command {
 	case "serve":
@@ -98,7 +115,7 @@ func becomeReady() {
 	if path := os.Getenv("UNIX"); path != "" {
 		accept(net.Listen("unix", path))
 	}
-	if path := os.Getenv("FILE"); path != "" {
+	for _, path := range strings.Fields(os.Getenv("FILE")) {
 		must(os.WriteFile(path, nil, 0o644))
 	}
 }
@@ -113,7 +130,8 @@ func awaitFile(path string) {
 }
 
 func isReady() bool {
-	_, port, err := net.SplitHostPort(os.Getenv("HTTP"))
+	first, _, _ := strings.Cut(os.Getenv("HTTP"), " ")
+	_, port, err := net.SplitHostPort(first)
 	must(err)
 	response, err := (&http.Client{Timeout: time.Second}).Get("http://127.0.0.1:" + port + "/ready")
 	if err != nil {
