@@ -127,7 +127,8 @@ function legend(bars) {
     ([kind]) => !rare.includes(kind) || seen.has(/** @type {Bar['outlook']} */ (kind)),
   )
   const items = shown.map(([kind, text]) => element('li', {}, element('span', { class: `key ${kind}` }), text))
-  return element('ul', { class: 'legend' }, ...items)
+  // Of the drawing, which is hidden from screen readers too.
+  return element('ul', { class: 'legend', 'aria-hidden': 'true' }, ...items)
 }
 
 /**

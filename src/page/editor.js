@@ -116,7 +116,11 @@ export function createEditor(root) {
      * @param {readonly { start: number, end: number, text: string }[]} edits
      */
     edit(edits) {
-      for (const { start, end, text } of edits.toSorted((a, b) => b.start - a.start)) put(start, end, text)
+      for (const { start, end, text } of edits.toSorted((a, b) => b.start - a.start)) {
+        put(start, end, text)
+        // Where it was put in, not in the line below: a screen reader reads the line with the cursor.
+        if (text.endsWith('\n')) area.setSelectionRange(start + text.length - 1, start + text.length - 1)
+      }
       marks = []
       draw()
     },

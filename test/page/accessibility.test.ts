@@ -112,4 +112,6 @@ test('the chart is also available as text', async () => {
   await says(page, /shop/)
   const told = await page.locator('figure').last().locator('ol li').allTextContents()
   assert.match(told.join('\n'), /otel starts at step \d+; its hook runs until step \d+ and waits for envoy and otel/)
+  const colours = page.getByRole('listitem').filter({ hasText: /^waiting in its hook$/ })
+  assert.equal(await colours.count(), 0, 'nobody is read what a colour means')
 })

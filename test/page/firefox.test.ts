@@ -71,6 +71,8 @@ test('a suggestion is one click; undo takes it back, and an example too', async 
   await tab.click(button('Add this line'))
   await tab.says(/^Deployment reviews: patched/)
   assert.match(await tab.evaluate(text), /sidecar-first\.dev\/sidecars: istio-proxy/)
+  const before = await tab.evaluate<string>('manifest.value.slice(0, manifest.selectionStart)')
+  assert.match(before, /sidecar-first\.dev\/sidecars: istio-proxy$/, 'the cursor is where it was put in')
   await tab.press('Control+z')
   await tab.says(/^Deployment reviews: skipped/)
   assert.equal(await tab.evaluate(text), silent)
