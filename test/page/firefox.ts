@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** Debian's path; set FIREFOX to use another one. */
 const program = process.env.FIREFOX ?? '/usr/bin/firefox-esr'
 /** How long a test waits for what it expects, in milliseconds. */
-const patience = 20_000
+const patience = 60_000
 
 /** Light, no requests of its own, and on a busy machine, too, a click counts as the user's doing long enough. */
 const settled = {
