@@ -55,7 +55,7 @@ export async function scanCluster(selection: Selection, surroundings: Surroundin
     if (namespace !== undefined || failureKind(error) !== 'forbidden') throw error
     throw new ExpectedError(
       'call-forbidden',
-      `${(error as Error).message}\nIf you may list the pods of some namespaces only, name one with -n`,
+      `${(error as Error).message}\n  If you may list the pods of some namespaces only, name one with -n`,
     )
   }
   const found = surveyor.result()

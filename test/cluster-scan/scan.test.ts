@@ -168,7 +168,7 @@ test('somebody who may list the pods of one namespace, and no events, is told wh
   assert.equal(all.code, 1)
   assert.match(
     all.stderr,
-    /pods is forbidden.*\nIf you may list the pods of some namespaces only, name one with -n\n$/s,
+    /pods is forbidden.*\n {2}If you may list the pods of some namespaces only, name one with -n\n$/s,
   )
   const one = await scan(['-n', 'shop'], { user: 'certs' })
   assert.equal(one.code, 0)

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ClusterError } from '../../src/kubernetes/failure.ts'
 import type { RawCalls } from '../../src/kubernetes/raw.ts'
 import { scanCluster } from '../../src/scan/read.ts'
+import { assertCoded } from '../cli/coded.ts'
 import { heldBytes } from '../heap.ts'
 import { at, now, pod, runs } from './pods.ts'
 
@@ -83,4 +85,20 @@ test('warnings in which anything may be missing, or any time be said, are no evi
       JSON.stringify(each),
     )
   }
+})
+
+test('somebody who may list the pods of some namespaces only is told so in a line that belongs to the error', async () => {
+  const calls = {
+    // biome-ignore lint/correctness/useYield: it fails before it yields anything
+    async *items() {
+      throw new ClusterError('forbidden', 'the API server answered 403')
+    },
+  } as unknown as RawCalls
+  const selection = { namespace: undefined, labelSelector: undefined, presets: [] }
+  const surroundings = { calls, version: '1.0.0', now: () => now, progress: () => {} }
+  await assert.rejects(scanCluster(selection, surroundings), (error: Error) => {
+    assertCoded(`SF010 ${error.message}`)
+    assert.match(error.message, /403\n {2}If you may list the pods of some namespaces only, name one with -n$/)
+    return true
+  })
 })
