@@ -35,7 +35,9 @@ export function readConfiguration(text: string, version: string): ReadConfigurat
   const report: Report = (offset, fault) => void found.push({ offset, fault })
   const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' })
   const [document, second] = 'empty' in documents ? [] : documents
-  for (const { pos, message } of document?.errors ?? []) report(pos[0], { kind: 'invalid-yaml', message })
+  // What a parser says after its first mistake is mostly that mistake's doing.
+  const faulty = document?.errors.filter(({ code }, index) => index === 0 || code === 'DUPLICATE_KEY') ?? []
+  for (const { pos, message } of faulty) report(pos[0], { kind: 'invalid-yaml', message })
   if (second !== undefined) report(second.range[0], { kind: 'second-document' })
   const read = found.length === 0 ? configurationOf(document?.contents ?? null, version, report) : undefined
   if (read === undefined || found.length > 0) return { ok: false, problems: remarks(found, lines) }

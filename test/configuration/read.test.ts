@@ -136,6 +136,14 @@ test('what is no configuration at all', () => {
   ])
 })
 
+test('the first mistake of a text that is no YAML, and not what follows from it', () => {
+  assert.deepEqual(problems('a: |\n  text\n`b`: [\nc: {\n`d\n').length, 1)
+  assert.deepEqual(problems(`${head}mode: observe\nmode: enforce\nmode: x\n`), [
+    '4:1 Map keys must be unique',
+    '5:1 Map keys must be unique',
+  ])
+})
+
 test('no text throws', () => {
   const piece = fc.constantFrom(
     'mode',
