@@ -73,9 +73,9 @@ export function explained(error: unknown, object: Reference): Error {
   }
   const advice =
     kind === 'conflict'
-      ? '\nSomebody else has set these fields: give them the same values by flags, or take them with --force'
+      ? '\n  Somebody else has set these fields: give them the same values by flags, or take them with --force'
       : kind === 'forbidden'
-        ? '\nInstalling takes the rights of a cluster administrator'
+        ? '\n  Installing takes the rights of a cluster administrator'
         : ''
   return new ExpectedError(`call-${kind}`, `${label(object)}: ${message}${advice}`, { cause: error })
 }

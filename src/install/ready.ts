@@ -90,7 +90,7 @@ export async function until(
     if (done) return progress.done(thing, state)
     if (signal.aborted) {
       const why = signal.reason?.name === 'TimeoutError' ? 'It takes longer than --timeout' : 'Interrupted'
-      throw new ExpectedError('not-in-time', `${thing}: ${state}\n${why}; the same call again goes on from here`)
+      throw new ExpectedError('not-in-time', `${thing}: ${state}\n  ${why}; the same call again goes on from here`)
     }
     if (state === last) progress.waiting(thing, state)
     last = state

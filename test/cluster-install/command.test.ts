@@ -109,7 +109,7 @@ describe('install on an API server alone', () => {
     // Without certs nothing that serves can start: its pods know what is in the way.
     assert.match(
       stderr,
-      /^sidecar-first install: SF010 deployment\/sidecar-first-certs: 0 of 1 replica ready\nIt takes longer than --timeout; .*\n$/,
+      /^sidecar-first install: SF010 deployment\/sidecar-first-certs: 0 of 1 replica ready\n {2}It takes longer than --timeout; .*\n$/,
     )
     assert.equal(await there('mutatingwebhookconfigurations'), '')
   })
@@ -185,8 +185,8 @@ describe('install on an API server alone', () => {
     const [stdin, stdout] = [new PassThrough(), new PassThrough()].map((each) => Object.assign(each, { isTTY: true }))
     assert.ok(stdin && stdout)
     stdin.end('\n')
-    const asked = await uninstall.run([], { stdin, stdout, stderr: new PassThrough(), color: false })
-    assert.equal(asked, 1)
+    const asked = uninstall.run([], { stdin, stdout, stderr: new PassThrough(), color: false })
+    await assert.rejects(asked, { exitCode: 1, failure: 'declined' })
     assert.match(String(stdout.read()), /^Remove sidecar-first from .*, namespace sidecar-first\? \[y\/N\] /)
     assert.match(await there('namespaces'), /sidecar-first/)
   })
