@@ -6,7 +6,7 @@ import type { PreviewedFiles } from '../preview/show/files.ts'
 import { type Mend, mendOf } from './mend.ts'
 import { type Subject, subjectOf } from './subject.ts'
 import { isGuarded, narrowed, type Survey, sidecarsOf, type Workload, worstFirst, worstOf } from './survey.ts'
-import { standingOf, type Today, todayOf } from './today.ts'
+import { type Standing, standingOf, type Today, todayOf } from './today.ts'
 
 /**
  * What manifests show: the order and the gate, and nothing of what happened. A manifest is seen before the webhook acts on
@@ -72,7 +72,12 @@ function todayAsked(subject: Subject, { object, decision, patched }: Preview): r
 
 /** Why an app would go on not waiting, though its manifest asks. */
 function stillOpen(today: readonly Today[], { decision }: Preview): Mend {
-  const sidecars = today.filter((each) => standingOf(each) === 'unguarded').map(({ sidecar }) => sidecar)
   const why = decision.verdict === 'patched' ? decision.warnings.filter((each) => !isCost(each)) : decision.reasons
-  return { kind: 'asked-otherwise', sidecars, why: why.map(coded) }
+  // What an injector is still to add is asked for; the webhook is called again when it is there.
+  const awaits = why.every(({ kind }) => kind === 'to-be-injected')
+  const isLeft = decision.verdict === 'refused' || (decision.verdict === 'skipped' && !awaits)
+  const open: readonly Standing[] = isLeft ? ['unguarded', 'unknown'] : ['unguarded']
+  const [first, ...others] = today.filter((each) => open.includes(standingOf(each))).map(({ sidecar }) => sidecar)
+  if (first === undefined) return { kind: 'nothing-to-mend' }
+  return { kind: 'asked-otherwise', sidecars: [first, ...others], why: why.map(coded) }
 }

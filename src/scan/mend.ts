@@ -10,7 +10,11 @@ export type Mend =
   /** It asks already, and no webhook has acted on that. */
   | { readonly kind: 'asked-in-vain' }
   /** A manifest asks, and the app still wouldn't wait for these. */
-  | { readonly kind: 'asked-otherwise'; readonly sidecars: readonly string[]; readonly why: readonly string[] }
+  | {
+      readonly kind: 'asked-otherwise'
+      readonly sidecars: readonly [string, ...string[]]
+      readonly why: readonly string[]
+    }
   | { readonly kind: 'no-line'; readonly why: readonly string[] }
   | { readonly kind: 'nothing-to-mend' }
 

@@ -98,6 +98,23 @@ test('a manifest that asks for something else, or for what cannot be done, is st
   }
 })
 
+test('of what an injector is still to add for a manifest that asks, nothing is said to be missing', async () => {
+  const injected = (annotations: string) =>
+    asking(annotations, app).replace('metadata: {annot', 'metadata: {labels: {sidecar.istio.io/inject: "true"}, annot')
+  const right = await scan(injected(sidecars), '--fail-on', 'unguarded')
+  assert.equal(right.code, 0)
+  assert.match(right.stdout, /SF905 its injector adds istio-proxy/)
+  assert.doesNotMatch(right.stdout, /SF953/)
+  assert.match(
+    (await scan(injected('sidecar-first.dev/sidecars: istio'))).stdout,
+    /SF953 .* wouldn't wait for istio-proxy: none of the named/,
+  )
+  assert.match(
+    (await scan(injected(`${sidecars}, sidecar-first.dev/gate: nonsense`))).stdout,
+    /SF953 .* wouldn't wait for istio-proxy: SF\d+ /,
+  )
+})
+
 test('what is guarded needs no line', async () => {
   const waits =
     '        - {name: istio-proxy, image: istio/proxyv2, lifecycle: {postStart: {exec: {command: [pilot-agent, wait]}}}}\n'
