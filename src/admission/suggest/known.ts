@@ -176,12 +176,16 @@ function announced({ metadata, spec }: Pod, namespace: Metadata | undefined): re
   })
 }
 
-/** The well-known sidecars that an injector is asked for, each with the annotation or label that does: the pod's, or its namespace's if the pod has none. */
+/**
+ * The well-known sidecars that an injector is asked for, each with the annotation or label that does: the pod's, or its namespace's if the pod has none.
+ * One that declines outweighs a revision beside it, as istiod's own pods have.
+ */
 export function askedFor(pod: Metadata, namespace?: Metadata): readonly { preset: Preset; key: string }[] {
   return presets.flatMap((preset) => {
     const own = preset.askedFor.filter((each) => said(pod, each) !== undefined)
     const { by, keys } = own.length > 0 ? { by: pod, keys: own } : { by: namespace, keys: preset.askedByNamespace }
-    const key = by && keys.find((each) => isAsked(said(by, each)))
+    if (by === undefined || keys.some((each) => isDeclined(said(by, each)))) return []
+    const key = keys.find((each) => isAsked(said(by, each)))
     return key === undefined ? [] : [{ preset, key }]
   })
 }
@@ -192,5 +196,5 @@ const said = ({ annotations, labels }: Metadata, key: string) => annotations.get
 const prePopulate = 'vault.hashicorp.com/agent-pre-populate'
 
 /** `true`, `enabled`, or the name of a revision or a configuration. */
-const isAsked = (value: unknown): boolean =>
-  typeof value === 'string' && value !== '' && value !== 'false' && value !== 'disabled'
+const isAsked = (value: unknown): boolean => typeof value === 'string' && value !== '' && !isDeclined(value)
+const isDeclined = (value: unknown): boolean => value === 'false' || value === 'disabled'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { readMetadata } from '../../../src/admission/pod/read.ts'
 import { suggest } from '../../../src/admission/suggest/suggest.ts'
 import { mendOf } from '../../../src/scan/mend.ts'
 import { subjectOf } from '../../../src/scan/subject.ts'
@@ -78,7 +79,10 @@ const own: Record<string, Case> = {
   'Istio’s ztunnel': {
     containers: [{ name: 'istio-proxy', image: 'istio/ztunnel:1.27.1', args: ['proxy', 'ztunnel'] }],
   },
-  istiod: { containers: [{ name: 'discovery', image: 'istio/pilot:1.27.1' }] },
+  istiod: {
+    metadata: { labels: { app: 'istiod', 'istio.io/rev': 'default', 'sidecar.istio.io/inject': 'false' } },
+    containers: [{ name: 'discovery', image: 'istio/pilot:1.27.1' }],
+  },
   'Linkerd’s identity, for which its proxy waits': {
     metadata: {
       labels: { 'linkerd.io/control-plane-component': 'identity' },
@@ -292,4 +296,18 @@ describe('further sidecars', () => {
       assert.equal(preview, 'nothing known', image)
     }
   })
+})
+
+test('a pod or a namespace that declines an injection gets none, whichever revision it names', () => {
+  const rev = { 'istio.io/rev': 'canary' }
+  const kindOf = (labels: Fields, around: Fields) => {
+    const object = { apiVersion: 'v1', kind: 'Pod', metadata: { labels }, spec: { containers: [web] } }
+    const namespace = readMetadata({ metadata: { labels: around } })
+    assert.ok(namespace.ok)
+    return suggest(object, { configuration, surroundings: { ...surroundings, namespace: namespace.value } })?.kind
+  }
+  assert.equal(kindOf({}, rev), 'mend')
+  assert.equal(kindOf(rev, {}), 'mend')
+  assert.equal(kindOf({ ...rev, 'sidecar.istio.io/inject': 'false' }, rev), undefined)
+  assert.equal(kindOf({}, { ...rev, 'istio-injection': 'disabled' }), undefined)
 })
