@@ -114,7 +114,8 @@ const schemas = {
         },
         conditionalEdits: {
           ...list(ref('Edit')),
-          description: 'The same with the conditional lines; instead of `edits`, not after them.',
+          description:
+            'The same with the conditional lines; instead of `edits`, not after them. Missing where a part of one is still to be filled in.',
         },
       },
       ['edits', 'conditionalEdits'],

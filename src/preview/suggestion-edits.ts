@@ -6,7 +6,7 @@ import { editsOf } from './write.ts'
 /** Characters of documents that are looked through for places to write: reading one again, to be sure, takes up to 3 s for a million. */
 const mostEdited = 500_000
 
-/** What adds the lines of a suggestion, and what adds the conditional ones as well, if there are such. */
+/** What adds the lines of a suggestion, and what adds the conditional ones as well, if there are such and nobody has to fill in a part of them. */
 export interface SuggestionEdits {
   readonly edits: readonly Edit[]
   readonly conditionalEdits?: readonly Edit[]
@@ -26,7 +26,8 @@ export function suggestionEdits(previews: readonly Preview[]): ReadonlyMap<Previ
     room -= length
     const adding = (all: typeof lines) => editsOf(document, object.path, annotating(object, all))
     const conditional = suggestion?.kind === 'mend' ? suggestion.conditional : []
-    const withAll = conditional.length > 0 && length <= room
+    const areWhole = conditional.every(({ why }) => why.kind !== 'if-configured' || why.complete)
+    const withAll = conditional.length > 0 && areWhole && length <= room
     if (withAll) room -= length
     edits.set(preview, {
       edits: adding(lines),

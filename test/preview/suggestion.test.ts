@@ -122,6 +122,23 @@ spec:
     assert.equal(previewed(istio)[0]?.suggestion?.conditionalEdits, undefined)
   })
 
+  test('never come with a check of which a part is still to be filled in: it would wait for a file called NAME', () => {
+    const body = `kind: Pod
+apiVersion: v1
+spec:
+  containers:
+    - {name: app}
+    - {name: vault-agent, image: 'hashicorp/vault:1.21.1', args: [agent, -config=/etc/vault/agent.hcl]}
+`
+    const { suggestion } = previewed(body)[0] ?? {}
+    assert.deepEqual(
+      suggestion?.conditional.map(({ value }) => value),
+      ['file:///vault/secrets/NAME'],
+    )
+    assert.ok(suggestion?.edits)
+    assert.equal(suggestion.conditionalEdits, undefined)
+  })
+
   test('are there only if they are asked for, and end where it becomes too much', () => {
     assert.equal(previewed(istio, '')[0]?.suggestion?.edits, undefined)
     const long = istio.replace('# the shop', `# ${'x'.repeat(100_000)}`)

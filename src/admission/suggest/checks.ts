@@ -6,8 +6,11 @@ import type { KnownSidecar } from './known.ts'
 
 /** What a sidecar without a usable probe could be asked. */
 export type Askable =
-  /** `always`: the pod itself shows that it answers; `if-configured`: only if an endpoint is on, which a manifest doesn't show. */
-  { readonly kind: 'always' | 'if-configured'; readonly check: Check } | { readonly kind: 'nothing' }
+  /**
+   * `always`: the pod itself shows that it answers; `if-configured`: only if an endpoint is on, which a manifest doesn't show; `to-complete`: the same
+   * with a part that only the pod's author knows.
+   */
+  { readonly kind: 'always' | 'if-configured' | 'to-complete'; readonly check: Check } | { readonly kind: 'nothing' }
 
 const nothing: Askable = { kind: 'nothing' }
 const always = (check: Check): Askable => ({ kind: 'always', check })
@@ -119,7 +122,7 @@ function secrets({ annotations }: Metadata): Askable {
   })
   const [first, ...others] = files
   if (first === undefined || files.length > mostSecrets || !files.every((file) => file !== undefined)) {
-    return { kind: 'if-configured', check: { kind: 'file', path: '/vault/secrets/NAME' } }
+    return { kind: 'to-complete', check: { kind: 'file', path: '/vault/secrets/NAME' } }
   }
   if (others.length === 0) return always({ kind: 'file', path: first })
   return always({

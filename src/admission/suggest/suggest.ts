@@ -41,7 +41,8 @@ export type Why =
   | { readonly kind: 'wrong-probe'; readonly name: string; readonly waitsFor: Deadlock['waitsFor'] }
   | { readonly kind: 'no-probe'; readonly name: string }
   | { readonly kind: 'not-there-to-probe'; readonly name: string }
-  | { readonly kind: 'if-configured'; readonly name: string; readonly trap: string }
+  /** `complete`: it can be added as it stands. */
+  | { readonly kind: 'if-configured'; readonly name: string; readonly trap: string; readonly complete: boolean }
   | { readonly kind: 'eager'; readonly name: string; readonly every: number }
 
 /** Undefined if the manifest can't be read or has no well-known sidecar. Never throws; anyone may have written the manifest. */
@@ -197,7 +198,10 @@ function checkLine(known: KnownSidecar, tried: Examined, metadata: Metadata): Li
     case 'always':
       return line(asked.check, { kind: 'no-probe', name })
     case 'if-configured':
-      return line(asked.check, { kind: 'if-configured', name, trap: preset.traps[0] ?? '' })
+    case 'to-complete': {
+      const complete = asked.kind === 'if-configured'
+      return line(asked.check, { kind: 'if-configured', name, trap: preset.traps[0] ?? '', complete })
+    }
     case 'nothing':
       return undefined
     default:
