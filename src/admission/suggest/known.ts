@@ -167,7 +167,7 @@ function announced({ metadata, spec }: Pod, namespace: Metadata | undefined): re
   const there = new Set([...spec.initContainers, ...spec.containers].map((each) => recognise(each)?.preset))
   return asked.flatMap(({ preset, key }): KnownSidecar[] => {
     const [name] = preset.containers
-    if (name === undefined || there.has(preset)) return []
+    if (name === undefined || there.has(preset) || (spec.hostNetwork && sparesHosts.has(preset.name))) return []
     const prepared = preset.preparedBy !== undefined && metadata.annotations.get(prePopulate) !== 'false'
     const gate: GateToday = prepared
       ? { kind: 'init-container', name: preset.preparedBy }
@@ -175,6 +175,9 @@ function announced({ metadata, spec }: Pod, namespace: Metadata | undefined): re
     return [{ name, preset, by: 'injector', container: undefined, behind: [], gate, holds: prepared }]
   })
 }
+
+/** Their injectors leave out a pod in the network of its node, whose traffic they would redirect. */
+const sparesHosts: ReadonlySet<string> = new Set(['istio', 'linkerd'])
 
 /**
  * The well-known sidecars that an injector is asked for, each with the annotation or label that does: the pod's, or its namespace's if the pod has none.

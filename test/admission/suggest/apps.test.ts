@@ -311,3 +311,14 @@ test('a pod or a namespace that declines an injection gets none, whichever revis
   assert.equal(kindOf({ ...rev, 'sidecar.istio.io/inject': 'false' }, rev), undefined)
   assert.equal(kindOf({}, { ...rev, 'istio-injection': 'disabled' }), undefined)
 })
+
+test('Istio and Linkerd add no proxy to a pod in the network of its node', () => {
+  const labels = { 'istio-injection': 'enabled', 'linkerd.io/inject': 'enabled' }
+  const namespace = readMetadata({ metadata: { labels } })
+  assert.ok(namespace.ok)
+  const around = { ...surroundings, namespace: namespace.value }
+  const suggested = (spec: Fields) =>
+    suggest({ apiVersion: 'v1', kind: 'Pod', metadata: {}, spec }, { configuration, surroundings: around })?.kind
+  assert.equal(suggested({ containers: [web] }), 'mend')
+  assert.equal(suggested({ containers: [web], hostNetwork: true }), undefined)
+})
