@@ -15,7 +15,7 @@
 /** How long an answer may take before that is said, in milliseconds. */
 const patience = 700
 /** Between two attempts to reach the server, in milliseconds: twice as long each time. */
-const again = { first: 2000, longest: 30_000 }
+const again = { shortest: 1000, first: 2000, longest: 30_000 }
 
 /** @type {Failure} */
 const unreachable = {
@@ -64,7 +64,7 @@ export function createAsking({ shown, failed, unanswered, slow }) {
       pause = again.first
       if (response.ok) shown(asked, answer)
       // Too busy: that passes.
-      else if (retry !== null) ask(question, 1000 * Number(retry))
+      else if (retry !== null) ask(question, pauseOf(retry, Date.now()))
       else failed(answer)
     } catch {
       if (own.signal.aborted) return
@@ -77,6 +77,17 @@ export function createAsking({ shown, failed, unanswered, slow }) {
   }
 
   return { ask, stop }
+}
+
+/**
+ * How long to wait before the server is asked again, in milliseconds: a proxy may say it as a date, or anything.
+ * @param {string} retryAfter
+ * @param {number} now
+ */
+export function pauseOf(retryAfter, now) {
+  const seconds = Number(retryAfter)
+  const said = Number.isNaN(seconds) ? Date.parse(retryAfter) - now : 1000 * seconds
+  return Number.isNaN(said) ? again.first : Math.min(Math.max(said, again.shortest), again.longest)
 }
 
 /**
