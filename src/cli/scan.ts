@@ -10,7 +10,7 @@ import type { Survey } from '../scan/survey.ts'
 import { type Command, type Terminal, UsageError } from '../terminal/command.ts'
 import { namespaceName, oneOf } from '../terminal/flag.ts'
 import { exact, lookOf } from '../terminal/look.ts'
-import { createStatusLine } from '../terminal/status-line.ts'
+import { createStatusLine, waitOut } from '../terminal/status-line.ts'
 import { version } from '../version.ts'
 
 const help = `Finds the apps that start before their sidecars: which workloads have a
@@ -149,14 +149,16 @@ async function ofCluster(
   const { now, heard } = createClock()
   const configuration = connection(kubeconfig, { timeout, heard })
   const status = createStatusLine(terminal)
+  const busy = waitOut(status.say)
   try {
     const all = await scanCluster(
       { namespace, labelSelector: selector, presets: only },
-      { calls: rawCalls(configuration), version, now, progress: status.say },
+      { calls: rawCalls(configuration, { busy }), version, now, progress: status.say },
     )
     const survey = withoutIgnored(all, ignored)
     status.say('Drawing…')
-    const pictures = await picturesOf(survey, { objects: objects(configuration), now, most: mostPictures[output] })
+    const drawn = { objects: objects(configuration, { busy }), now, most: mostPictures[output] }
+    const pictures = await picturesOf(survey, drawn)
     return { survey, pictures, now: now(), whole: true }
   } finally {
     status.end()

@@ -7,6 +7,7 @@ import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { type Command, ExpectedError, UsageError } from '../terminal/command.ts'
 import { namespaceName, oneOf } from '../terminal/flag.ts'
 import { lookOf } from '../terminal/look.ts'
+import { createStatusLine, waitOut } from '../terminal/status-line.ts'
 import type { Timeline } from '../timeline/timeline.ts'
 import { version } from '../version.ts'
 
@@ -72,9 +73,11 @@ export const timeline: Command = {
       const { rawCalls } = await import('../kubernetes/raw.ts')
       const { readStarts } = await import('../timeline/read.ts')
       let expired = false
-      const starts = await readStarts(rawCalls(connected), { ...kind, namespace, name }, now, () => {
+      const status = createStatusLine(terminal)
+      const calls = rawCalls(connected, { busy: waitOut(status.say) })
+      const starts = await readStarts(calls, { ...kind, namespace, name }, now, () => {
         expired = true
-      })
+      }).finally(status.end)
       if (!starts) throw missing()
       const { together } = await import('../timeline/many.ts')
       const many = together(starts, { kind: kind.kind, namespace, name, expired })

@@ -1,4 +1,4 @@
-import { type createConfiguration, type KubernetesObject, PatchStrategy } from '@kubernetes/client-node'
+import { type KubernetesObject, PatchStrategy } from '@kubernetes/client-node'
 import { ClusterError } from './failure.ts'
 import { objectNames } from './names.ts'
 import { rawCalls } from './raw.ts'
@@ -38,8 +38,8 @@ interface Resource {
  * Objects exactly as they go over the wire: the client's classes drop fields that they don't know, or
  * know under another name (a definition's `x-kubernetes-…`, a NetworkPolicy's `from`). So times are texts, whatever the type says.
  */
-export function objects(configuration: ReturnType<typeof createConfiguration>): Objects {
-  const calls = rawCalls(configuration)
+export function objects(...connected: Parameters<typeof rawCalls>): Objects {
+  const calls = rawCalls(...connected)
   const discovered = new Map<string, { resources: readonly Resource[] }>()
 
   /** The path of a kind's objects; `/name` follows. @throws ClusterError `missing` if the cluster doesn't know the kind */

@@ -1,4 +1,5 @@
 import { ApiException, type createConfiguration, HttpMethod, type PatchStrategy } from '@kubernetes/client-node'
+import { type Busy, whileBusy } from './busy.ts'
 import { call } from './call.ts'
 import { createItemReader } from './list-items.ts'
 
@@ -41,8 +42,12 @@ const pageSize = '100'
 
 type Query = Readonly<Record<string, string | undefined>>
 
-export function rawCalls(configuration: ReturnType<typeof createConfiguration>): RawCalls {
-  async function answerTo(
+/** @param busy for commands: with it, what is read is asked for again while the API server is too busy; controllers have their own pace */
+export function rawCalls(
+  configuration: ReturnType<typeof createConfiguration>,
+  { busy }: { readonly busy?: Busy } = {},
+): RawCalls {
+  async function answerOnce(
     method: HttpMethod,
     path: string,
     { query = {}, body, type = 'application/json' }: { query?: Query; body?: object; type?: string } = {},
@@ -63,6 +68,10 @@ export function rawCalls(configuration: ReturnType<typeof createConfiguration>):
     }
     return response.body
   }
+  const answerTo = (...request: Parameters<typeof answerOnce>) =>
+    busy !== undefined && request[0] === HttpMethod.GET
+      ? whileBusy(() => answerOnce(...request), busy)
+      : answerOnce(...request)
   async function send<T>(...request: Parameters<typeof answerTo>): Promise<T> {
     return JSON.parse(await (await answerTo(...request)).text())
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Terminal } from './command.ts'
 
 /** One line that is overwritten, on a terminal only. */
@@ -19,4 +20,11 @@ export function createStatusLine({ stderr }: Pick<Terminal, 'stderr'>): {
       open = false
     },
   }
+}
+
+/** Says that the API server is too busy, and waits for so many ms. */
+export const waitOut = (say: (what: string) => void) => async (ms: number) => {
+  say(`The API server is too busy and wants to be asked again in ${Math.ceil(ms / 1000)} s…`)
+  await sleep(ms)
+  say('Asking the API server again…')
 }
