@@ -16,11 +16,10 @@ export interface Reference {
 /** Objects of any kind, found through the API server's discovery. Each call throws ClusterError. */
 export interface Objects {
   read<T extends ClusterObject>(reference: Reference): Promise<T | undefined>
-  /** All objects of a kind, in pages. Selectors are as in kubectl; without `namespace`, all namespaces. */
-  list<T extends ClusterObject>(
-    kind: { apiVersion: string; kind: string },
-    selection?: { namespace?: string; labelSelector?: string; fieldSelector?: string },
-  ): Promise<T[]>
+  /** All objects of a kind. Selectors are as in kubectl; without `namespace`, all namespaces. */
+  list<T extends ClusterObject>(kind: Kind, selection?: Selection): Promise<T[]>
+  /** The same one at a time: of what isn't asked for no more than a page is read. */
+  items<T extends ClusterObject>(kind: Kind, selection?: Selection): AsyncIterable<T>
   create<T extends ClusterObject>(object: T, options?: { dryRun?: boolean }): Promise<T>
   /** Server-side apply as `sidecar-first`; `force` takes fields that others own. */
   apply<T extends ClusterObject>(object: T, options?: { dryRun?: boolean; force?: boolean }): Promise<T>
@@ -28,11 +27,25 @@ export interface Objects {
   remove(reference: Reference): Promise<boolean>
 }
 
+interface Kind {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+interface Selection {
+  readonly namespace?: string
+  readonly labelSelector?: string
+  readonly fieldSelector?: string
+}
+
 interface Resource {
   readonly name: string
   readonly kind: string
   readonly namespaced: boolean
 }
+
+/** In a page of those that are read one at a time. */
+const itemsAtOnce = 100
 
 /**
  * Objects exactly as they go over the wire: the client's classes drop fields that they don't know, or
@@ -60,14 +73,15 @@ export function objects(...connected: Parameters<typeof rawCalls>): Objects {
 
   return {
     read: async <T extends ClusterObject>(reference: Reference) => calls.find<T>(await pathOf(reference)),
-    async list<T extends ClusterObject>(
-      { apiVersion, kind }: { apiVersion: string; kind: string },
-      { namespace, ...selectors }: { namespace?: string; labelSelector?: string; fieldSelector?: string } = {},
-    ) {
+    async list<T extends ClusterObject>({ apiVersion, kind }: Kind, { namespace, ...selectors }: Selection = {}) {
       const path = await collection(apiVersion, kind, namespace)
       const all: T[] = []
       for await (const { items } of calls.pages<T>(path, selectors)) all.push(...items)
       return all
+    },
+    async *items<T extends ClusterObject>({ apiVersion, kind }: Kind, { namespace, ...selectors }: Selection = {}) {
+      const path = await collection(apiVersion, kind, namespace)
+      yield* calls.items<T>(path, selectors, { size: itemsAtOnce, expired: () => {} })
     },
     async create<T extends ClusterObject>(object: T, { dryRun }: { dryRun?: boolean } = {}) {
       const path = await collection(object.apiVersion ?? '', object.kind ?? '', object.metadata?.namespace)

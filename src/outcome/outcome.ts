@@ -5,6 +5,9 @@ import { type Container, containersOf, type Trouble } from './containers.ts'
 import { type Gate, gatesOf, surelyBefore, type Unsure } from './gates.ts'
 import { type Happening, happenings, kubeletStarts, type Moment } from './moment.ts'
 
+/** Events of one pod, or of its node, that are looked at: twelve containers that all fail have 120, and repeated ones are one. */
+export const mostEvents = 500
+
 /** What a cluster shows of a pod. */
 export interface Seen {
   readonly pod: V1Pod
@@ -12,6 +15,8 @@ export interface Seen {
   readonly events: readonly CoreV1Event[] | undefined
   /** Its node's. */
   readonly node: readonly CoreV1Event[] | undefined
+  /** The pod has more events than that; `events` is undefined. */
+  readonly crowded?: true
   /** ms */
   readonly now: number
 }

@@ -3,7 +3,7 @@ import { type Html, html } from '../html/html.ts'
 import { htmlReport, type Made } from '../html/report.ts'
 import { seconds } from '../timeline/draw.ts'
 import { isSaid } from './mend.ts'
-import { countsOf, few, fineText, headline, isTold, type Picture } from './report.ts'
+import { countsOf, few, fineText, headline, isTold, limitOf, type Picture } from './report.ts'
 import type { Survey, Workload } from './survey.ts'
 import { labels, titleOf } from './text.ts'
 import { certaintyOf, type Said, told } from './words.ts'
@@ -105,7 +105,7 @@ ${
 }
 ${
   picture
-    ? html`<p class="would">how ${picture.pod} started:</p>
+    ? html`<p class="would">how ${picture.pod} started${limitOf(picture)}:</p>
 ${htmlChart(picture.bars, (ms) => seconds(ms))}`
     : undefined
 }

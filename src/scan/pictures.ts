@@ -38,9 +38,10 @@ async function pictureOf(of: Workload, objects: Objects, now: () => number): Pro
   )
   if (timeline.starts.every(({ begun, started }) => !begun && !started)) return undefined
   const bars = timelineBars(timeline)
-  if (bars.length <= mostBars) return { of, pod: example, bars }
+  const drawn = { of, pod: example, bars, ...(seen.crowded && { crowded: seen.crowded }) }
+  if (bars.length <= mostBars) return drawn
   const names = [timeline.app, ...of.sidecars.map(({ today }) => today.sidecar)].slice(0, mostBars)
-  return { of, pod: example, bars: bars.filter(({ label }) => names.includes(label)) }
+  return { ...drawn, bars: bars.filter(({ label }) => names.includes(label)) }
 }
 
 /** Of a pod with more containers, the app and its sidecars are drawn. */

@@ -1,3 +1,4 @@
+import { mostEvents } from '../outcome/outcome.ts'
 import type { ChartBar } from '../terminal/chart.ts'
 import { howMany, type Survey, type Workload } from './survey.ts'
 
@@ -15,7 +16,13 @@ export interface Picture {
   readonly of: Workload
   readonly pod: string
   readonly bars: readonly ChartBar[]
+  /** Somebody has written more events about the pod than are read. */
+  readonly crowded?: true
 }
+
+/** What limits a picture; completes "started like this". */
+export const limitOf = ({ crowded }: Picture): string =>
+  crowded ? ` by its status alone, since there are more than ${mostEvents} events about it` : ''
 
 /** The numbers of a scan. */
 export interface Counts {

@@ -3,7 +3,7 @@ import { drawChart, legend } from '../terminal/chart.ts'
 import { type Look, type Style, styled } from '../terminal/look.ts'
 import { seconds } from '../timeline/draw.ts'
 import type { Mend } from './mend.ts'
-import { few, fineText, headline, isTold, type Picture } from './report.ts'
+import { few, fineText, headline, isTold, limitOf, type Picture } from './report.ts'
 import type { Survey, Workload } from './survey.ts'
 import { type Certainty, certaintyOf, type Said, told } from './words.ts'
 
@@ -66,9 +66,10 @@ function paragraph(workload: Workload, look: Look, picture: Picture | undefined)
 }
 
 /** How one pod started, a little indented. */
-function pictured({ pod, bars }: Picture, look: Look): string {
+function pictured(picture: Picture, look: Look): string {
+  const { pod, bars } = picture
   const narrower = { ...look, width: look.width - 2 }
-  const lines = `${shown(pod)} started like this:\n${drawChart(bars, narrower, (ms) => seconds(ms))}${legend(bars, narrower)}`
+  const lines = `${shown(pod)} started like this${limitOf(picture)}:\n${drawChart(bars, narrower, (ms) => seconds(ms))}${legend(bars, narrower)}`
   return `\n${lines.replaceAll(/^(?=.)/gm, '  ')}`
 }
 

@@ -3,7 +3,7 @@ import { waiterName } from '../admission/hook/waiter.ts'
 import type { Container } from '../outcome/containers.ts'
 import type { Gate, Opening } from '../outcome/gates.ts'
 import { coarse, type Moment, since } from '../outcome/moment.ts'
-import { type Judged, judge, type Lacking, type Outcome, type Seen } from '../outcome/outcome.ts'
+import { type Judged, judge, type Lacking, mostEvents, type Outcome, type Seen } from '../outcome/outcome.ts'
 
 /** The first start of a container. Unknown times are absent. */
 export interface Start extends Pick<Container, 'name' | 'kind' | 'begun' | 'started' | 'restarts' | 'waiting'> {
@@ -79,7 +79,7 @@ export function timelineOf(seen: Seen, more: readonly string[] = []): Timeline {
     sidecars,
     outcome,
     lacking,
-    unknown: unknowns(starts, judged),
+    unknown: unknowns(starts, judged, seen.crowded),
   }
 }
 
@@ -143,7 +143,7 @@ function earliest(moments: readonly (Moment | undefined)[]): Moment | undefined 
   return moments.reduce((least, moment) => (moment && (!least || moment.at < least.at) ? moment : least), undefined)
 }
 
-function unknowns(starts: readonly Start[], { happenings }: Judged): string[] {
+function unknowns(starts: readonly Start[], { happenings }: Judged, crowded = false): string[] {
   const restarted = starts.filter(({ restarts }) => restarts > 0).map(({ name }) => name)
   const gated = starts.some(({ hook }) => (hook?.waitsFor.length ?? 0) > 1)
   const lacking = starts.some(({ started, begun }) => (started ?? begun)?.exact === false)
@@ -159,13 +159,15 @@ function unknowns(starts: readonly Start[], { happenings }: Judged): string[] {
       !starts.slice(index).some(({ lost }) => lost),
   )
   return [
-    ...(lacking && !happenings.some(({ container }) => container)
-      ? [
-          'there are no events (a cluster keeps them for an hour, and you must be allowed to list them): times are to the second',
-        ]
-      : lacking
-        ? ['some events are gone: what the status alone tells is to the second']
-        : []),
+    ...(crowded
+      ? [`there are more than ${mostEvents} events about this pod, so none of them counts: times are to the second`]
+      : lacking && !happenings.some(({ container }) => container)
+        ? [
+            'there are no events (a cluster keeps them for an hour, and you must be allowed to list them): times are to the second',
+          ]
+        : lacking
+          ? ['some events are gone: what the status alone tells is to the second']
+          : []),
     ...(gated ? ['which of the sidecars that a hook waits for was the last is not recorded'] : []),
     ...(starts.some(({ kind, name }) => kind === 'init' && name !== waiterName)
       ? ['the end of an init container is known to the second']

@@ -45,6 +45,14 @@ test('a terminal is shown hostile names without what it would obey', () => {
   assert.match(text, /started like this:/)
 })
 
+test('a picture without the events of its pod says so, on a page and in a terminal', () => {
+  const crowded = pictures.map((each): Picture => ({ ...each, crowded: true }))
+  const look = { width: 100, color: false, unicode: true, terminal: true }
+  const limited = /started (?:like this )?by its status alone, since there are more than 500 events about it:/
+  assert.match(scanText(found, look, { all: false, pictures: crowded }), limited)
+  assert.match(scanHtml(found, { pictures: crowded, now, version: '1.0.0' }), limited)
+})
+
 test('a pod with hundreds of sidecars fills no terminal and no page', () => {
   const sidecars = Array.from({ length: 500 }, (_, index) => ({ ...proxy, name: `proxy-${index}` }))
   const statuses = [runs('app', 1), ...sidecars.map(({ name }) => runs(name, 5))]
