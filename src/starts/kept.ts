@@ -1,68 +1,20 @@
-import type { CoreV1Event, V1Container, V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
+import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import { happenings } from '../outcome/moment.ts'
+import { reducedPod } from '../outcome/reduced.ts'
+
+/** The kubelet's words say whether a container waits for a lock. */
+const words = { waiting: 300, ended: 0 }
 
 /**
  * What of a pod says how it started, as JSON: a text of two thousand characters needs a tenth of the memory of what the API server sends.
  * Annotations are left out, since anybody may write as much as they like into them.
  */
-export function reduced({ metadata, spec, status }: V1Pod): string {
-  const { initContainers, containers = [], nodeName, restartPolicy } = spec ?? {}
-  const { phase, startTime, conditions, containerStatuses, initContainerStatuses } = status ?? {}
-  return JSON.stringify({
-    metadata: { namespace: metadata?.namespace, creationTimestamp: metadata?.creationTimestamp },
-    spec: {
-      nodeName,
-      restartPolicy,
-      initContainers: initContainers?.map(containerOf),
-      containers: containers.map(containerOf),
-    },
-    status: {
-      phase,
-      startTime,
-      conditions: conditions
-        ?.filter(({ type }) => type === 'ContainersReady')
-        .map(({ type, status, lastTransitionTime }) => ({ type, status, lastTransitionTime })),
-      containerStatuses: containerStatuses?.map(statusOf),
-      initContainerStatuses: initContainerStatuses?.map(statusOf),
-    },
-  })
+export function reduced(pod: V1Pod): string {
+  const { namespace, creationTimestamp } = pod.metadata ?? {}
+  return JSON.stringify({ metadata: { namespace, creationTimestamp }, ...reducedPod(pod, words) })
 }
 
 export const restored = (text: string): V1Pod => JSON.parse(text)
-
-/** With the variables that come from files alone: one may be a lock. */
-function containerOf({ name, image, restartPolicy, lifecycle, readinessProbe, startupProbe, env }: V1Container) {
-  const files = env?.filter(({ valueFrom }) => valueFrom && 'fileKeyRef' in valueFrom) ?? []
-  return {
-    name,
-    image,
-    restartPolicy,
-    lifecycle: lifecycle?.postStart && { postStart: lifecycle.postStart },
-    readinessProbe,
-    startupProbe,
-    env: files.length > 0 ? files : undefined,
-  }
-}
-
-function statusOf({ name, ready, started, restartCount, state, lastState }: V1ContainerStatus) {
-  return { name, ready, started, restartCount, state: stateOf(state), lastState: stateOf(lastState) }
-}
-
-/** The kubelet's words say whether a container waits for a lock. */
-const mostWords = 300
-
-function stateOf({ waiting, running, terminated }: V1ContainerState = {}) {
-  return {
-    waiting: waiting && { reason: waiting.reason, message: waiting.message?.slice(0, mostWords) },
-    running: running && { startedAt: running.startedAt },
-    terminated: terminated && {
-      exitCode: terminated.exitCode,
-      reason: terminated.reason,
-      startedAt: terminated.startedAt,
-      finishedAt: terminated.finishedAt,
-    },
-  }
-}
 
 /** What of an event is kept. */
 export interface KeptEvent {

@@ -1,9 +1,11 @@
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import type { LabelSelector } from '../admission/pod/selector.ts'
+import { keys } from '../admission/words/keys.ts'
 import { failureKind } from '../kubernetes/failure.ts'
 import type { RawCalls } from '../kubernetes/raw.ts'
 import { selectorText } from '../kubernetes/selector.ts'
 import { essence } from '../outcome/moment.ts'
+import { reducedPod } from '../outcome/reduced.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 
 /** Which workload. */
@@ -17,7 +19,7 @@ export interface Workload {
 /** Items in a page: 1,000 pods with their events are a dozen calls. */
 const podsAtOnce = 500
 const eventsAtOnce = 1000
-/** Characters of an event's message that are kept. */
+/** Characters that are kept of an event's message, and of a container's words. */
 const mostText = 1024
 
 /**
@@ -43,12 +45,11 @@ export async function readStarts(
       for (const each of items) if (isOwned(each, owners)) owners.add(each.metadata?.uid)
     }
   }
-  const pods = new Map<string, V1Pod>()
+  const pods = new Map<string, string>()
   const list = { size: podsAtOnce, expired }
   for await (const pod of calls.items<V1Pod>(`/api/v1/${inNamespace}/pods`, { labelSelector }, list)) {
     if (pod.metadata?.deletionTimestamp !== undefined || !isOwned(pod, owners)) continue
-    const { managedFields, ...metadata } = pod.metadata ?? {}
-    pods.set(metadata.uid ?? '', { ...pod, metadata })
+    pods.set(pod.metadata?.uid ?? '', kept(pod))
   }
   const ofPod = 'involvedObject.kind=Pod'
   const events = await byObject(calls, `/api/v1/${inNamespace}/events`, ofPod, ({ uid = '' }) =>
@@ -57,10 +58,19 @@ export async function readStarts(
   // A node's events are in the namespace default, since it has none.
   const ofNode = 'involvedObject.kind=Node,reason=Starting'
   const nodes = await byObject(calls, '/api/v1/namespaces/default/events', ofNode, ({ name }) => name)
-  return [...pods].map(([uid, pod]) => {
+  return [...pods].map(([uid, text]) => {
+    const pod: V1Pod = JSON.parse(text)
     const node = nodes && (nodes.get(pod.spec?.nodeName ?? '') ?? [])
     return timelineOf({ pod, events: events && (events.get(uid) ?? []), node, now: now() })
   })
+}
+
+/** What of a pod is judged, as JSON: ten thousand pods with a megabyte of variables each would be ten gigabytes. */
+export function kept(pod: V1Pod): string {
+  const { name, namespace, creationTimestamp, annotations = {} } = pod.metadata ?? {}
+  const own = Object.fromEntries([keys.sidecars, keys.status].map((key) => [key, annotations[key]]))
+  const metadata = { name, namespace, creationTimestamp, annotations: own }
+  return JSON.stringify({ metadata, ...reducedPod(pod, { waiting: mostText, ended: mostText }) })
 }
 
 type Selecting = { readonly metadata?: { uid?: string }; readonly spec?: { selector?: LabelSelector } }

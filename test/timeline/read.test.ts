@@ -6,8 +6,10 @@ import type { RawCalls } from '../../src/kubernetes/raw.ts'
 import { drawMany } from '../../src/timeline/draw-many.ts'
 import { jsonMany } from '../../src/timeline/json.ts'
 import { together } from '../../src/timeline/many.ts'
-import { readStarts } from '../../src/timeline/read.ts'
-import { recordedPod } from '../outcome/recorded.ts'
+import { kept, readStarts } from '../../src/timeline/read.ts'
+import { timelineOf } from '../../src/timeline/timeline.ts'
+import { heldBytes } from '../heap.ts'
+import { recordedNames, recordedPod } from '../outcome/recorded.ts'
 
 const about = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }
 const seen = recordedPod('held')
@@ -101,6 +103,35 @@ describe('the pods of a workload', () => {
     const look = { width: 110, color: false, unicode: true, terminal: false }
     assert.match(drawMany(many, look), /^not known: the list of pods expired on the way/m)
     assert.equal(JSON.parse(jsonMany(many)).expired, true)
+  })
+
+  test('need no memory for variables and annotations, however long these are', async () => {
+    const { calls } = cluster([])
+    const before = heldBytes()
+    let held = Number.NaN
+    const items = async function* (path: string) {
+      if (path.endsWith('/pods')) {
+        for (let index = 0; index < 200; index++) {
+          const long = `${index}`.padEnd(100_000, 'x')
+          const pod = owned(`web-1-${index}`, 'rs', { annotations: { ...seen.pod.metadata?.annotations, long } })
+          const containers = pod.spec?.containers.map((each) => ({ ...each, env: [{ name: 'LONG', value: long }] }))
+          // As they come over the wire: each with texts of its own.
+          yield JSON.parse(JSON.stringify({ ...pod, spec: { ...pod.spec, containers } }))
+        }
+      } else {
+        held = heldBytes() - before
+      }
+    }
+    const starts = await readStarts({ ...calls, items } as RawCalls, about, now, onTime)
+    assert.equal(starts?.length, 200)
+    assert.ok(held < 4_000_000, `${held} bytes are held`)
+  })
+
+  test('are judged by what is kept of them as by all of it', () => {
+    for (const name of recordedNames) {
+      const seen = recordedPod(name)
+      assert.deepEqual(timelineOf({ ...seen, pod: JSON.parse(kept(seen.pod)) }), timelineOf(seen), name)
+    }
   })
 
   test('of what does not exist: undefined', async () => {
