@@ -5,6 +5,7 @@ import { failureKind } from '../kubernetes/failure.ts'
 import type { RawCalls } from '../kubernetes/raw.ts'
 import { selectorText } from '../kubernetes/selector.ts'
 import { essence } from '../outcome/moment.ts'
+import { mostEvents } from '../outcome/outcome.ts'
 import { reducedPod } from '../outcome/reduced.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 
@@ -46,10 +47,12 @@ export async function readStarts(
     }
   }
   const pods = new Map<string, string>()
+  const nodeNames = new Set<string | undefined>()
   const list = { size: podsAtOnce, expired }
   for await (const pod of calls.items<V1Pod>(`/api/v1/${inNamespace}/pods`, { labelSelector }, list)) {
     if (pod.metadata?.deletionTimestamp !== undefined || !isOwned(pod, owners)) continue
     pods.set(pod.metadata?.uid ?? '', kept(pod))
+    nodeNames.add(pod.spec?.nodeName)
   }
   const ofPod = 'involvedObject.kind=Pod'
   const events = await byObject(calls, `/api/v1/${inNamespace}/events`, ofPod, ({ uid = '' }) =>
@@ -57,11 +60,15 @@ export async function readStarts(
   )
   // A node's events are in the namespace default, since it has none.
   const ofNode = 'involvedObject.kind=Node,reason=Starting'
-  const nodes = await byObject(calls, '/api/v1/namespaces/default/events', ofNode, ({ name }) => name)
+  const nodes = await byObject(calls, '/api/v1/namespaces/default/events', ofNode, ({ name }) =>
+    nodeNames.has(name) ? name : undefined,
+  )
   return [...pods].map(([uid, text]) => {
     const pod: V1Pod = JSON.parse(text)
     const node = nodes && (nodes.get(pod.spec?.nodeName ?? '') ?? [])
-    return timelineOf({ pod, events: events && (events.get(uid) ?? []), node, now: now() })
+    const own = events && (events.get(uid) ?? [])
+    const seen = { pod, node: node === 'crowded' ? undefined : node, now: now() }
+    return timelineOf(own === 'crowded' ? { ...seen, events: undefined, crowded: true } : { ...seen, events: own })
   })
 }
 
@@ -79,22 +86,27 @@ type Owned = Pick<V1Pod, 'metadata'>
 const isOwned = ({ metadata }: Owned, owners: ReadonlySet<string | undefined>): boolean =>
   metadata?.ownerReferences?.some(({ uid }) => owners.has(uid)) ?? false
 
-/** What is read of events, by a key of the object that they are about. Undefined where they may not be listed. */
+/**
+ * What is read of events, by a key of the object that they are about; `crowded` about which there are more than count. Undefined where they may not
+ * be listed.
+ */
 async function byObject(
   calls: RawCalls,
   path: string,
   fieldSelector: string,
   keyOf: (object: CoreV1Event['involvedObject']) => string | undefined,
-): Promise<ReadonlyMap<string, readonly CoreV1Event[]> | undefined> {
-  const found = new Map<string, CoreV1Event[]>()
+): Promise<ReadonlyMap<string, readonly CoreV1Event[] | 'crowded'> | undefined> {
+  const found = new Map<string, CoreV1Event[] | 'crowded'>()
   const list = { size: eventsAtOnce, expired: () => {} }
   try {
     for await (const event of calls.items<CoreV1Event>(path, { fieldSelector }, list)) {
       const key = keyOf(event.involvedObject)
       if (key === undefined) continue
       const own = found.get(key) ?? []
-      own.push(essence(event, mostText))
-      found.set(key, own)
+      if (own === 'crowded') continue
+      const isFull = own.length === mostEvents
+      if (!isFull) own.push(essence(event, mostText))
+      found.set(key, isFull ? 'crowded' : own)
     }
   } catch (error) {
     if (failureKind(error) !== 'forbidden') throw error
