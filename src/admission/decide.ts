@@ -53,8 +53,10 @@ function refuse({ problems, warnings, binding }: Extract<Examined, { kind: 'inva
 function held(tiers: Plan['tiers']): readonly Reason[] {
   return tiers
     .flat()
-    .flatMap(({ name, every, already = false }) =>
-      every === undefined ? [] : [{ kind: 'startup-probe-holds', name, every, already }],
+    .flatMap(({ name, every, delay, already = false }) =>
+      every === undefined
+        ? []
+        : [{ kind: 'startup-probe-holds', name, every, already, ...(delay !== undefined && { delay }) }],
     )
 }
 

@@ -138,7 +138,14 @@ const schemas = {
   GateToday: {
     oneOf: [
       object({ kind: { enum: ['none', 'native', 'sidecar-first'] } }),
-      object({ kind: { const: 'startup-probe' }, every: { type: 'integer', minimum: 1, description: 'Seconds.' } }),
+      object(
+        {
+          kind: { const: 'startup-probe' },
+          every: { type: 'integer', minimum: 1, description: 'Seconds.' },
+          delay: { type: 'integer', minimum: 1, description: 'Seconds before the first time, if the kubelet waits.' },
+        },
+        ['delay'],
+      ),
       object({ kind: { const: 'own-hook' }, waits: { type: 'boolean', description: 'It is known to wait.' } }),
       object({ kind: { const: 'init-container' }, name: text }),
       object({ kind: { const: 'not-yet-there' }, key: text }),

@@ -158,7 +158,7 @@ function asItIs(decision: Decision, suggestion: Suggestion): Decision {
   const reasons = suggestion.sidecars.flatMap(({ name, gate }): readonly Reason[] => {
     switch (gate.kind) {
       case 'startup-probe':
-        return [{ kind: 'startup-probe-holds', name, every: gate.every, already: true }]
+        return [{ ...gate, kind: 'startup-probe-holds', name, already: true }]
       case 'own-hook':
         return [{ kind: 'own-hook-holds', name }]
       case 'init-container':

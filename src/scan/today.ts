@@ -1,4 +1,5 @@
 import type { KnownSidecar } from '../admission/suggest/known.ts'
+import type { Asked } from '../admission/words/asked.ts'
 import type { Subject } from './subject.ts'
 
 /** The order and the gate of a sidecar today, by the spec alone. */
@@ -9,7 +10,7 @@ export type Today = { readonly app: string; readonly sidecar: string } & (
   /** A hook of its own that no preset knows. */
   | { readonly kind: 'unknown-hook' }
   /** Asked every so many seconds, so the app starts up to that much late. */
-  | { readonly kind: 'startup-probe'; readonly every: number }
+  | ({ readonly kind: 'startup-probe' } & Asked)
   | { readonly kind: 'own-hook' }
   | { readonly kind: 'ours' }
   | { readonly kind: 'prepared'; readonly init: string }
@@ -35,7 +36,7 @@ function gateOf({ gate, behind }: KnownSidecar): Gate {
       if (order === 'sidecar-first') return { kind: gate.waits ? 'own-hook' : 'unknown-hook' }
       return gate.waits ? { kind: 'late-hook' } : { kind: 'unguarded', order }
     case 'startup-probe':
-      return { kind: 'startup-probe', every: gate.every }
+      return gate
     case 'sidecar-first':
       return { kind: 'ours' }
     case 'init-container':
@@ -59,7 +60,7 @@ export function standingOf(today: Today): Standing {
     case 'not-yet-there':
       return 'unknown'
     case 'startup-probe':
-      return today.every > 1 ? 'late' : 'guarded'
+      return latest(today) > 1 ? 'late' : 'guarded'
     case 'asked':
       return 'asks'
     case 'own-hook':
@@ -70,3 +71,6 @@ export function standingOf(today: Today): Standing {
       return today satisfies never
   }
 }
+
+/** How much later than its sidecar is ready an app may start, in seconds. */
+export const latest = ({ every, delay = 0 }: Asked): number => Math.max(every, delay)

@@ -1,8 +1,9 @@
+import { askedText } from '../admission/words/asked.ts'
 import type { Code, Grade } from '../admission/words/values.ts'
 import { earlyText, lackingText, stuckText } from '../outcome/words.ts'
 import type { Evidence } from './evidence.ts'
 import type { Mend } from './mend.ts'
-import type { Today } from './today.ts'
+import { latest, type Today } from './today.ts'
 
 /** How much what was seen proves. */
 export type Certainty = 'sure' | 'probable' | 'unknown'
@@ -70,8 +71,8 @@ const words: Words = {
   'startup-probe': {
     code: 'SF904',
     grade: 'note',
-    text: ({ app, sidecar, every }) =>
-      `${sidecar} (native), then ${app}; its startupProbe holds the app. It is asked every ${every} s, so the app starts up to ${every} s late`,
+    text: ({ app, sidecar, ...asked }) =>
+      `${sidecar} (native), then ${app}; its startupProbe holds the app. It is ${askedText(asked)}, so the app starts up to ${latest(asked)} s late`,
   },
   'not-yet-there': {
     code: 'SF905',

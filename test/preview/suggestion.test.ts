@@ -152,17 +152,22 @@ spec:
 })
 
 test('a pod whose app already waits is unchanged, and says by what', () => {
-  const native = (every: number) => `kind: Pod
+  const native = (every: number, more = '') => `kind: Pod
 apiVersion: v1
 spec:
   initContainers:
-  - {name: linkerd-proxy, restartPolicy: Always, startupProbe: {httpGet: {path: /ready, port: 4191}, periodSeconds: ${every}}}
+  - {name: linkerd-proxy, restartPolicy: Always, startupProbe: {httpGet: {path: /ready, port: 4191}, periodSeconds: ${every}${more}}}
   containers: [{name: app}]
 `
   const [result] = previewed(native(1))
   assert.equal(result?.verdict, 'unchanged')
   assert.deepEqual(result?.reasons, ['linkerd-proxy: its startupProbe already holds the app (asked every 1 s)'])
   assert.equal(result?.suggestion?.kind, 'holds')
+  const [delayed] = previewed(native(10, ', initialDelaySeconds: 30'))
+  assert.deepEqual(delayed?.reasons, [
+    'linkerd-proxy: its startupProbe already holds the app (asked every 10 s, first after 30 s)',
+  ])
+  assert.match(delayed?.suggestion?.sidecars[0]?.today ?? '', /\(asked every 10 s, first after 30 s\)$/)
   const [slow] = previewed(native(10))
   assert.deepEqual([slow?.verdict, slow?.suggestion?.kind], ['unchanged', 'faster'])
 })

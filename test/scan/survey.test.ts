@@ -119,6 +119,16 @@ describe('what a scan says of a workload', () => {
       'today: istio-proxy (native), then app; its startupProbe holds the app. It is asked every 10 s, so the app starts up to 10 s late',
     ])
     assert.equal(found.workloads[0]?.standing, 'late')
+    for (const [probe, says] of [
+      [{ periodSeconds: 10, initialDelaySeconds: 30 }, /asked every 10 s, first after 30 s, .* up to 30 s late$/],
+      [{ periodSeconds: 10, initialDelaySeconds: 5 }, /asked every 10 s, first after 5 s, .* up to 10 s late$/],
+      [{ periodSeconds: 1, initialDelaySeconds: 30 }, /asked every 1 s, first after 30 s, .* up to 30 s late$/],
+    ] as const) {
+      const delayed = { ...native, startupProbe: { tcpSocket: { port: 15_021 }, ...probe } }
+      const found = survey([pod('web-1', [], { containers: [app], initContainers: [delayed] })])
+      assert.match(said(found)[0] ?? '', says)
+      assert.equal(found.workloads[0]?.standing, 'late')
+    }
   })
 
   test('an app that runs without its sidecar, and one that it holds up', () => {

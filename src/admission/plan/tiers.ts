@@ -1,4 +1,5 @@
 import { formatCheck } from '../check/grammar.ts'
+import { askedOf } from '../words/asked.ts'
 import type { OnTimeout } from '../words/choices.ts'
 import { type GateForm, opensOn } from '../words/openings.ts'
 import { timeoutOf } from './gate.ts'
@@ -18,6 +19,8 @@ export interface PlannedSidecar {
   readonly onTimeout?: OnTimeout
   /** Seconds between two attempts of a startupProbe. */
   readonly every?: number
+  /** Seconds before the first, if the kubelet waits. */
+  readonly delay?: number
   /** Its startupProbe holds the app without us. */
   readonly already?: boolean
   /** What holds the app back until it is ready, and what would let it start before; only if it is waited for. */
@@ -73,7 +76,11 @@ function waitOf({ sidecar, container, resolved, handling }: Member): PlannedSide
     case 'startupProbe': {
       const check = formatCheck(resolved.check ?? { kind: 'probe', probe: 'startup' })
       const already = container.list === 'initContainers' && handling?.probe === 'kept'
-      return { name, kind, check, every: handling?.probe === 'eager' ? 1 : resolved.every, already }
+      const isEager = handling?.probe === 'eager'
+      // One that is asked every second is left as it is.
+      const stays = container.startupProbe !== undefined && !(isEager && resolved.every > 1)
+      const { delay } = stays ? askedOf(container.startupProbe) : {}
+      return { name, kind, check, every: isEager ? 1 : resolved.every, ...(delay !== undefined && { delay }), already }
     }
     case 'none':
       return { name, kind, check: 'none' }

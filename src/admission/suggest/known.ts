@@ -5,6 +5,7 @@ import { type Preset, presets } from '../intent/presets.ts'
 import { isComparable } from '../intent/rule-index.ts'
 import { isContainerName } from '../intent/sidecars.ts'
 import type { Container, Metadata, Pod, Spec } from '../pod/pod.ts'
+import { type Asked, askedOf } from '../words/asked.ts'
 
 /** A well-known sidecar of a pod, and what holds the app back for it today. */
 export interface KnownSidecar {
@@ -28,7 +29,7 @@ export type GateToday =
   /** A native sidecar that nothing asks whether it is ready: the app starts as soon as it runs. */
   | { readonly kind: 'native' }
   /** A native sidecar; the kubelet asks it every so many seconds, so the app starts up to that much late. */
-  | { readonly kind: 'startup-probe'; readonly every: number }
+  | ({ readonly kind: 'startup-probe' } & Asked)
   /** A PostStart hook of its own; `waits`: it is known to wait. */
   | { readonly kind: 'own-hook'; readonly waits: boolean }
   | { readonly kind: 'sidecar-first' }
@@ -133,7 +134,7 @@ function gateToday(
     return { kind: 'init-container', name: preparedBy }
   }
   if (list === 'initContainers' && startupProbe !== undefined) {
-    return { kind: 'startup-probe', every: startupProbe.periodSeconds }
+    return { kind: 'startup-probe', ...askedOf(startupProbe) }
   }
   const hook = unwrap(container.postStart)?.original
   if (hook !== undefined) {

@@ -1,3 +1,4 @@
+import { askedText } from '../words/asked.ts'
 import { printable } from '../words/printable.ts'
 import type { KnownSidecar } from './known.ts'
 import type { Why } from './suggest.ts'
@@ -17,7 +18,7 @@ export function todayText({ gate, behind, holds }: KnownSidecar): string {
     case 'native':
       return 'starts first, but has no startupProbe: the app starts as soon as it runs, ready or not'
     case 'startup-probe':
-      return `its startupProbe already holds the app (asked every ${gate.every} s)`
+      return `its startupProbe already holds the app (${askedText(gate)})`
     case 'own-hook':
       if (holds) return 'its own hook already holds the app'
       if (gate.waits) return `${place}, so its own hook holds back nothing: ${waits}`

@@ -1,3 +1,4 @@
+import { type Asked, askedText } from './asked.ts'
 import { keys, nearestKey, perContainer } from './keys.ts'
 import { nearest } from './nearest.ts'
 import { printable } from './printable.ts'
@@ -324,8 +325,8 @@ const reasons = {
     text: ({ object }: { readonly object: string }) => `${article(object)} ${object} has no pod template`,
   },
   'startup-probe-holds': {
-    text: ({ name, every, already }: Named & { readonly every: number; readonly already: boolean }) =>
-      `${name}: its startupProbe${already ? ' already' : ''} holds the app (asked every ${every} s)`,
+    text: ({ name, already, ...asked }: Named & Asked & { readonly already: boolean }) =>
+      `${name}: its startupProbe${already ? ' already' : ''} holds the app (${askedText(asked)})`,
   },
   'own-hook-holds': { text: ({ name }: Named) => `${name}: its own hook already holds the app` },
   prepared: {

@@ -74,6 +74,13 @@ test('one that already waits is left alone, and the reason says so', () => {
   assert.deepEqual(decision.warnings, [])
 })
 
+test('how long the kubelet waits before it asks for the first time is said where that stays so', () => {
+  const sidecar = { ...envoy, startupProbe: { ...startupProbe, initialDelaySeconds: 30 } }
+  const delayed = (annotations: Fields) => reasonsOf(decided(places['in-place'](annotations, sidecar))).join('\n')
+  assert.match(delayed({}), /already holds the app \(asked every 10 s, first after 30 s\)/)
+  assert.match(delayed({ 'startup-probe': 'eager' }), /holds the app \(asked every 1 s\)/)
+})
+
 test('a probe without a hook costs no waiter: no volume, no init container', () => {
   const { spec } = after(places['moves-in']({}))
   assert.equal(spec.volumes, undefined)
