@@ -22,7 +22,8 @@ export function happenings(events: readonly CoreV1Event[]): Happening[] {
   const found = events.flatMap((event): Happening[] => {
     const moment = momentOf(event)
     if (moment === undefined) return []
-    const container = /\{(.+)\}$/.exec(event.involvedObject.fieldPath ?? '')?.[1]
+    // Without braces in it: of a text of nothing else, each would be looked at to its end.
+    const container = /\{([^{}]+)\}$/.exec(event.involvedObject.fieldPath ?? '')?.[1]
     return [{ container, reason: event.reason ?? '', message: event.message ?? '', moment }]
   })
   return found.sort((a, b) => a.moment.at - b.moment.at)

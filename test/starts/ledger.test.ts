@@ -524,6 +524,19 @@ describe('what anybody may write', () => {
     ledger.tick()
   })
 
+  test('an event of braces holds nothing up', () => {
+    const { ledger, told } = counts()
+    const [, first] = eventsOf(life())
+    assert.ok(first)
+    ledger.pod(running('a'))
+    // A minute's work or more if each were looked at to the end of the text.
+    for (const fieldPath of ['{'.repeat(200_000), `${'{'.repeat(200_000)}}x`, `${'{}'.repeat(100_000)}x`]) {
+      ledger.event({ ...first.event, involvedObject: { ...first.event.involvedObject, fieldPath } })
+    }
+    ledger.gone('a')
+    assert.equal(told.starts.length, 1)
+  })
+
   test('events that are nonsense are passed over', () => {
     const [, first] = eventsOf(life())
     assert.ok(first)
