@@ -4,6 +4,7 @@ import type { Container } from '../pod/pod.ts'
 import type { Json } from '../words/json.ts'
 import type { Problem } from '../words/messages.ts'
 import type { LineUp } from './line-up.ts'
+import { isDirectory } from './mounted.ts'
 
 /** What is still missing for the waiter to get into the pod. */
 export interface Delivery {
@@ -37,7 +38,7 @@ export function planDelivery(
   const installer = spec.initContainers.find(({ name }) => name === waiterName)
   if (installer !== undefined && installs(installer.command) === undefined) taken('init container')
   const mounts = carriers.filter(({ name, mounts }) => {
-    const mount = mounts.find(({ mountPath }) => mountPath.replace(/\/+$/, '') === waiterDirectory)
+    const mount = mounts.find(({ mountPath }) => isDirectory(mountPath, waiterDirectory))
     if (mount !== undefined && mount.name !== waiterName) {
       problems.push({ kind: 'mount-taken', name, directory: waiterDirectory })
     }

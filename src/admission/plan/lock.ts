@@ -7,6 +7,7 @@ import { keys } from '../words/keys.ts'
 import type { Problem } from '../words/messages.ts'
 import type { Gate, Opening } from './gate.ts'
 import { type LineUp, type Member, waits } from './line-up.ts'
+import { isDirectory } from './mounted.ts'
 import type { Order } from './order.ts'
 
 /**
@@ -73,7 +74,7 @@ export function planLock(gates: readonly Gate[], order: Order, lined: LineUp): L
   const installer = spec.initContainers.find(({ name }) => name === waiterName)
   const writers = installer === undefined ? carriers : [...carriers, installer]
   const mounts = writers.filter(({ name, mountDetails }) => {
-    const there = mountDetails().filter(({ mountPath }) => mountPath.replace(/\/+$/, '') === lockDirectory)
+    const there = mountDetails().filter(({ mountPath }) => isDirectory(mountPath, lockDirectory))
     const wrong = there.some((mount) => mount.name !== lockVolume || mount.readOnly || mount.partial)
     if (wrong) problems.push({ kind: 'mount-taken', name, directory: lockDirectory })
     return there.length === 0

@@ -71,3 +71,24 @@ test('annotations for people stay out where the pod has no room for them', () =>
   ])
   assert.equal(decided(patched).verdict, 'unchanged')
 })
+
+test("a mount's path of slashes holds nothing up", () => {
+  // Minutes of work if from each the last one were looked for.
+  const volumeMounts = [{ name: 'data', mountPath: `${'/'.repeat(400_000)}x` }]
+  for (const annotations of [{}, { lock: 'on' }, { waiter: 'image-volume' }]) {
+    const made = after(asking({ readinessProbe: ready, volumeMounts }, annotations))
+    assert.equal(decided(made).verdict, 'unchanged')
+  }
+})
+
+test('a directory of ours is known by its path, whatever slashes end it', () => {
+  for (const [mountPath, taken] of [
+    ['/.sidecar-first', true],
+    ['/.sidecar-first///', true],
+    ['/.sidecar-first/x', false],
+    ['/.sidecar-firstly', false],
+  ] as const) {
+    const decision = decided(asking({ readinessProbe: ready, volumeMounts: [{ name: 'data', mountPath }] }))
+    assert.equal(decision.verdict, taken ? 'refused' : 'patched', mountPath)
+  }
+})
