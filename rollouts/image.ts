@@ -3,7 +3,7 @@ export const sameName = (a: string, b: string): boolean => a === b || full(a) ==
 
 /** Whether a runtime's status proves that a container runs this image. Most often it doesn't: it may have any of the image's names. */
 export function proves(status: { readonly image: string; readonly imageId: string }, wanted: string): boolean {
-  const digest = /@(.+)$/.exec(wanted)?.[1]
+  const digest = /@([^@]+)$/.exec(wanted)?.[1]
   if (digest !== undefined && status.imageId.endsWith(digest)) return true
   return !status.image.startsWith('sha256:') && sameName(status.image, wanted)
 }
@@ -14,5 +14,5 @@ function full(reference: string): string {
   const [host, path] = registry ? [first, rest.join('/')] : ['docker.io', reference]
   const name = host === 'docker.io' && !path.includes('/') ? `library/${path}` : path
   if (name.includes('@')) return `${host}/${name.replace(/:[^:/@]+@/, '@')}`
-  return `${host}/${/:[^/]+$/.test(name) ? name : `${name}:latest`}`
+  return `${host}/${/:[^/:]+$/.test(name) ? name : `${name}:latest`}`
 }

@@ -50,6 +50,14 @@ test('references name the same image in full', () => {
   }
 })
 
+test('an image whose name is nothing but marks holds nothing up', () => {
+  // Minutes of work if from each mark the end were looked for.
+  for (const name of [`${':'.repeat(400_000)}/`, `${'@'.repeat(400_000)}\nx\n`, `${':@'.repeat(200_000)}/`]) {
+    assert.ok(!sameName(name, 'envoy'))
+    assert.ok(!proves({ image: 'envoy', imageId: 'sha256:1' }, name))
+  }
+})
+
 test('a digest proves an image, and so does its full name; nothing proves another', () => {
   const digest = `sha256:${'a'.repeat(64)}`
   const status = { image: 'docker.io/library/envoy:v1', imageId: `docker.io/library/envoy@${digest}` }

@@ -35,7 +35,7 @@ export function tooOldWaiter(
   { waiter }: Configuration,
 ): readonly Problem[] {
   const image = enforced ? waiterImageIn(spec) : undefined
-  if (!image || image === waiter.image || !/:v?0\.[01]\.[^/]*$/.test(image)) return []
+  if (!image || image === waiter.image || !/:v?0\.[01]\.[^/:@]*(?:@[^/@]*)?$/.test(image)) return []
   const isNew = [...hooks.values()]
     .map(specOf)
     .some((spec) => spec?.lock ?? spec?.checks.some(({ path }) => path !== undefined))

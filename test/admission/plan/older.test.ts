@@ -50,4 +50,11 @@ test('with its own waiter the path is asked as the kubelet does; under an enforc
   assert.match(reasonsOf(decision).join(), /"sidecar-first\/waiter:0\.1\.0".*write the template again with inject/)
   const plain: Pod = JSON.parse(JSON.stringify(given).replaceAll('//ready', '/ready'))
   assert.equal(decide(plain, read.configuration).verdict, 'patched', 'its waiter knows all of this')
+  // Minutes of work if from each beginning the end were looked for.
+  for (const image of [`a${':0.1.'.repeat(300_000)}/x`, `a${':0.1.@'.repeat(300_000)}/x`]) {
+    const strange: Pod = JSON.parse(JSON.stringify(given).replaceAll('sidecar-first/waiter:0.1.0', image))
+    assert.doesNotMatch(reasonsOf(decide(strange, read.configuration)).join(), /write the template again/)
+  }
+  const digested: Pod = JSON.parse(JSON.stringify(given).replaceAll('waiter:0.1.0', 'waiter:v0.1.0@sha256:abc'))
+  assert.match(reasonsOf(decide(digested, read.configuration)).join(), /write the template again/)
 })
