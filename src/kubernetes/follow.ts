@@ -96,13 +96,15 @@ export async function follow<T extends WireObject>({
   while (!signal.aborted) {
     try {
       let version: string | undefined = await list()
-      failures = 0
       for (let turn = 1; version !== undefined && !signal.aborted; turn++) {
         const until = AbortSignal.any([signal, AbortSignal.timeout(resync)])
         while (version !== undefined && !until.aborted) {
           version = await listen(version, until)
+          if (version === undefined) break
+          // A list alone is no success: while watches are refused, all that there is would be listed ten times a second.
+          failures = 0
           // A server that ends every watch at once isn't asked in a tight loop.
-          if (version !== undefined) await sleep(500, undefined, { signal: until }).catch(() => {})
+          await sleep(500, undefined, { signal: until }).catch(() => {})
         }
         if (turn === CALM || !into.isCalm?.()) break
       }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { KubeConfig } from '@kubernetes/client-node'
 import { mirror } from '../../../rollouts/controller/mirror.ts'
 import type { WireObject } from '../../../src/kubernetes/follow.ts'
@@ -43,4 +44,34 @@ async function watchesUntilThirdList(isCalm: boolean): Promise<number> {
 
 test('all pods are listed again each time while something is under way, and one time in five otherwise', async () => {
   assert.deepEqual(await Promise.all([watchesUntilThirdList(false), watchesUntilThirdList(true)]), [2, 10])
+})
+
+test('an API server that answers lists but refuses watches is asked for lists ever more rarely', async () => {
+  const server = createServer((_, response) => response.writeHead(429).end())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const kubeconfig = new KubeConfig()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  kubeconfig.loadFromClusterAndUser({ name: 'fake', server: url, skipTLSVerify: true }, { name: 'nobody' })
+  const ended = new AbortController()
+  let lists = 0
+  const calls = {
+    async *pages() {
+      lists++
+      yield { items: [], metadata: { resourceVersion: '7' } }
+    },
+  } as unknown as RawCalls
+  const over = mirror<WireObject>({
+    kubeconfig,
+    calls,
+    path: '/api/v1/pods',
+    into: { put() {}, gone() {}, listed() {} },
+    resync: 60_000,
+    signal: ended.signal,
+    failed() {},
+  })
+  await sleep(2000)
+  ended.abort()
+  await over
+  server.close()
+  assert.ok(lists >= 1 && lists <= 6, `${lists} lists`)
 })
