@@ -53,14 +53,16 @@ export async function follow<T extends WireObject>({
   failed: (kind: FailureKind, error: unknown) => void
 }): Promise<void> {
   const watch = new Watch(kubeconfig)
+  const { limit = '100', ...selectors } = query
 
   async function list(): Promise<string> {
     let version = ''
-    into.begins()
-    for await (const { items, metadata } of calls.pages<T>(path, query)) {
-      for (const item of items) into.put(item)
-      version = metadata.resourceVersion ?? ''
+    const read = (found = '') => {
+      version = found
     }
+    into.begins()
+    // A hundred objects, each as large as may be, are more than a container of ours may take.
+    for await (const item of calls.items<T>(path, selectors, { size: Number(limit), read })) into.put(item)
     into.listed(Number(version))
     return version
   }
@@ -68,7 +70,6 @@ export async function follow<T extends WireObject>({
   /** @returns the version to go on from, or undefined when only a list helps */
   async function listen(from: string, until: AbortSignal): Promise<string | undefined> {
     let version: string | undefined = from
-    const { limit: _limit, ...selectors } = query
     const asked = { ...selectors, resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds: WATCH }
     const heard = (type: string, object: T) => {
       // A list is newer than what an ended watch still has to say.

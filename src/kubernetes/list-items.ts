@@ -6,7 +6,7 @@ export interface ItemReader {
   /** The items, as JSON, that end in these bytes. */
   read(chunk: Uint8Array): string[]
   /** The list without its items. @throws SyntaxError if it isn't a whole list */
-  rest(): { readonly metadata?: { readonly continue?: string } }
+  rest(): { readonly metadata?: { readonly continue?: string; readonly resourceVersion?: string } }
 }
 
 /**

@@ -27,14 +27,16 @@ export interface Page<T> {
   readonly metadata: { readonly resourceVersion?: string }
 }
 
-interface Paging {
+export interface Paging {
   /** Items in a page. */
   readonly size: number
   /**
    * A list may take so long that the API server has forgotten what it was like at its beginning (410). The rest is then read as it is now, and
-   * this is called.
+   * this is called. Without it, that's an error.
    */
-  readonly expired: () => void
+  readonly expired?: () => void
+  /** A page has been read; of the last one, this is what to watch the list from. */
+  readonly read?: (version: string | undefined) => void
 }
 
 /** Items in a page: what is read of one is thrown away before the next one comes, so small pages need little memory. */
@@ -90,7 +92,7 @@ export function rawCalls(
         next = page.metadata.continue || undefined
       } while (next !== undefined)
     },
-    async *items(path: string, query: Query, { size, expired }: Paging) {
+    async *items(path: string, query: Query, { size, expired, read }: Paging) {
       const ask = (next: string | undefined) =>
         answerTo(HttpMethod.GET, path, { query: { ...query, limit: `${size}`, continue: next } })
       let next: string | undefined
@@ -98,7 +100,7 @@ export function rawCalls(
         const body = await call(() =>
           ask(next).catch((error) => {
             const rest = restOf(error)
-            if (rest === undefined) throw error
+            if (rest === undefined || expired === undefined) throw error
             expired()
             return ask(rest)
           }),
@@ -113,7 +115,9 @@ export function rawCalls(
         } finally {
           await chunks.cancel().catch(() => {})
         }
-        next = reader.rest().metadata?.continue || undefined
+        const { metadata } = reader.rest()
+        read?.(metadata?.resourceVersion)
+        next = metadata?.continue || undefined
       } while (next !== undefined)
     },
     find: <T>(path: string) => call(() => send<T>(HttpMethod.GET, path), { optional: true }),

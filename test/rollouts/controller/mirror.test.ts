@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { KubeConfig } from '@kubernetes/client-node'
 import { mirror } from '../../../rollouts/controller/mirror.ts'
 import type { WireObject } from '../../../src/kubernetes/follow.ts'
-import type { RawCalls } from '../../../src/kubernetes/raw.ts'
+import type { Paging, RawCalls } from '../../../src/kubernetes/raw.ts'
 
 /** How many watches it opens until its third list, by whether anything is under way. */
 async function watchesUntilThirdList(isCalm: boolean): Promise<number> {
@@ -23,9 +23,10 @@ async function watchesUntilThirdList(isCalm: boolean): Promise<number> {
   const ended = new AbortController()
   let lists = 0
   const calls = {
-    async *pages() {
+    async *items(_path: string, _query: object, { read }: Paging) {
       if (++lists === 3) ended.abort()
-      yield { items: [], metadata: { resourceVersion: '7' } }
+      yield* []
+      read?.('7')
     },
   } as unknown as RawCalls
   await mirror<WireObject>({
@@ -55,9 +56,10 @@ test('an API server that answers lists but refuses watches is asked for lists ev
   const ended = new AbortController()
   let lists = 0
   const calls = {
-    async *pages() {
+    async *items(_path: string, _query: object, { read }: Paging) {
       lists++
-      yield { items: [], metadata: { resourceVersion: '7' } }
+      yield* []
+      read?.('7')
     },
   } as unknown as RawCalls
   const over = mirror<WireObject>({

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { KubeConfig } from '@kubernetes/client-node'
+import { connection } from '../../src/kubernetes/connection.ts'
+import { follow, type WireObject } from '../../src/kubernetes/follow.ts'
+import { rawCalls } from '../../src/kubernetes/raw.ts'
+
+test('of a list there is never more than one object: each is taken before the next one comes, and the watch goes on from its end', async () => {
+  const names: string[] = []
+  const taken = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const watched = Promise.withResolvers<string | null>()
+  const asked: string[] = []
+  const server = createServer(async ({ url = '' }, response) => {
+    const { searchParams } = new URL(url, 'http://x')
+    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
+    if (searchParams.get('watch') === 'true') return watched.resolve(searchParams.get('resourceVersion'))
+    const next = searchParams.get('continue')
+    asked.push(`${searchParams.get('limit')} ${searchParams.get('fieldSelector')} ${next}`)
+    const metadata = next === null ? { continue: 'rest', resourceVersion: '5' } : { resourceVersion: '7' }
+    response.write(`{"metadata":${JSON.stringify(metadata)},"items":[`)
+    for (const index of next === null ? [0, 1] : [2]) {
+      response.write(`${index === 1 ? ',' : ''}{"metadata":{"name":"pod-${index}"}}`)
+      await taken[index]?.promise
+    }
+    response.end(']}')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const kubeconfig = new KubeConfig()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  kubeconfig.loadFromClusterAndUser({ name: 'fake', server: url, skipTLSVerify: true }, { name: 'nobody' })
+  const ended = new AbortController()
+  const listed: number[] = []
+  const over = follow<WireObject>({
+    kubeconfig,
+    calls: rawCalls(connection(kubeconfig)),
+    path: '/api/v1/pods',
+    query: { fieldSelector: 'a=b', limit: '2' },
+    into: {
+      begins() {},
+      put({ metadata: { name } }) {
+        taken[names.length]?.resolve()
+        names.push(name)
+      },
+      gone() {},
+      listed: (version) => void listed.push(version),
+    },
+    resync: 60_000,
+    signal: ended.signal,
+    failed: (_, error) => assert.fail(String(error)),
+  })
+  assert.equal(await watched.promise, '7')
+  ended.abort()
+  await over
+  server.closeAllConnections()
+  server.close()
+  assert.deepEqual(names, ['pod-0', 'pod-1', 'pod-2'])
+  assert.deepEqual(listed, [7])
+  assert.deepEqual(asked, ['2 a=b null', '2 a=b rest'])
+})
