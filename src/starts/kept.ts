@@ -78,7 +78,9 @@ function shared(text: string | undefined): string | undefined {
   if (known !== undefined) return known
   // By way of its bytes, since a text that was cut out of another keeps that one.
   const own = Buffer.from(text).toString()
-  if (texts.size < mostTexts) texts.set(own, own)
+  // Nodes come and go, and anybody may make up more: those of now begin again.
+  if (texts.size >= mostTexts) texts.clear()
+  texts.set(own, own)
   return own
 }
 const texts = new Map<string, string>()

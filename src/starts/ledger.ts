@@ -187,7 +187,7 @@ export function createLedger({
     one.due ??= Math.max(Math.min(mark, now() + settles), now() + least)
     const text = reduced(pod)
     if (sizeOf(text) > mostOfOne) omit(uid, 'too-large')
-    else if (bytes + sizeOf(text) > mostOfAll) omit(uid, 'too-many')
+    else if (bytes - sizeOf(one.text) + sizeOf(text) > mostOfAll) omit(uid, 'too-many')
     else {
       bytes += sizeOf(text) - sizeOf(one.text)
       one.text = text
@@ -232,8 +232,11 @@ export function createLedger({
       if (!found) return
       const { kind, uid = '', name = '' } = event.involvedObject
       if (kind === 'Node') {
-        if (found.reason !== 'Starting' || (!kubelets.has(name) && kubelets.size >= mostNodes)) return
+        if (found.reason !== 'Starting') return
         const before = kubelets.get(name)?.filter(({ at }) => at !== found.at) ?? []
+        // Clusters that grow and shrink have new nodes day by day: the one that has been silent for longest is forgotten.
+        kubelets.delete(name)
+        if (kubelets.size >= mostNodes) kubelets.delete(kubelets.keys().next().value ?? '')
         kubelets.set(name, [...before, found].toSorted((a, b) => a.at - b.at).slice(-mostRestarts))
         return
       }

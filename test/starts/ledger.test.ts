@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CoreV1Event, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
 import fc from 'fast-check'
+import { keptEvent } from '../../src/starts/kept.ts'
 import { sidecarLabels } from '../../src/starts/labels.ts'
 import { createLedger, type Handover, type Ledger } from '../../src/starts/ledger.ts'
 import type { Start } from '../../src/starts/start.ts'
 import { heldBytes } from '../heap.ts'
+import { recordedPod } from '../outcome/recorded.ts'
 import { runs } from '../runs.ts'
 import { eventsOf, type Life, podAt } from './pods.ts'
 
@@ -453,6 +455,50 @@ describe('what anybody may write', () => {
     assert.equal(told.omitted.length, left)
   })
 
+  test('what has its room keeps it when it changes', () => {
+    const { ledger, told } = counts()
+    const put = (uid: string) => {
+      const pod = running(uid)
+      const lifecycle = { postStart: { exec: { command: ['x'.repeat(25_000)] } } }
+      ledger.pod({ ...pod, spec: { containers: (pod.spec?.containers ?? []).map((each) => ({ ...each, lifecycle })) } })
+    }
+    let last = 0
+    while (told.omitted.length === 0) put(`pod-${last++}`)
+    for (let index = 0; index < last - 1; index++) put(`pod-${index}`)
+    assert.deepEqual(told.omitted, ['too-many'])
+  })
+
+  test('of nodes that come and go, a new one is known however many there were', () => {
+    const { ledger, told } = counts()
+    const { pod, events = [], node = [] } = recordedPod('kubelet-restarted')
+    const { nodeName = '' } = pod.spec ?? {}
+    const source = { component: 'kubelet', host: nodeName }
+    const starts = (name: string) => {
+      for (const each of node)
+        ledger.event({
+          ...each,
+          metadata: { ...each.metadata, namespace: 'default' },
+          source,
+          involvedObject: { kind: 'Node', name },
+        })
+    }
+    for (let index = 0; index < 10_001; index++) starts(`before-${index}`)
+    starts(nodeName)
+    ledger.pod({ ...pod, metadata: { ...pod.metadata, uid: 'a', namespace: 'shop' } })
+    for (const each of events)
+      ledger.event({
+        ...each,
+        metadata: { ...each.metadata, namespace: 'shop' },
+        source: each.source?.component === 'kubelet' ? source : each.source,
+        involvedObject: { ...each.involvedObject, uid: 'a' },
+      } as CoreV1Event)
+    ledger.gone('a')
+    assert.deepEqual(
+      told.starts.flatMap(({ waits }) => waits.map(({ outcome }) => outcome)),
+      ['kubelet-restarted'],
+    )
+  })
+
   test('annotations of any size, and names of any kind, make no label', () => {
     const { ledger, told } = counts()
     const pod = running('a')
@@ -522,6 +568,18 @@ describe('what anybody may write', () => {
     const kept = heldBytes() - before
     assert.ok(kept < 2_000_000, `${kept} bytes are kept`)
     ledger.tick()
+  })
+
+  test('names of nodes are kept once, however many there were before', () => {
+    const [, first] = eventsOf(life())
+    assert.ok(first)
+    const of = (host: string) => keptEvent({ ...first.event, source: { component: 'kubelet', host } })
+    for (let index = 0; index < 10_001; index++) of(`before-${index}`)
+    const before = heldBytes()
+    const all = Array.from({ length: 20_000 }, () => of(JSON.parse(JSON.stringify('now'.padEnd(250, '-')))))
+    const kept = heldBytes() - before
+    assert.ok(kept < 4_000_000, `${kept} bytes`)
+    assert.equal(all.length, 20_000)
   })
 
   test('an event of braces holds nothing up', () => {
