@@ -116,7 +116,7 @@ describe('what install prints', () => {
   test('lets the exporter of starts read pods and events, and nothing else; its call is one that the command takes', () => {
     const { find } = rendered({ parts: ['starts'], namespace: 'mesh' })
     assert.deepEqual(find('ClusterRole', 'sidecar-first-starts').rules, [
-      { apiGroups: [''], resources: ['pods', 'events'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: [''], resources: ['pods', 'events'], verbs: ['list', 'watch'] },
     ])
     const { containers } = podOf(find('Deployment', 'sidecar-first-starts'))
     const [command, ...args] = containers[0].args
