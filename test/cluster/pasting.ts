@@ -28,7 +28,17 @@ export async function openPage(url: string): Promise<Pasting> {
   const browser = await launch()
   const permissions = ['clipboard-read', 'clipboard-write']
   const page = await browser.newPage({ ignoreHTTPSErrors: true, permissions })
-  await page.goto(url)
+  // Chromium gives up what it loads when a network interface comes or goes, as those of pods do.
+  await until('the whole page', async () => {
+    let whole = true
+    const missed = () => {
+      whole = false
+    }
+    page.on('requestfailed', missed)
+    await page.goto(url).catch(missed)
+    page.off('requestfailed', missed)
+    return whole || undefined
+  })
   return {
     async paste(manifests, too = false) {
       await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(manifests)})`)
