@@ -29,6 +29,12 @@ export async function serveService(clusterIp: string, port: number, target: () =
       [to, from],
     ]
     for (const [one, other] of ends) one.on('error', () => other.destroy()).pipe(other)
+    // What is on its way to a pod that is gone would keep this process alive for a quarter of an hour, until TCP gives up.
+    from.setTimeout(15_000, () => {
+      if (from.writableLength === 0) return
+      from.destroy()
+      to.destroy()
+    })
   })
   server.listen(port, clusterIp).unref()
   await once(server, 'listening')
