@@ -1,12 +1,11 @@
 import { parseArgs } from 'node:util'
 import { durationRange } from '../admission/check/duration.ts'
 import { defaultConfiguration } from '../admission/intent/configuration.ts'
-import { quote } from '../admission/words/quote.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { objectNames } from '../kubernetes/names.ts'
 import { createLog, levels } from '../server/log.ts'
-import { type Command, type ExitCode, UsageError } from '../terminal/command.ts'
-import { actionOf, duration, oneOf, port } from '../terminal/flag.ts'
+import type { Command, ExitCode } from '../terminal/command.ts'
+import { duration, oneOf, port, runAlone } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
 import { version } from '../version.ts'
 
@@ -48,9 +47,7 @@ export const rollouts: Command = {
   choices: { 'log-level': levels },
   async run(args): Promise<ExitCode> {
     const { values: flags, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const [action, extra] = positionals
-    actionOf(action, ['run'])
-    if (extra !== undefined) throw new UsageError('wrong-arguments', `run takes no ${quote(extra)}`)
+    runAlone(positionals)
     const metricsPort = port('--metrics-port', flags['metrics-port'])
     const level = oneOf('--log-level', flags['log-level'], levels)
     const range = durationRange('1s', '1d')

@@ -37,6 +37,7 @@ export async function follow<T extends WireObject>({
   calls,
   path,
   query = {},
+  size = 100,
   into,
   resync,
   signal,
@@ -45,15 +46,16 @@ export async function follow<T extends WireObject>({
   kubeconfig: KubeConfig
   calls: RawCalls
   path: string
-  /** A selector; `limit`: objects in a page of the list. */
+  /** A selector. */
   query?: Readonly<Record<string, string>>
+  /** Objects in a page of the list. */
+  size?: number
   into: Followed<T>
   resync: number
   signal: AbortSignal
   failed: (kind: FailureKind, error: unknown) => void
 }): Promise<void> {
   const watch = new Watch(kubeconfig)
-  const { limit = '100', ...selectors } = query
 
   async function list(): Promise<string> {
     let version = ''
@@ -62,7 +64,7 @@ export async function follow<T extends WireObject>({
     }
     into.begins()
     // A hundred objects, each as large as may be, are more than a container of ours may take.
-    for await (const item of calls.items<T>(path, selectors, { size: Number(limit), read })) into.put(item)
+    for await (const item of calls.items<T>(path, query, { size, read })) into.put(item)
     into.listed(Number(version))
     return version
   }
@@ -70,7 +72,7 @@ export async function follow<T extends WireObject>({
   /** @returns the version to go on from, or undefined when only a list helps */
   async function listen(from: string, until: AbortSignal): Promise<string | undefined> {
     let version: string | undefined = from
-    const asked = { ...selectors, resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds: WATCH }
+    const asked = { ...query, resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds: WATCH }
     const heard = (type: string, object: T) => {
       // A list is newer than what an ended watch still has to say.
       if (until.aborted) return

@@ -28,7 +28,7 @@ const turn = 1000
 /** Of events there are many times more, and they change nothing that was counted. */
 const eventsResync = 6
 /** Of an event a tenth of a pod is read. */
-const eventsAtOnce = '500'
+const eventsAtOnce = 500
 
 /** `starts run`: counts the starts of pods until `signal` ends. */
 export async function run({ kubeconfig, resync, namespaces, state, log, signal, metricsPort }: Settings) {
@@ -73,11 +73,11 @@ export async function run({ kubeconfig, resync, namespaces, state, log, signal, 
     // Those of a node are where only the cluster's own may write.
     const [path, reason] =
       of === 'Pod' ? ['/api/v1/events', ''] : ['/api/v1/namespaces/default/events', ',reason=Starting']
-    const query = { fieldSelector: `involvedObject.kind=${of}${reason}`, limit: eventsAtOnce }
     await follow({
       ...common,
       path,
-      query,
+      query: { fieldSelector: `involvedObject.kind=${of}${reason}` },
+      size: eventsAtOnce,
       resync: eventsResync * resync,
       into: eventsInto(ledger, of),
       failed(kind, error) {

@@ -27,6 +27,12 @@ export function actionOf<T extends string>(word: string | undefined, actions: re
   )
 }
 
+/** For a command that is only ever run. @throws UsageError where the words are anything but `run` */
+export function runAlone([action, extra]: readonly string[]): void {
+  actionOf(action, ['run'])
+  if (extra !== undefined) throw new UsageError('wrong-arguments', `run takes no ${quote(extra)}`)
+}
+
 /** @throws UsageError that names the flag and its bounds */
 export function wholeNumber(flag: string, text: string, least: number, most: number): number {
   const value = Number(text)

@@ -37,7 +37,8 @@ test('of a list there is never more than one object: each is taken before the ne
     kubeconfig,
     calls: rawCalls(connection(kubeconfig)),
     path: '/api/v1/pods',
-    query: { fieldSelector: 'a=b', limit: '2' },
+    query: { fieldSelector: 'a=b' },
+    size: 2,
     into: {
       begins() {},
       put({ metadata: { name } }) {

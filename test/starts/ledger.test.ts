@@ -427,24 +427,25 @@ test('of pods that are gone little is kept, however many there were', () => {
   assert.equal(ledger.pending(), 0)
 })
 
+/** A running pod whose containers' hooks are this long. */
+function hooked(uid: string, argument: string) {
+  const pod = running(uid)
+  const lifecycle = { postStart: { exec: { command: [argument] } } }
+  return { ...pod, spec: { containers: (pod.spec?.containers ?? []).map((each) => ({ ...each, lifecycle })) } }
+}
+
 describe('what anybody may write', () => {
   test('a pod that is too large is left out, and said to be', () => {
     const { ledger, told } = counts()
-    const pod = running('a')
-    const lifecycle = { postStart: { exec: { command: ['x'.repeat(90_000)] } } }
-    ledger.pod({ ...pod, spec: { containers: (pod.spec?.containers ?? []).map((each) => ({ ...each, lifecycle })) } })
+    ledger.pod(hooked('a', 'x'.repeat(90_000)))
     assert.deepEqual(told, { starts: [], omitted: ['too-large'] })
     assert.equal(ledger.pending(), 0)
   })
 
   test('more large pods than there is room for are left out, and said to be, until others are counted', () => {
     const { ledger, told } = counts()
-    const put = (uid: string) => {
-      const pod = running(uid)
-      // It takes two bytes for each character.
-      const lifecycle = { postStart: { exec: { command: ['\u4e00'.repeat(12_000)] } } }
-      ledger.pod({ ...pod, spec: { containers: (pod.spec?.containers ?? []).map((each) => ({ ...each, lifecycle })) } })
-    }
+    // It takes two bytes for each character.
+    const put = (uid: string) => ledger.pod(hooked(uid, '\u4e00'.repeat(12_000)))
     for (let index = 0; index < 600; index++) put(`pod-${index}`)
     assert.deepEqual(new Set(told.omitted), new Set(['too-many']))
     assert.equal(ledger.pending() + told.omitted.length, 600)
@@ -457,11 +458,7 @@ describe('what anybody may write', () => {
 
   test('what has its room keeps it when it changes', () => {
     const { ledger, told } = counts()
-    const put = (uid: string) => {
-      const pod = running(uid)
-      const lifecycle = { postStart: { exec: { command: ['x'.repeat(25_000)] } } }
-      ledger.pod({ ...pod, spec: { containers: (pod.spec?.containers ?? []).map((each) => ({ ...each, lifecycle })) } })
-    }
+    const put = (uid: string) => ledger.pod(hooked(uid, 'x'.repeat(25_000)))
     let last = 0
     while (told.omitted.length === 0) put(`pod-${last++}`)
     for (let index = 0; index < last - 1; index++) put(`pod-${index}`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,17 +9,23 @@ import { mirror } from '../../../rollouts/controller/mirror.ts'
 import type { WireObject } from '../../../src/kubernetes/follow.ts'
 import type { Paging, RawCalls } from '../../../src/kubernetes/raw.ts'
 
-/** How many watches it opens until its third list, by whether anything is under way. */
-async function watchesUntilThirdList(isCalm: boolean): Promise<number> {
-  let watches = 0
-  const server = createServer((_, response) => {
-    watches++
-    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
-  })
+/** What answers watches, and how to reach it. */
+async function watchServer(answer: RequestListener) {
+  const server = createServer(answer)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const kubeconfig = new KubeConfig()
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   kubeconfig.loadFromClusterAndUser({ name: 'fake', server: url, skipTLSVerify: true }, { name: 'nobody' })
+  return { server, kubeconfig }
+}
+
+/** How many watches it opens until its third list, by whether anything is under way. */
+async function watchesUntilThirdList(isCalm: boolean): Promise<number> {
+  let watches = 0
+  const { server, kubeconfig } = await watchServer((_, response) => {
+    watches++
+    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
+  })
   const ended = new AbortController()
   let lists = 0
   const calls = {
@@ -48,11 +54,7 @@ test('all pods are listed again each time while something is under way, and one 
 })
 
 test('an API server that answers lists but refuses watches is asked for lists ever more rarely', async () => {
-  const server = createServer((_, response) => response.writeHead(429).end())
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const kubeconfig = new KubeConfig()
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  kubeconfig.loadFromClusterAndUser({ name: 'fake', server: url, skipTLSVerify: true }, { name: 'nobody' })
+  const { server, kubeconfig } = await watchServer((_, response) => response.writeHead(429).end())
   const ended = new AbortController()
   let lists = 0
   const calls = {
