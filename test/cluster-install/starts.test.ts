@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { check } from '../../src/cli/check.ts'
 import { run } from '../cli/inside.ts'
 import { create, createNamespace, deleteNamespaces, kubectl, tryKubectl, until } from '../cluster/cluster.ts'
-import { app, getPods, pod, sidecar, statusOf } from '../cluster/pod.ts'
+import { app, pod, sidecar } from '../cluster/pod.ts'
 import { installed, namespace, rolledOut, sample } from './installation.ts'
 
 const part = ['-n', namespace, '-l', 'app.kubernetes.io/component=starts']
@@ -24,6 +24,8 @@ const showing = (series: string, value: number) =>
     const all = await scraped()
     return all.get(series) === value ? all : undefined
   })
+const allReady = (where: string) =>
+  kubectl('wait', '-n', where, '--for=condition=Ready', 'pods', '--all', '--timeout=90s')
 const pending = (count: number) => showing('sidecar_first_starts_pending', count)
 
 /** By how much the counters of starts have grown. */
@@ -63,11 +65,7 @@ describe('install --starts on a real node', () => {
       sample(labelled),
     )
     await pending(4)
-    await until('all of them run', async () => {
-      const pods = [...(await getPods(unlabelled)).values(), ...(await getPods(labelled)).values()]
-      const run = pods.filter((each) => statusOf(each, 'app')?.state.running)
-      return run.length === 5 ? true : undefined
-    })
+    for (const each of [unlabelled, labelled]) await allReady(each)
     // One that is gone is counted at once.
     await kubectl('delete', 'pod', '-n', labelled, 'sample')
     await kubectl('delete', 'pod', '-n', unlabelled, 'early')
@@ -79,7 +77,8 @@ describe('install --starts on a real node', () => {
     ])
 
     const end = ['/usr/bin/node', '-e', 'process.kill(1)']
-    await kubectl('exec', '-n', namespace, 'deploy/sidecar-first-starts', '--', ...end)
+    // Its exit code is 137 where the container ends before it does.
+    await tryKubectl(['exec', '-n', namespace, 'deploy/sidecar-first-starts', '--', ...end])
     const restarts = 'jsonpath={.items[0].status.containerStatuses[0].restartCount}'
     await until('its second run', async () => {
       return (await kubectl('get', 'pods', ...part, '-o', restarts)) === '1' ? true : undefined
