@@ -28,7 +28,7 @@ export async function openPage(options: BrowserContextOptions = {}, fragment = '
     permissions: ['clipboard-read', 'clipboard-write'],
     ...options,
   })
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   const faults: string[] = []
   page.on('request', (request) => {

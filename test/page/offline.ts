@@ -18,7 +18,7 @@ export async function openOffline(
   const file = join(folder, 'page.html')
   await writeFile(file, text)
   const context = await browser.newContext({ ...options, bypassCSP: false })
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   const url = String(pathToFileURL(file))
   const faults: string[] = []
