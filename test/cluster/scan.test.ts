@@ -186,9 +186,9 @@ describe('a Deployment of ten, whose app fails when its sidecar is not ready', (
     assert.equal(await article.locator('h2').innerText(), `${home}/checkout`)
     assert.ok(await article.isVisible())
     const rows = await rowsOf(page)
-    const [sure, probable, unknown] = ['seen', 'probably', 'unknown'].map((label) =>
-      rows.find((row) => row.label === label),
-    )
+    const [sure, probable] = ['seen', 'probably'].map((label) => rows.find((row) => row.label === label))
+    // On a busy machine one of the ten may have been restarted twice, too.
+    const unknown = rows.find(({ label, text }) => label === 'unknown' && text.includes(' of its pod '))
     assert.match(sure?.text ?? '', /^SF91[12] \d+ of 10 apps/)
     assert.match(probable?.text ?? '', /^SF921 \d+ of 10 apps ended with code 1/)
     assert.match(unknown?.text ?? '', /^SF932 app of its pod restarted/)
