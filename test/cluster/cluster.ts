@@ -64,13 +64,21 @@ export async function createNamespace(name: string, labels: Record<string, strin
   })
 }
 
+/** Resolves when a ResourceQuota counts: until then no pod is created there. */
+export async function quotaCounts(namespace: string, name: string): Promise<void> {
+  await until(`quota ${name} of ${namespace}`, async () => {
+    const { status } = JSON.parse(await kubectl('get', 'resourcequota', '-n', namespace, name, '-o', 'json'))
+    return status?.used ? true : undefined
+  })
+}
+
 /** Deletes namespaces with all that's in them; doesn't wait for their end. */
 export async function deleteNamespaces(...names: readonly string[]): Promise<void> {
   if (names.length > 0) await kubectl('delete', 'namespace', '--ignore-not-found', '--wait=false', ...names)
 }
 
 /** Asks until there is an answer. `limit`, in ms, is there to end a broken test and says nothing about speed. */
-export async function until<T>(what: string, ask: () => Promise<T | undefined>, limit = 90_000): Promise<T> {
+export async function until<T>(what: string, ask: () => Promise<T | undefined>, limit = 180_000): Promise<T> {
   const end = Date.now() + limit
   for (;;) {
     const answer = await ask()

@@ -55,7 +55,8 @@ describe('both gates side by side', () => {
     test(`hook, restartPolicy ${policy}: the app starts after its sidecar was given up, which stays down`, async () => {
       await logOf(namespace, `hook-${policy.toLowerCase()}`)
       await eventually('hook-always', (found) => restarts(found) >= 1) // these would have been, too
-      const status = statusOf(await getPod(namespace, `hook-${policy.toLowerCase()}`), 'sidecar')
+      const ended = (found: LivePod) => statusOf(found, 'sidecar')?.state.terminated !== undefined
+      const status = statusOf(await eventually(`hook-${policy.toLowerCase()}`, ended), 'sidecar')
       assert.match(status?.state.terminated?.message ?? '', /sidecar.*503/s)
       assert.deepEqual([status?.restartCount, status?.state.terminated?.exitCode], [0, 0])
     })

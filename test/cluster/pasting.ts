@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { launch } from '../page/chromium.ts'
@@ -45,7 +44,7 @@ export async function openPage(url: string): Promise<Pasting> {
       await page.locator('#manifest').focus()
       await page.keyboard.press('Control+a')
       await page.keyboard.press('Control+v')
-      assert.equal(await page.evaluate(text), manifests)
+      await until('the pasted text', async () => ((await page.evaluate(text)) === manifests ? true : undefined))
       await answered(page)
       const name = too ? /^Add (?:this line|these lines), too$/ : /^Add (?:this line|these lines|all suggested lines)$/
       const adds = page.getByRole('button', { name })

@@ -84,7 +84,7 @@ type ContainerStatus = {
   name: string
   restartCount: number
   started?: boolean
-  state: { running?: object; terminated?: Termination; waiting?: { reason?: string } }
+  state: { running?: { startedAt: string }; terminated?: Termination; waiting?: { reason?: string } }
   lastState: { terminated?: Termination }
 }
 type Termination = { exitCode: number; message?: string }

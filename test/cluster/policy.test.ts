@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Answer, create, createNamespace, deleteNamespaces } from './cluster.ts'
+import { type Answer, create, createNamespace, deleteNamespaces, quotaCounts } from './cluster.ts'
 import { app, firstLineOf, getPod, logOf, markOf, type PodOptions, pod, sidecar } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
@@ -29,6 +29,7 @@ describe("what we add keeps to the namespace's rules", () => {
     await createNamespace(limited, { test })
     await createNamespace(open, { test })
     await create(limits, quota)
+    await quotaCounts(limited, quota.metadata.name)
     answer = await create(
       pod(restricted, 'pod', [app(undefined, confined), late(confined)], {
         ...asked,

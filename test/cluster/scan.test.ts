@@ -20,13 +20,14 @@ const { SCAN_PAGES: pages } = process.env
 
 const readinessProbe = { httpGet: { path: '/ready', port: 9901 }, periodSeconds: 1 }
 const envoy = (readyAfter: string) => sidecar('envoy', { HTTP: ':9901', READY_AFTER: readyAfter }, { readinessProbe })
-/** It gives up where its sidecar doesn't answer, like many an app. */
-const impatient = 'wget -q -O - http://127.0.0.1:9901/ready || { sleep 5; exit 1; }; date; exec sleep 3600'
+const asks = 'wget -q -O - http://127.0.0.1:9901/ready'
+/** It gives up where its sidecar doesn't answer, like many an app; late enough for its second start, whatever the machine. */
+const impatient = `${asks} || { sleep 5; until ${asks}; do sleep 1; done; exit 1; }; date; exec sleep 3600`
 /** This one at once, so it has been restarted twice before its sidecar is ready. */
-const hasty = 'wget -q -O - http://127.0.0.1:9901/ready || exit 1; date; exec sleep 3600'
+const hasty = `${asks} || exit 1; date; exec sleep 3600`
 const deployments = [
   deployment('checkout', replicas, [app(impatient), envoy('3500ms')]),
-  deployment('basket', 1, [app(hasty), envoy('6s')]),
+  deployment('basket', 1, [app(hasty), envoy('9s')]),
 ]
 
 function deployment(name: string, replicas: number, containers: readonly Container[]) {

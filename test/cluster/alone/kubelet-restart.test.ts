@@ -21,6 +21,7 @@ const locked = hasLock ? [...old, ...young] : []
 describe('a kubelet restarted in mid-hook', () => {
   const namespace = 'kubelet-restart'
   let webhook: Webhook | undefined
+  let failedBefore: readonly string[]
   before(async () => {
     webhook = await startWebhook('kubelet-restart')
     await createNamespace(namespace, { test: 'kubelet-restart' })
@@ -35,6 +36,7 @@ describe('a kubelet restarted in mid-hook', () => {
     )
     await sleep(5000)
     assert.deepEqual(await runningApps(), [])
+    failedBefore = await failedProbes()
     await promisify(execFile)(script, ['restart', 'kubelet'])
   })
   after(async () => {
@@ -54,7 +56,10 @@ describe('a kubelet restarted in mid-hook', () => {
 
   for (const name of ['hook', 'native']) {
     test(`${name}: timeline says so, and draws nothing as ready`, async () => {
-      await logOf(namespace, name)
+      await until('its start to be known', async () => {
+        const { state, restartCount } = statusOf(await getPod(namespace, name), 'app') ?? {}
+        return state?.running || restartCount ? true : undefined
+      })
       const { stdout } = await run(['timeline', '-n', namespace, `pod/${name}`, '-o', 'json'])
       const { outcome, containers } = JSON.parse(stdout)
       assert.deepEqual(outcome.reasons, [{ why: 'kubelet-restarted', sidecars: ['sidecar'] }])
@@ -66,7 +71,13 @@ describe('a kubelet restarted in mid-hook', () => {
   // To a kubelet that has just started (1.36), a container counts as started until there is a worker for its startupProbe: syncPod sets the
   // status before it adds the probes. A worker that looks before the next sync takes that for a success (prober/worker.go, doProbe).
   test('native-startup: the app still waits, unless the kubelet takes the probe for passed', async (t) => {
-    const live = await getPod(namespace, 'native-startup')
+    // Once the new kubelet has asked, it doesn't take the probe for passed any more.
+    const live = await until('the app to run, or a failed probe', async () => {
+      const failed = await failedProbes()
+      const found = await getPod(namespace, 'native-startup')
+      const asked = failed.some((uid) => !failedBefore.includes(uid))
+      return asked || statusOf(found, 'app')?.state.running ? found : undefined
+    })
     if (statusOf(live, 'app')?.state.running) {
       t.diagnostic('the kubelet took the probe for passed')
       assert.equal(statusOf(live, 'sidecar')?.started, true)
@@ -129,6 +140,12 @@ describe('a kubelet restarted in mid-hook', () => {
     return items
       .filter(({ involvedObject }) => involvedObject.fieldPath.endsWith(`{${container}}`))
       .map(({ involvedObject }) => involvedObject.name)
+  }
+  /** The events about failed probes of native-startup; a kubelet that has restarted begins new ones. */
+  const failedProbes = async () => {
+    const selector = '--field-selector=reason=Unhealthy,involvedObject.name=native-startup'
+    const uids = await kubectl('get', 'events', '-n', namespace, '-o', 'jsonpath={.items[*].metadata.uid}', selector)
+    return uids.split(' ').filter((uid) => uid !== '')
   }
   const runningApps = async () => {
     const live = await Promise.all(pods.map((name) => getPod(namespace, name)))
