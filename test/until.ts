@@ -2,13 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export const SECOND = 1000
 
+/** No limit is shorter: the machine may be slow. */
+const LEAST = 60 * SECOND
+
 /** Waits until it holds, looking often. @throws after `limit` ms, which is there to end a broken test and says nothing about speed */
 export async function until<T>(what: string, limit: number, look: () => Promise<T | undefined | false>): Promise<T> {
-  const end = performance.now() + limit
+  const patience = Math.max(limit, LEAST)
+  const end = performance.now() + patience
   while (true) {
     const found = await look()
     if (found) return found
-    if (performance.now() > end) throw new Error(`not within ${limit / SECOND} s: ${what}`)
+    if (performance.now() > end) throw new Error(`not within ${patience / SECOND} s: ${what}`)
     await sleep(50)
   }
 }

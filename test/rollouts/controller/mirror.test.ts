@@ -40,7 +40,7 @@ async function watchesUntilThirdList(isCalm: boolean): Promise<number> {
     calls,
     path: '/api/v1/pods',
     into: { put() {}, gone() {}, listed() {}, isCalm: () => isCalm },
-    resync: 100,
+    resync: 300,
     signal: ended.signal,
     failed: (_, error) => assert.fail(String(error)),
   })

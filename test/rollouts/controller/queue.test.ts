@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createQueue } from '../../../rollouts/controller/queue.ts'
 
 /** A queue that notes what it works on; `work` may fail. */
@@ -63,6 +64,7 @@ test('the keys of a group one at a time, those of others at the same time, and a
   const busy = new Set<string>()
   const done: string[] = []
   const all = Promise.withResolvers<void>()
+  const others = Promise.withResolvers<void>()
   const queue = createQueue({
     workers: 3,
     groupOf: (key) => key[0] ?? '',
@@ -73,10 +75,12 @@ test('the keys of a group one at a time, those of others at the same time, and a
       const group = key[0] ?? ''
       assert.ok(!busy.has(group), `two of ${group} at once`)
       busy.add(group)
-      // A group whose calls hang.
-      await new Promise((resolve) => setTimeout(resolve, group === 'a' ? 200 : 1))
+      // A group whose calls hang, until another has had all its turns.
+      if (group === 'a') await Promise.race([others.promise, sleep(10_000, undefined, { ref: false })])
+      else await sleep(1)
       busy.delete(group)
       done.push(key)
+      if (key === 'b3') others.resolve()
       if (group === 'c' && done.filter((one) => one === key).length < 2) throw new Error('no')
       if (new Set(done).size === 6 && done.filter((one) => one === 'c1').length === 2) all.resolve()
       return false
