@@ -37,7 +37,7 @@ func TestUnixNobodyListens(t *testing.T) {
 	l := listen(t, "unix", path).(*net.UnixListener)
 	l.SetUnlinkOnClose(false)
 	l.Close()
-	waitFor(t, check1("unix://"+path, m{"timeout": "500ms"})).want(t, exitNotReady, "connection refused")
+	waitFor(t, check1("unix://"+path, m{"timeout": "1s"})).want(t, exitNotReady, "connection refused")
 }
 
 func TestFileAppearsLate(t *testing.T) {
@@ -107,11 +107,11 @@ func TestAHangingAddressDoesNotHideTheNext(t *testing.T) {
 
 func TestTheErrorThatSaysMost(t *testing.T) {
 	port := rawServer(t, func(c net.Conn) { readRequest(c); io.WriteString(c, "HTTP/1.1 503 x\r\n\r\n") })
-	waitFor(t, check1("http://:"+listen6HTTP(t), m{"timeout": "500ms"})).want(t, exitNotReady, "answered 404")
+	waitFor(t, check1("http://:"+listen6HTTP(t), m{"timeout": "1s"})).want(t, exitNotReady, "answered 404")
 	// ::1 and the machine's own addresses refuse after 127.0.0.1 has answered.
-	waitFor(t, check1("http://:"+port, m{"timeout": "500ms"})).want(t, exitNotReady, "answered 503")
-	waitFor(t, check1("http://:"+freePort(t), m{"timeout": "500ms"})).want(t, exitNotReady, "connection refused")
-	waitFor(t, check1("tcp://no-such-name.invalid:1", m{"timeout": "500ms"})).want(t, exitNotReady, "no-such-name.invalid")
+	waitFor(t, check1("http://:"+port, m{"timeout": "1s"})).want(t, exitNotReady, "answered 503")
+	waitFor(t, check1("http://:"+freePort(t), m{"timeout": "1s"})).want(t, exitNotReady, "connection refused")
+	waitFor(t, check1("tcp://no-such-name.invalid:1", m{"timeout": "1s"})).want(t, exitNotReady, "no-such-name.invalid")
 }
 
 // A last attempt that the end cuts short must not hide what was wrong.
@@ -126,5 +126,5 @@ func TestTheLastAttemptCutShort(t *testing.T) {
 		}
 		io.Copy(io.Discard, c)
 	})
-	waitFor(t, check1("http://127.0.0.1:"+port, m{"timeout": "500ms", "attemptTimeout": "5s"})).want(t, exitNotReady, "answered 418")
+	waitFor(t, check1("http://127.0.0.1:"+port, m{"timeout": "1s", "attemptTimeout": "5s"})).want(t, exitNotReady, "answered 418")
 }

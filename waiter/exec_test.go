@@ -28,7 +28,7 @@ func TestExecFails(t *testing.T) {
 		`exec:["nope-x"]`:              "not found",
 		sh("yes | head -c 100000; printf '\\a\\nend'; exit 1"): "end\n",
 	} {
-		waitFor(t, check1(check, m{"timeout": "500ms"})).want(t, exitNotReady, why)
+		waitFor(t, check1(check, m{"timeout": "1s"})).want(t, exitNotReady, why)
 	}
 }
 

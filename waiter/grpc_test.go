@@ -61,7 +61,7 @@ func TestGRPCService(t *testing.T) {
 		return nil, "5", "unknown service"
 	})
 	waitFor(t, check1("grpc://localhost:"+port+"/my.S", nil)).want(t, exitReady)
-	waitFor(t, check1("grpc://:"+port+"/other", m{"timeout": "500ms"})).want(t, exitNotReady, "gRPC status 5: unknown service")
+	waitFor(t, check1("grpc://:"+port+"/other", m{"timeout": "1s"})).want(t, exitNotReady, "gRPC status 5: unknown service")
 }
 
 func TestGRPCNotReady(t *testing.T) {
@@ -80,7 +80,7 @@ func TestGRPCNotReady(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			port := healthServer(t, func([]byte) ([]byte, string, string) { return c.message, c.status, c.text })
-			waitFor(t, check1("grpc://:"+port, m{"timeout": "500ms"})).want(t, exitNotReady, c.why)
+			waitFor(t, check1("grpc://:"+port, m{"timeout": "1s"})).want(t, exitNotReady, c.why)
 		})
 	}
 }

@@ -67,7 +67,7 @@ func TestHTTPCodes(t *testing.T) {
 			if ready {
 				waitFor(t, check1("http://:"+port+"/", nil)).want(t, exitReady)
 			} else {
-				waitFor(t, check1("http://:"+port+"/", m{"timeout": "500ms"})).want(t, exitNotReady, fmt.Sprintf("answered %d", code))
+				waitFor(t, check1("http://:"+port+"/", m{"timeout": "1s"})).want(t, exitNotReady, fmt.Sprintf("answered %d", code))
 			}
 		})
 	}
@@ -131,7 +131,7 @@ func TestHTTPRedirects(t *testing.T) {
 		if why == "" {
 			waitFor(t, check1("http://:"+port+path, nil)).want(t, exitReady)
 		} else {
-			waitFor(t, check1("http://:"+port+path, m{"timeout": "500ms"})).want(t, exitNotReady, why)
+			waitFor(t, check1("http://:"+port+path, m{"timeout": "1s"})).want(t, exitNotReady, why)
 		}
 	}
 	if n := elsewhere.Load(); n != 1 {

@@ -143,11 +143,11 @@ func TestLockOpensWithTheChecks(t *testing.T) {
 // The kubelet kills the sidecar and then starts the next container: the lock must not open while it does.
 func TestLockStaysClosedOnFail(t *testing.T) {
 	g := newGated(t)
-	run1(t, "--spec", g.spec(nil, g.check(m{"timeout": "300ms"}))).want(t, exitNotReady, "envoy (file://", "was not ready after 30")
+	run1(t, "--spec", g.spec(nil, g.check(m{"timeout": "300ms"}))).want(t, exitNotReady, "envoy (file://", "was not ready after ")
 	g.ends()
 	g.ready()
 	g.wantClosedFor(1500 * time.Millisecond)
-	why1(t, g.dir, exitNotReady, "was not ready after 30")
+	why1(t, g.dir, exitNotReady, "was not ready after ")
 }
 
 func TestLockOpensOnContinue(t *testing.T) {
@@ -252,12 +252,12 @@ func TestEarlierTierIsLookedAtOnceMore(t *testing.T) {
 	first := m{"container": "vault", "check": "file://" + earlier}
 	dead := m{"container": "gone", "check": "tcp://127.0.0.1:" + freePort(t), "onTimeout": "continue"}
 	began := time.Now()
-	run1(t, "--spec", g.spec(m{"earlier": []m{first, dead}}, g.check(m{"timeout": "2s"}))).want(t, exitReady)
-	if took := time.Since(began); took > 1900*time.Millisecond {
+	run1(t, "--spec", g.spec(m{"earlier": []m{first, dead}}, g.check(m{"timeout": "6s"}))).want(t, exitReady)
+	if took := time.Since(began); took >= 6*time.Second {
 		t.Errorf("it kept the kubelet for %v", took)
 	}
 	// It asks on, also when its own time is up.
-	g.wantClosedFor(2500 * time.Millisecond)
+	g.wantClosedFor(6500 * time.Millisecond)
 	why1(t, g.dir, exitNotReady, "vault (file://"+earlier+") of an earlier tier is no longer ready: no such file")
 	if err := os.WriteFile(earlier, nil, 0o600); err != nil {
 		t.Fatal(err)

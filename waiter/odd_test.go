@@ -45,7 +45,7 @@ func TestHTTP2Only(t *testing.T) {
 	headers := []m{{"name": "Host", "value": "a.example"}, {"name": "X-A", "value": "1"}, {"name": "Connection", "value": "close"}}
 	waitFor(t, check1(url+"/ready?a=b", m{"headers": headers})).want(t, exitReady)
 	waitFor(t, check1(url+"/hints", nil)).want(t, exitReady)
-	waitFor(t, check1(url+"/to-no", m{"timeout": "500ms"})).want(t, exitNotReady, "answered 503")
+	waitFor(t, check1(url+"/to-no", m{"timeout": "1s"})).want(t, exitNotReady, "answered 503")
 }
 
 func TestHTTP2BadBodies(t *testing.T) {
@@ -62,8 +62,8 @@ func TestHTTP2BadBodies(t *testing.T) {
 			<-r.Context().Done()
 		}
 	})
-	waitFor(t, check1(url+"/cut", m{"timeout": "500ms"})).want(t, exitNotReady, "broke off in its body: ")
-	waitFor(t, check1(url+"/hangs", m{"timeout": "500ms"})).want(t, exitNotReady, "no answer within 500ms")
+	waitFor(t, check1(url+"/cut", m{"timeout": "1s"})).want(t, exitNotReady, "broke off in its body: ")
+	waitFor(t, check1(url+"/hangs", m{"timeout": "1s"})).want(t, exitNotReady, "no answer within 1s")
 }
 
 // A hook's httpGet speaks HTTP/1 only, and takes any answer.
@@ -85,7 +85,7 @@ func TestClientCertificateDemanded(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		for _, http2 := range []bool{false, true} {
 			port := tlsServer(t, &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: version, MaxVersion: version}, http2, func(http.ResponseWriter, *http.Request) {})
-			waitFor(t, check1("https://:"+port, m{"timeout": "500ms"})).want(t, exitNotReady, "demands a client certificate")
+			waitFor(t, check1("https://:"+port, m{"timeout": "1s"})).want(t, exitNotReady, "demands a client certificate")
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestHTTPMalformed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			port := rawServer(t, func(conn net.Conn) { readRequest(conn); io.WriteString(conn, c.text) })
-			waitFor(t, check1("http://127.0.0.1:"+port, m{"timeout": "500ms"})).want(t, exitNotReady, c.why)
+			waitFor(t, check1("http://127.0.0.1:"+port, m{"timeout": "1s"})).want(t, exitNotReady, c.why)
 		})
 	}
 }
