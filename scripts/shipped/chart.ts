@@ -69,7 +69,8 @@ export function templates(): Map<string, string> {
   for (const [file, texts] of byFile) {
     const branches = [...texts].map(([text, of]) => under(conditionOf(of), text))
     const part = basic.has(file) ? undefined : partOf.get(file)
-    made.set(file, under(part && `.Values.${part}.enabled`, branches.join('')))
+    // Nothing for a part that was set to null.
+    made.set(file, under(part && `(.Values.${part}).enabled`, branches.join('')))
   }
   return made
 }

@@ -109,6 +109,8 @@ describe('the chart makes what install makes', () => {
     )
     await refused({}, /webhooks were made for mode cluster-wide and namespace other/, 'third')
     await refused({ gate: 'native' }, /gate has no effect beside configuration: write it there/)
+    await refused({ webhooks: { ...values.webhooks, hash: undefined } }, /webhooks.*missing property 'hash'/s)
+    await refused({ webhooks: { ...values.webhooks, mutating: undefined } }, /webhooks.*missing property 'mutating'/s)
   })
 })
 
@@ -131,6 +133,14 @@ test('a value that is wrong or missing: a sentence, and nothing is rendered', as
     helm(['template', 'x', folder, '--kube-version', '1.29.0']),
     /requires kubeVersion: >=1\.30\.0-0/,
   )
+})
+
+test('a value of null takes a default away: a part is left out, and what an installation needs is asked for', async () => {
+  const without = [...partNames, 'webhooks', 'certManager', 'pullSecret', 'gate', 'configuration']
+  const nothing = Object.fromEntries(without.map((name) => [name, null]))
+  await assertSame({ mode: 'cluster-wide', namespace: 'other', ...images }, { mode: 'cluster-wide', ...images, ...nothing })
+  await assert.rejects(template({ ...images, mode: null }), /missing property 'mode'/)
+  await assert.rejects(template({ ...images, replicas: null }), /missing property 'replicas'/)
 })
 
 // test/cluster-install/chart.test.ts runs its pod; here it is a real server, a real handshake, and one that isn't trusted.
