@@ -61,6 +61,18 @@ describe('what install prints', () => {
     assert.equal(metadata.annotations['cert-manager.io/inject-ca-from'], 'mesh/sidecar-first')
   })
 
+  test('lets all that call the API server reach it on each port that distributions give it', () => {
+    const { find } = rendered({ parts: ['preview', 'rollouts', 'starts'] })
+    const portsOf = (name: string) =>
+      find('NetworkPolicy', name).spec.egress?.flatMap((each: { ports: { port: number }[] }) =>
+        each.ports.map(({ port }) => port),
+      )
+    for (const name of ['certs', 'rollouts', 'starts']) {
+      assert.deepEqual(portsOf(`sidecar-first-${name}`), [443, 6443, 8443, 16443], name)
+    }
+    for (const name of ['serve', 'preview']) assert.equal(portsOf(`sidecar-first-${name}`), undefined, name)
+  })
+
   test('puts image, pull secret and replicas where they belong', () => {
     const { objects, find } = rendered({ image: 'r/sf@sha256:0', pullSecret: 'pull', replicas: 5, parts: ['preview'] })
     const deployments = objects.filter(({ kind }) => kind === 'Deployment')
