@@ -138,7 +138,10 @@ test('a value that is wrong or missing: a sentence, and nothing is rendered', as
 test('a value of null takes a default away: a part is left out, and what an installation needs is asked for', async () => {
   const without = [...partNames, 'webhooks', 'certManager', 'pullSecret', 'gate', 'configuration']
   const nothing = Object.fromEntries(without.map((name) => [name, null]))
-  await assertSame({ mode: 'cluster-wide', namespace: 'other', ...images }, { mode: 'cluster-wide', ...images, ...nothing })
+  await assertSame(
+    { mode: 'cluster-wide', namespace: 'other', ...images },
+    { mode: 'cluster-wide', ...images, ...nothing },
+  )
   await assert.rejects(template({ ...images, mode: null }), /missing property 'mode'/)
   await assert.rejects(template({ ...images, replicas: null }), /missing property 'replicas'/)
 })
