@@ -43,7 +43,7 @@ function statusOf(body: unknown): Status | undefined {
 }
 
 /** The client's own error repeats the whole answer, which may hold a key: it is neither quoted nor kept as a cause. */
-function clusterError(error: unknown, secret: boolean): ClusterError {
+export function clusterError(error: unknown, secret = false): ClusterError {
   if (error instanceof ApiException) {
     const status = statusOf(error.body)
     // For a secret, only a refusal's words are safe to quote: an "invalid" repeats the value.
@@ -60,7 +60,8 @@ function clusterError(error: unknown, secret: boolean): ClusterError {
   return new ClusterError('network', `the API server can't be reached: ${reason}`)
 }
 
-function kindOf(code: number): FailureKind {
+/** What an answer's status says. */
+export function kindOf(code: number): FailureKind {
   if (code === 409) return 'conflict'
   if (code === 401 || code === 403) return 'forbidden'
   if (code === 404) return 'missing'

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KubeConfig, Watch } from '@kubernetes/client-node'
-import { type FailureKind, failureKind } from './failure.ts'
+import { clusterError, kindOf } from './call.ts'
+import { ClusterError, type FailureKind, failureKind } from './failure.ts'
 import type { RawCalls } from './raw.ts'
 import { watched } from './watch.ts'
 
@@ -24,6 +25,9 @@ export interface Followed<T> {
 
 /** While it is calm, a list is made only each so many times `resync`: one of ten thousand pods takes almost five seconds of CPU. */
 const CALM = 5
+
+/** The status where a version is too old by now, which is not a failure. */
+const expired = 410
 
 /** How long a watch lasts before it is restarted, in s: proxies on the way lose patience later. */
 const WATCH = 240
@@ -56,6 +60,7 @@ export async function follow<T extends WireObject>({
   failed: (kind: FailureKind, error: unknown) => void
 }): Promise<void> {
   const watch = new Watch(kubeconfig)
+  const report = (error: unknown) => failed(failureKind(error), error)
 
   async function list(): Promise<string> {
     let version = ''
@@ -69,7 +74,10 @@ export async function follow<T extends WireObject>({
     return version
   }
 
-  /** @returns the version to go on from, or undefined when only a list helps */
+  /**
+   * @returns the version to go on from, or undefined when only a list helps
+   * @throws ClusterError if the watch never began
+   */
   async function listen(from: string, until: AbortSignal): Promise<string | undefined> {
     let version: string | undefined = from
     const asked = { ...query, resourceVersion: from, allowWatchBookmarks: true, timeoutSeconds: WATCH }
@@ -78,6 +86,8 @@ export async function follow<T extends WireObject>({
       if (until.aborted) return
       if (type === 'ERROR') {
         version = undefined
+        const { code } = object as { code?: unknown }
+        if (code !== expired) report(refused(path, Number(code)))
         return
       }
       if (version !== undefined) version = object.metadata.resourceVersion
@@ -85,14 +95,10 @@ export async function follow<T extends WireObject>({
       if (type === 'DELETED') into.gone(object)
     }
     const error = await watched(watch, path, asked, heard, until)
-    if (until.aborted) return version
-    if (error instanceof Error && 'statusCode' in error) {
-      const code = Number(error.statusCode)
-      // 410: the version is too old by now, which is not a failure.
-      if (code !== 410) failed(code === 403 || code === 401 ? 'forbidden' : 'server', refused(path, code))
-      return undefined
-    }
-    return version
+    if (until.aborted || error === undefined) return version
+    const code = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : undefined
+    if (code === expired) return undefined
+    throw code === undefined ? clusterError(error) : refused(path, code)
   }
 
   let failures = 0
@@ -113,7 +119,7 @@ export async function follow<T extends WireObject>({
       }
     } catch (error) {
       if (signal.aborted) return
-      failed(failureKind(error), error)
+      report(error)
     }
     failures++
     const pause = failures === 1 ? 100 : Math.min(10_000, 100 * 2 ** failures) * (0.5 + Math.random() / 2)
@@ -121,4 +127,5 @@ export async function follow<T extends WireObject>({
   }
 }
 
-const refused = (path: string, code: number) => new Error(`the API server answered the watch of ${path} with ${code}`)
+const refused = (path: string, code: number) =>
+  new ClusterError(kindOf(code), `the API server answered the watch of ${path} with ${code}`)

@@ -2,7 +2,7 @@ import type { Watch } from '@kubernetes/client-node'
 
 /**
  * One watch, until it ends or `signal` aborts; neither is left waiting for an API server that doesn't answer.
- * @returns why it ended: undefined if `signal` did, or without an error
+ * @returns why it never began; undefined if it did, or if `signal` ended it
  */
 export async function watched<T>(
   watch: Watch,
@@ -12,8 +12,12 @@ export async function watched<T>(
   signal: AbortSignal,
 ): Promise<unknown> {
   const over = Promise.withResolvers<unknown>()
-  const started = watch.watch(path, query, heard, over.resolve)
-  started.catch(over.resolve)
+  let began = false
+  // One that never begins says so before it says that it has started.
+  const started = watch.watch(path, query, heard, (error) => over.resolve(began ? undefined : error))
+  started.then(() => {
+    began = true
+  }, over.resolve)
   // One that isn't even answered can't be aborted: it's left to its own end.
   const stop = () => {
     over.resolve(undefined)

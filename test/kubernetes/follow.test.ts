@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { KubeConfig } from '@kubernetes/client-node'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { follow, type WireObject } from '../../src/kubernetes/follow.ts'
 import { rawCalls } from '../../src/kubernetes/raw.ts'
+import { SECOND, until } from '../until.ts'
 
 test('of a list there is never more than one object: each is taken before the next one comes, and the watch goes on from its end', async () => {
   const names: string[] = []
@@ -60,4 +61,53 @@ test('of a list there is never more than one object: each is taken before the ne
   assert.deepEqual(names, ['pod-0', 'pod-1', 'pod-2'])
   assert.deepEqual(listed, [7])
   assert.deepEqual(asked, ['2 a=b null', '2 a=b rest'])
+})
+
+test('a watch that never begins is a failed call, and a list shows what it would have told; one that is cut off goes on where it was', async () => {
+  const asked: string[] = []
+  let cut = () => {}
+  const ends: ((response: ServerResponse) => void)[] = [
+    (response) => {
+      cut = () => response.destroy()
+      response.write('{"type":"ADDED","object":{"metadata":{"name":"pod","resourceVersion":"8"}}}\n')
+    },
+    (response) => void response.destroy(),
+    (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end('{"type":"ERROR","object":{"kind":"Status","code":500,"metadata":{}}}\n')
+    },
+    (response) => void response.writeHead(410).end(),
+    (response) => void response.writeHead(403).end(),
+    (response) => response.flushHeaders(),
+  ]
+  const server = createServer(({ url = '' }, response) => {
+    const { searchParams } = new URL(url, 'http://x')
+    const from = searchParams.get('watch') === 'true' ? searchParams.get('resourceVersion') : undefined
+    asked.push(from === undefined ? 'list' : `watch ${from}`)
+    if (from === undefined) response.end('{"metadata":{"resourceVersion":"7"},"items":[]}')
+    else ends.shift()?.(response)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const kubeconfig = new KubeConfig()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  kubeconfig.loadFromClusterAndUser({ name: 'fake', server: url, skipTLSVerify: true }, { name: 'nobody' })
+  const stop = new AbortController()
+  const failures: string[] = []
+  const over = follow<WireObject>({
+    kubeconfig,
+    calls: rawCalls(connection(kubeconfig)),
+    path: '/api/v1/pods',
+    into: { begins() {}, put: () => cut(), gone() {}, listed() {} },
+    resync: 600 * SECOND,
+    signal: stop.signal,
+    failed: (kind) => void failures.push(kind),
+  })
+  await until('the last watch', 60 * SECOND, async () => ends.length === 0)
+  stop.abort()
+  await over
+  server.closeAllConnections()
+  server.close()
+  const again = ['list', 'watch 7']
+  assert.deepEqual(asked, [...again, 'watch 8', ...again, ...again, ...again, ...again])
+  assert.deepEqual(failures, ['network', 'server', 'forbidden'])
 })
