@@ -41,7 +41,10 @@ function reasonOf({ metadata, status }: V1Pod, events: readonly CoreV1Event[]): 
   const told = message && waitsForCerts.test(message) ? certificateOf(metadata?.namespace) : message
   const exit = ended?.exitCode === undefined ? undefined : `ended with exit code ${ended.exitCode}`
   const what = [waiting?.reason, told ?? exit].filter((part) => part !== undefined)
-  return what.length === 0 ? undefined : `${name}: ${what.join(': ')}`
+  if (what.length > 0) return `${name}: ${what.join(': ')}`
+  // It runs. Once or twice is how an ordinary start looks.
+  const unready = warning?.reason === 'Unhealthy' && (warning.count ?? 1) > 2
+  return unready ? `${name}: ${warning.message}; its log says why` : undefined
 }
 
 /** The client leaves times as texts, whatever its types say. */

@@ -4,9 +4,23 @@ import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { type Refused, type RequestFaultKind, requestFaults } from '../requests/faults.ts'
 
+export interface Health {
+  readonly registry: Registry
+  /** Whether the loop still turns: otherwise a restart may help. */
+  alive(): boolean
+  /** What it still lacks before it is ready, where a restart doesn't help. */
+  lacks?(): Lack | undefined
+}
+
+export type Lack = 'pods-not-listed'
+const texts: Readonly<Record<Lack | 'loop-stalled', string>> = {
+  'loop-stalled': 'the loop has stalled',
+  'pods-not-listed': 'the pods are not listed yet; see the log',
+}
+
 /** Serves `/metrics`, `/healthz` and `/readyz` over HTTP; resolves to the port once it listens. @param port 0 picks a free one */
 export async function serveHealth(
-  { registry, alive }: { registry: Registry; alive: () => boolean },
+  { registry, alive, lacks }: Health,
   { port, signal }: { port: number; signal: AbortSignal },
 ): Promise<number> {
   const server = createServer(async ({ url }, response) => {
@@ -14,9 +28,10 @@ export async function serveHealth(
     if (path === '/metrics') {
       response.setHeader('Content-Type', registry.contentType).end(await registry.metrics())
     } else if (path === '/healthz' || path === '/readyz') {
-      const well = alive()
-      response.writeHead(well ? 200 : requestFaults['loop-stalled'].status, { 'Content-Type': 'application/json' })
-      response.end(JSON.stringify(well ? { status: 'ok' } : refused('loop-stalled', 'the loop has stalled')))
+      const fault = !alive() ? 'loop-stalled' : path === '/readyz' ? lacks?.() : undefined
+      const status = fault === undefined ? 200 : requestFaults[fault].status
+      response.writeHead(status, { 'Content-Type': 'application/json' })
+      response.end(JSON.stringify(fault === undefined ? { status: 'ok' } : refused(fault, texts[fault])))
     } else {
       response.writeHead(404, { 'Content-Type': 'application/json' })
       response.end(JSON.stringify(refused('unknown-path', 'not found')))

@@ -126,4 +126,10 @@ export const requests: { readonly [K in RequestFaultKind]: FailureEntry } = {
     means: 'A fault of sidecar-first itself.',
     next: 'Report it with the lines of the log.',
   },
+  'pods-not-listed': {
+    text: 'the pods are not listed yet; see the log',
+    means:
+      '`starts run` is not ready: it counts nothing before it has seen all pods once. It goes on trying, and its liveness probe is fine.',
+    next: 'If it stays, its log says why, and `sidecar-first check` which right it lacks.',
+  },
 }

@@ -58,15 +58,21 @@ export async function run({ kubeconfig, resync, namespaces, state, log, signal, 
   log.info({ since: new Date(since.until).toISOString() }, 'counts starts')
   ledger = createLedger({ now: clock.now, since, counted: metrics.counted })
 
-  const port = await serveHealth(metrics, { port: metricsPort, signal })
+  const listed = Promise.withResolvers<void>()
+  let isListed = false
+  const lacks = () => (isListed ? undefined : 'pods-not-listed')
+  const port = await serveHealth({ ...metrics, lacks }, { port: metricsPort, signal })
   log.info({ port }, 'serving metrics and health')
   const failed = (kind: FailureKind, error: unknown) => {
     metrics.failed(kind)
     logFailure(log, kind, error)
   }
-  const listed = Promise.withResolvers<void>()
   const common = { kubeconfig, calls, signal }
-  const pods = follow({ ...common, path: '/api/v1/pods', resync, failed, into: podsInto(ledger, listed.resolve) })
+  const into = podsInto(ledger, () => {
+    isListed = true
+    listed.resolve()
+  })
+  const pods = follow({ ...common, path: '/api/v1/pods', resync, failed, into })
   const events = (['Pod', 'Node'] as const).map(async (of) => {
     // An event of a pod that isn't known is kept for a minute only.
     await Promise.race([listed.promise, aborted(signal)])

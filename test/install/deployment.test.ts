@@ -56,6 +56,13 @@ test('what is in the way: an image, a mount, no node, a quota, a crash', () => {
     stateOf(none, [waiting('ContainerCreating')], first),
     /: it waits for the certificate from certs; .*kubectl logs/,
   )
+  const unready = pod({ containerStatuses: [{ ready: false, state: { running: {} } }] })
+  const failed = (count: number) => ({ ...warning('Readiness probe failed: 503', 9), reason: 'Unhealthy', count })
+  assert.equal(
+    stateOf(none, [unready], [failed(3)]),
+    '0 of 2 replicas ready: sf-1: Readiness probe failed: 503; its log says why',
+  )
+  assert.equal(stateOf(none, [unready], [failed(2)]), '0 of 2 replicas ready', 'it has only just begun')
   const unscheduled = pod({ conditions: [{ type: 'PodScheduled', status: 'False', message: 'Insufficient memory' }] })
   assert.match(stateOf(none, [unscheduled]), /sf-1 isn't scheduled: Insufficient memory$/)
   const refused = { ...none, conditions: [{ type: 'ReplicaFailure', status: 'True', message: 'exceeded quota: q' }] }

@@ -58,6 +58,7 @@ export async function fakeApiServer() {
   return {
     kubeconfig,
     refuse: (what: keyof typeof all) => void refused.add(what),
+    allow: (what: keyof typeof all) => void refused.delete(what),
     put(what: keyof typeof all, object: Stored) {
       const key = object.metadata?.uid ?? object.metadata?.name ?? ''
       const stored = { ...object, metadata: { ...object.metadata, resourceVersion: `${++version}` } }

@@ -40,8 +40,9 @@ async function running(
       const text = await (await fetch(`${url}/metrics`)).text()
       return text.split('\n').filter((line) => line.startsWith('sidecar_first_') && !line.endsWith(' 0'))
     },
-    async health() {
-      return (await fetch(`${url}/healthz`)).status
+    async probe(path: '/healthz' | '/readyz') {
+      const response = await fetch(`${url}${path}`)
+      return { ...JSON.parse(await response.text()), http: response.status }
     },
     async [Symbol.asyncDispose]() {
       stop.abort()
@@ -93,7 +94,21 @@ test('starts are counted: of pods that were there, that come, and after the watc
   )
   assert.ok(metrics.includes('sidecar_first_app_start_seconds_count{gate="none",outcome="too-early"} 3'))
   assert.ok(metrics.includes('sidecar_first_app_start_seconds_bucket{le="1",gate="none",outcome="too-early"} 3'))
-  assert.equal(await exporter.health(), 200)
+  assert.equal((await exporter.probe('/healthz')).http, 200)
+})
+
+test('it is ready once it has listed the pods; one that may not lives on, and says so', async () => {
+  await using server = await fakeApiServer()
+  server.refuse('pods')
+  await using exporter = await running(server)
+  const forbidden = 'sidecar_first_starts_failed_calls_total{kind="forbidden"}'
+  await seen('a refused list', async () => (await exporter.metrics()).some((line) => line.startsWith(forbidden)))
+  const answer = { http: 503, code: 'SF066', error: 'the pods are not listed yet; see the log', problems: [] }
+  assert.deepEqual(await exporter.probe('/readyz'), answer)
+  assert.equal((await exporter.probe('/healthz')).http, 200)
+  assert.match(exporter.lines.join('\n'), /answered 403/)
+  server.allow('pods')
+  await seen('readiness', async () => (await exporter.probe('/readyz')).http === 200)
 })
 
 test('without the right to list events starts are counted, and none is known to the millisecond', async () => {
