@@ -8,11 +8,11 @@ import { durationRange } from '../admission/check/duration.ts'
 import { quote } from '../admission/words/quote.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { objectKeys, objectNames } from '../kubernetes/names.ts'
-import { createLog, levels } from '../server/log.ts'
 import { type Command, type ExitCode, ExpectedError, type Terminal, UsageError } from '../terminal/command.ts'
-import { actionOf, duration, oneOf, port } from '../terminal/flag.ts'
+import { actionOf, duration, oneOf } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
 import { lookOf } from '../terminal/look.ts'
+import { logOf, runFlags, untilStopped } from '../terminal/until-stopped.ts'
 
 const help = `Keeps the webhook's certificate, and what the API server trusts, valid without
 losing a call.
@@ -44,7 +44,7 @@ Usage: sidecar-first certs ACTION [flags]
                         pod, port-forward elsewhere)
   --dir DIR             issue: the folder
   --force               issue: replace an existing CA
-  --log-level LEVEL     ${levels.join(', ')} (info)
+${runFlags.help.log}
 
 Example: sidecar-first certs issue --dir pki
 `
@@ -58,12 +58,11 @@ const options = {
   'leaf-life': { type: 'string', default: '30d' },
   settle: { type: 'string', default: '5m' },
   lease: { type: 'string', default: '15s' },
-  'metrics-port': { type: 'string', default: '8080' },
   timeout: { type: 'string', default: '15m' },
   via: { type: 'string' },
   dir: { type: 'string' },
   force: { type: 'boolean', default: false },
-  'log-level': { type: 'string', default: 'info' },
+  ...runFlags.options,
 } as const
 
 const parse = (args: readonly string[]) => parseArgs({ args: [...args], options, allowPositionals: true })
@@ -76,7 +75,7 @@ export const certs: Command = {
   help,
   options,
   names: actions,
-  choices: { via: ways, 'log-level': levels },
+  choices: { via: ways, ...runFlags.choices },
   async run(args, terminal) {
     const { values, positionals } = parse(args)
     const [word, ...rest] = positionals
@@ -102,17 +101,16 @@ export const certs: Command = {
 }
 
 async function run(flags: Flags): Promise<ExitCode> {
-  const metricsPort = port('--metrics-port', flags['metrics-port'])
-  const { settings, flush } = await settingsOf(flags, interrupted())
-  const certificates = await import('../../certs/run.ts')
-  await certificates.run(settings, metricsPort)
-  await flush()
-  return 0
+  return await untilStopped(flags, async ({ log, signal, metricsPort }) => {
+    const certificates = await import('../../certs/run.ts')
+    await certificates.run({ ...(await settingsOf(flags)), log, signal }, metricsPort)
+  })
 }
 
 async function once(flags: Flags): Promise<ExitCode> {
   const limit = AbortSignal.timeout(duration('--timeout', flags.timeout))
-  const { settings, flush } = await settingsOf(flags, AbortSignal.any([interrupted(), limit]))
+  const { log, flush } = logOf(flags)
+  const settings = { ...(await settingsOf(flags)), log, signal: AbortSignal.any([interrupted(), limit]) }
   const { bootstrap } = await import('../../certs/run.ts')
   const finished = await bootstrap(settings)
   await flush()
@@ -216,22 +214,11 @@ async function write(path: string, text: string, mode: number) {
   await rename(half, path)
 }
 
-async function settingsOf(flags: Flags, signal: AbortSignal) {
-  const level = oneOf('--log-level', flags['log-level'], levels)
+async function settingsOf(flags: Flags): Promise<Omit<Settings, 'log' | 'signal'>> {
   const lifetimes = lifetimesOf(flags)
   const lease = duration('--lease', flags.lease, durationRange('1s', '1d'))
   const { kubeconfig } = await loadKubeconfig(flags.context)
-  const { log, flush } = createLog(level)
-  const settings: Settings = {
-    kubeconfig,
-    names: namesOf(flags),
-    lifetimes,
-    lease,
-    extraNames: flags['dns-name'],
-    log,
-    signal,
-  }
-  return { settings, flush }
+  return { kubeconfig, names: namesOf(flags), lifetimes, lease, extraNames: flags['dns-name'] }
 }
 
 const namesOf = ({ namespace, service }: Flags): Names => ({ ...objectNames, namespace, service })

@@ -4,10 +4,10 @@ import { durationRange } from '../admission/check/duration.ts'
 import { defaultConfiguration } from '../admission/intent/configuration.ts'
 import { FileError, readText } from '../files/files.ts'
 import { fixedConfiguration, type LiveConfiguration } from '../server/configuration.ts'
-import { createLog, type Level, levels } from '../server/log.ts'
 import { type Route, type RunningServer, routes, startServer } from '../server/server.ts'
 import { type Command, type ExitCode, ExpectedError, UsageError } from '../terminal/command.ts'
 import { duration, oneOf, port, wholeNumber } from '../terminal/flag.ts'
+import { createLog, type Level, levels } from '../terminal/log.ts'
 import { version } from '../version.ts'
 
 const help = `Answers admission requests and previews over HTTPS.
