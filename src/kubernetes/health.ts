@@ -37,9 +37,13 @@ export async function serveHealth(
       response.end(JSON.stringify(refused('unknown-path', 'not found')))
     }
   })
-  server.listen({ port, signal })
+  server.listen({ port })
   await once(server, 'listening')
-  return (server.address() as AddressInfo).port
+  const { port: found } = server.address() as AddressInfo
+  // Given to `listen`, one that is over already would keep it from ever listening.
+  if (signal.aborted) server.close()
+  else signal.addEventListener('abort', () => server.close(), { once: true })
+  return found
 }
 
 const refused = (kind: RequestFaultKind, error: string): Refused => ({

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CoreV1Event, KubeConfig, V1Pod } from '@kubernetes/client-node'
 import { createClock } from '../kubernetes/clock.ts'
 import { connection } from '../kubernetes/connection.ts'
-import type { FailureKind } from '../kubernetes/failure.ts'
+import { type FailureKind, failureKind } from '../kubernetes/failure.ts'
 import { type Followed, follow, type WireObject } from '../kubernetes/follow.ts'
 import { serveHealth } from '../kubernetes/health.ts'
 import { type Log, logFailure } from '../kubernetes/log.ts'
@@ -25,6 +25,7 @@ export interface Settings {
 }
 
 const turn = 1000
+const longestPause = 10_000
 /** Of events there are many times more, and they change nothing that was counted. */
 const eventsResync = 6
 /** Of an event a tenth of a pod is read. */
@@ -35,8 +36,6 @@ export async function run({ kubeconfig, resync, namespaces, state, log, signal, 
   const steady = () => performance.now()
   const clock = createClock()
   const calls = rawCalls(connection(kubeconfig, { heard: clock.heard }))
-  // Its answer tells the time.
-  await calls.get('/version').catch((error) => logFailure(log, 'other', error))
   const keeper =
     state === undefined
       ? undefined
@@ -54,10 +53,6 @@ export async function run({ kubeconfig, resync, namespaces, state, log, signal, 
       return ledger?.pending() ?? 0
     },
   })
-  const since = await readHandover(state, clock.now())
-  log.info({ since: new Date(since.until).toISOString() }, 'counts starts')
-  ledger = createLedger({ now: clock.now, since, counted: metrics.counted })
-
   const listed = Promise.withResolvers<void>()
   let isListed = false
   const lacks = () => (isListed ? undefined : 'pods-not-listed')
@@ -67,6 +62,23 @@ export async function run({ kubeconfig, resync, namespaces, state, log, signal, 
     metrics.failed(kind)
     logFailure(log, kind, error)
   }
+  // Any answer tells the time, by which it is known whose starts are counted already.
+  const answers = () =>
+    calls.get('/version').then(
+      () => true,
+      (error) => {
+        const kind = failureKind(error)
+        failed(kind, error)
+        return kind !== 'network' && kind !== 'timeout'
+      },
+    )
+  for (let pause = turn; !signal.aborted && !(await answers()); pause = Math.min(2 * pause, longestPause)) {
+    metrics.turned()
+    await sleep(pause, undefined, { signal }).catch(() => {})
+  }
+  const since = await readHandover(state, clock.now())
+  log.info({ since: new Date(since.until).toISOString() }, 'counts starts')
+  ledger = createLedger({ now: clock.now, since, counted: metrics.counted })
   const common = { kubeconfig, calls, signal }
   const into = podsInto(ledger, () => {
     isListed = true

@@ -8,8 +8,11 @@ interface Stored {
   readonly involvedObject?: { readonly kind?: string }
 }
 
-/** Lists and watches pods and events as an API server does, over HTTP on loopback. */
-export async function fakeApiServer() {
+/**
+ * Lists and watches pods and events as an API server does, over HTTP on loopback.
+ * @param ahead of its clock, in ms @param silent how many calls it hangs up on before it answers
+ */
+export async function fakeApiServer({ ahead = 0, silent = 0 } = {}) {
   let version = 100
   const all = { pods: new Map<string, Stored>(), events: new Map<string, Stored>() }
   const watches = { pods: new Set<Watch>(), events: new Set<Watch>() }
@@ -20,6 +23,8 @@ export async function fakeApiServer() {
     readonly takes: (object: Stored) => boolean
   }
   const server = createServer(({ url = '' }, response) => {
+    if (silent-- > 0) return response.destroy()
+    response.setHeader('Date', new Date(Date.now() + ahead).toUTCString())
     const { pathname, searchParams } = new URL(url, 'http://x')
     const what = pathname.replace(/.*\//, '') as keyof typeof all
     response.setHeader('Content-Type', 'application/json')

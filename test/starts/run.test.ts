@@ -111,6 +111,18 @@ test('it is ready once it has listed the pods; one that may not lives on, and sa
   await seen('readiness', async () => (await exporter.probe('/readyz')).http === 200)
 })
 
+test('what is counted is judged by the clock of the API server, even if that answers only later', async () => {
+  const ahead = -24 * 60 * 60 * SECOND
+  await using server = await fakeApiServer({ ahead, silent: 1 })
+  const then = Date.now() + ahead
+  server.put('pods', podAt({ ...fresh('a'), given: then - 60 * SECOND }, then) ?? assert.fail())
+  await using exporter = await running(server)
+  await seen('readiness', async () => (await exporter.probe('/readyz')).http === 200)
+  const metrics = await exporter.metrics()
+  assert.ok(metrics.includes('sidecar_first_starts_pending 1'), metrics.join('\n'))
+  assert.ok(metrics.includes('sidecar_first_starts_failed_calls_total{kind="network"} 1'), metrics.join('\n'))
+})
+
 test('without the right to list events starts are counted, and none is known to the millisecond', async () => {
   await using server = await fakeApiServer()
   server.refuse('events')
