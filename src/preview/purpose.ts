@@ -28,6 +28,7 @@ const purposes = {
     text: ({ name }: Of) => `lets the hook, not the startupProbe, hold back what starts after ${name}`,
   },
   'asks-often': { text: ({ name }: Of) => `asks ${name} every second, so that what waits for it starts at once` },
+  'asks-at-once': { text: ({ name }: Of) => `asks ${name} from its start on, not after a delay` },
   'keeps-patience': { text: ({ name }: Of) => `leaves ${name} the same time to start as before` },
   waits: {
     text: ({ name, others }: Of & { readonly others: readonly string[] }) =>
@@ -127,6 +128,7 @@ function purposeOf(operation: Operation, names: Names, sidecars: ReadonlySet<str
       return { kind: 'keeps-running', name }
     case 'startupProbe':
       if (inner === undefined) return { kind: 'removes-probe', name }
+      if (inner === 'initialDelaySeconds') return { kind: 'asks-at-once', name }
       return { kind: inner === 'periodSeconds' ? 'asks-often' : 'keeps-patience', name }
     case 'lifecycle': {
       if (value === undefined) return { kind: 'removes-hook', name }

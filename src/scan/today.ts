@@ -1,5 +1,5 @@
 import type { KnownSidecar } from '../admission/suggest/known.ts'
-import type { Asked } from '../admission/words/asked.ts'
+import { type Asked, latest } from '../admission/words/asked.ts'
 import type { Subject } from './subject.ts'
 
 /** The order and the gate of a sidecar today, by the spec alone. */
@@ -71,6 +71,3 @@ export function standingOf(today: Today): Standing {
       return today satisfies never
   }
 }
-
-/** How much later than its sidecar is ready an app may start, in seconds. */
-export const latest = ({ every, delay = 0 }: Asked): number => Math.max(every, delay)

@@ -1,9 +1,9 @@
-import { askedText } from '../admission/words/asked.ts'
+import { askedText, latest } from '../admission/words/asked.ts'
 import type { Code, Grade } from '../admission/words/values.ts'
 import { earlyText, lackingText, stuckText } from '../outcome/words.ts'
 import type { Evidence } from './evidence.ts'
 import type { Mend } from './mend.ts'
-import { latest, type Today } from './today.ts'
+import type { Today } from './today.ts'
 
 /** How much what was seen proves. */
 export type Certainty = 'sure' | 'probable' | 'unknown'

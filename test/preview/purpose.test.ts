@@ -68,7 +68,7 @@ test('every operation of every golden pod has a purpose that fits its path', () 
     [/\/volumes(?:\/|$)/, /^holds the (?:waiter|lock)/],
     [/\/volumeMounts(?:\/|$)/, /run the waiter|open the lock/],
     [/\/lifecycle/, /holds back|nothing else starts|no longer/],
-    [/\/startupProbe/, /startupProbe|every second|same time/],
+    [/\/startupProbe/, /startupProbe|every second|same time|from its start/],
     [/\/restartPolicy$/, /^keeps .+ running/],
     [/\/command$/, /^closes the lock/],
     [/Containers(?:\/\d+)?$|containers(?:\/\d+)?$/, /^copies the waiter|^makes |^starts /],

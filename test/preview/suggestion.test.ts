@@ -168,6 +168,12 @@ spec:
     'linkerd-proxy: its startupProbe already holds the app (asked every 10 s, first after 30 s)',
   ])
   assert.match(delayed?.suggestion?.sidecars[0]?.today ?? '', /\(asked every 10 s, first after 30 s\)$/)
+  const [late] = previewed(native(1, ', initialDelaySeconds: 30'))
+  assert.deepEqual(late?.suggestion?.lines.map(({ key, value, why }) => [key, value, why]).at(-1), [
+    'sidecar-first.dev/startup-probe',
+    'eager',
+    'asked every second from its start, for the same total time; now it is asked every 1 s, first after 30 s',
+  ])
   const [slow] = previewed(native(10))
   assert.deepEqual([slow?.verdict, slow?.suggestion?.kind], ['unchanged', 'faster'])
 })

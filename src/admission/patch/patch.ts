@@ -35,7 +35,7 @@ export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[]
     const probe = [...at(container), 'startupProbe']
     if (change.kind === 'removed') operations.push({ op: 'remove', path: pointer(...probe) })
     else {
-      operations.push({ op: 'add', path: pointer(...probe, 'periodSeconds'), value: 1 })
+      if (change.often) operations.push({ op: 'add', path: pointer(...probe, 'periodSeconds'), value: 1 })
       operations.push({ op: 'add', path: pointer(...probe, 'failureThreshold'), value: change.failureThreshold })
       if (change.atOnce) operations.push({ op: 'remove', path: pointer(...probe, 'initialDelaySeconds') })
     }

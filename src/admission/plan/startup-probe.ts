@@ -99,8 +99,8 @@ function handlingOf(
   { gate, locked }: { readonly gate: Gate; readonly locked: Locked },
 ): Handling | undefined {
   if (startupProbe === undefined || !(list === 'initContainers' || gate === 'native')) return undefined
-  // One that is asked every second may have moved in, in an earlier pass.
-  const isEager = locked === 'asked' || (locked === 'by-default' && startupProbe.periodSeconds === 1)
+  // One that is asked every second, from its start, may have moved in, in an earlier pass.
+  const isEager = locked === 'asked' || (locked === 'by-default' && isAskedEagerly(startupProbe))
   const place: Place = list === 'initContainers' && !isEager ? 'in-place' : 'moves-in'
   return handlings[locked === 'no' ? 'open' : 'locked'][sidecar.startupProbe ?? unlessAsked[place]]
 }
@@ -131,8 +131,12 @@ const mostAttempts = 2 ** 31 - 1
 
 /** What has to change in a startupProbe. */
 export type ProbeChange =
-  /** Asked every second; the threshold keeps its total time. `atOnce`: its initial delay, of which the total then has as much more, goes. */
-  { readonly kind: 'eager'; readonly failureThreshold: number; readonly atOnce: boolean } | { readonly kind: 'removed' }
+  /** Asked every second (`often`), from its start (`atOnce`: its initial delay goes), where it isn't yet; the threshold keeps its total time. */
+  | { readonly kind: 'eager'; readonly failureThreshold: number; readonly often: boolean; readonly atOnce: boolean }
+  | { readonly kind: 'removed' }
+
+const isAskedEagerly = ({ periodSeconds, initialDelaySeconds }: Probe): boolean =>
+  periodSeconds <= 1 && initialDelaySeconds <= 0
 
 /** Undefined if it is as it has to be. */
 export function probeChange(handling: Handling, probe: Probe): ProbeChange | undefined {
@@ -140,13 +144,14 @@ export function probeChange(handling: Handling, probe: Probe): ProbeChange | und
     case 'kept':
       return undefined
     case 'eager':
-      return probe.periodSeconds > 1
-        ? {
+      return isAskedEagerly(probe)
+        ? undefined
+        : {
             kind: 'eager',
             failureThreshold: Math.min(secondsOf(probe), mostAttempts),
+            often: probe.periodSeconds > 1,
             atOnce: probe.initialDelaySeconds > 0,
           }
-        : undefined
     case 'removed':
       return { kind: 'removed' }
     default:

@@ -77,9 +77,7 @@ function waitOf({ sidecar, container, resolved, handling }: Member): PlannedSide
       const check = formatCheck(resolved.check ?? { kind: 'probe', probe: 'startup' })
       const already = container.list === 'initContainers' && handling?.probe === 'kept'
       const isEager = handling?.probe === 'eager'
-      // One that is asked every second is left as it is.
-      const stays = container.startupProbe !== undefined && !(isEager && resolved.every > 1)
-      const { delay } = stays ? askedOf(container.startupProbe) : {}
+      const { delay } = container.startupProbe === undefined || isEager ? {} : askedOf(container.startupProbe)
       return { name, kind, check, every: isEager ? 1 : resolved.every, ...(delay !== undefined && { delay }), already }
     }
     case 'none':

@@ -6,6 +6,7 @@ import type { Deadlock } from '../intent/presets.ts'
 import type { Metadata, Pod } from '../pod/pod.ts'
 import { readMetadata, readSpec } from '../pod/read.ts'
 import { type Fields, isMap } from '../pod/reader.ts'
+import { type Asked, latest } from '../words/asked.ts'
 import { keys, perContainer } from '../words/keys.ts'
 import type { Said } from '../words/messages.ts'
 import { askable } from './checks.ts'
@@ -43,7 +44,7 @@ export type Why =
   | { readonly kind: 'not-there-to-probe'; readonly name: string }
   /** `complete`: it can be added as it stands. */
   | { readonly kind: 'if-configured'; readonly name: string; readonly trap: string; readonly complete: boolean }
-  | { readonly kind: 'eager'; readonly name: string; readonly every: number }
+  | ({ readonly kind: 'eager'; readonly name: string } & Asked)
 
 /** Undefined if the manifest can't be read or has no well-known sidecar. Never throws; anyone may have written the manifest. */
 export function suggest(manifest: unknown, context: Context): Suggestion | undefined {
@@ -85,11 +86,13 @@ function inOrder(sidecars: readonly KnownSidecar[]): readonly KnownSidecar[] {
 }
 
 function faster(sidecars: Known): Suggestion | undefined {
-  const slow = sidecars.flatMap(({ name, gate }) =>
-    gate.kind === 'startup-probe' && gate.every > 1 ? [{ name, every: gate.every }] : [],
-  )
+  const slow = sidecars.flatMap(({ name, gate }) => {
+    if (gate.kind !== 'startup-probe') return []
+    const { kind: _, ...asked } = gate
+    return latest(asked) > 1 ? [{ name, ...asked }] : []
+  })
   const names = slow.map(({ name }) => name)
-  const [slowest] = slow.toSorted((a, b) => b.every - a.every)
+  const [slowest] = slow.toSorted((a, b) => latest(b) - latest(a))
   if (slowest === undefined) return undefined
   const lines: Lines = [
     { key: keys.sidecars, value: names.join(', '), why: { kind: 'order', names, unwaited: [] } },

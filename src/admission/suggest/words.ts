@@ -59,7 +59,9 @@ export function whyText(why: Why): string {
     case 'if-configured':
       return printable(why.trap.replaceAll('`', ''), 1024)
     case 'eager':
-      return `asked every second instead of every ${why.every} s, for the same total time`
+      return why.delay === undefined
+        ? `asked every second instead of every ${why.every} s, for the same total time`
+        : `asked every second from its start, for the same total time; now it is ${askedText(why)}`
     default:
       return why satisfies never
   }

@@ -12,3 +12,6 @@ export const askedOf = (probe: { readonly periodSeconds: number; readonly initia
   every: probe.periodSeconds,
   ...(probe.initialDelaySeconds > 0 && { delay: probe.initialDelaySeconds }),
 })
+
+/** How much later than its sidecar is ready an app may start, in seconds. */
+export const latest = ({ every, delay = 0 }: Asked): number => Math.max(every, delay)

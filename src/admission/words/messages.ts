@@ -270,7 +270,7 @@ const problems = {
     code: 'SF150',
     text: ({ name, wanted }: Named & { readonly wanted: 'eager' | 'removed' }) =>
       wanted === 'eager'
-        ? `the startupProbe of ${name} isn't asked every second`
+        ? `the startupProbe of ${name} isn't asked every second from its start`
         : `${name} still has its startupProbe`,
   },
   'mount-missing': {

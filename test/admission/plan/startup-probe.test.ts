@@ -153,6 +153,27 @@ test('eager asks from the start: an initial delay counts as part of the total ti
   }
 })
 
+test('eager asks from the start where the probe is asked every second already', () => {
+  const late = {
+    name: 'envoy',
+    startupProbe: { ...ready, periodSeconds: 1, failureThreshold: 60, initialDelaySeconds: 20 },
+  }
+  for (const object of [places['in-place']({ 'startup-probe': 'eager' }, late), places['moves-in']({}, late)]) {
+    const decision = decided(object)
+    const once = after(object)
+    assert.deepEqual(found(once), { probe: '1 s × 80', hook: false })
+    assert.equal(JSON.stringify(once).includes('initialDelaySeconds'), false)
+    assert.match(reasonsOf(decision).join('\n'), /holds the app \(asked every 1 s\)/)
+    assert.ok(decision.verdict === 'patched')
+    assert.ok(
+      decision.patch.every(({ path }) => !path.endsWith('/periodSeconds')),
+      'what is so already is not written',
+    )
+    assert.equal(decided(once).verdict, 'unchanged')
+  }
+  assert.equal(decided(places['in-place']({}, late)).verdict, 'unchanged', 'left alone unless asked')
+})
+
 test('eager keeps to what the API takes as a threshold', () => {
   const startupProbe = { ...ready, periodSeconds: 2 ** 31 - 1, failureThreshold: 2 ** 31 - 1 }
   assert.deepEqual(found(after(places['in-place']({ 'startup-probe': 'eager' }, { name: 'envoy', startupProbe }))), {
