@@ -1,10 +1,17 @@
-import { globSync, readFileSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { join } from 'node:path'
+import { createMetrics as certs } from '../../certs/metrics.ts'
+import { createMetrics as rollouts } from '../../rollouts/controller/metrics.ts'
+import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import { keys, perContainer } from '../../src/admission/words/keys.ts'
 import { jsonReport } from '../../src/check/report.ts'
 import { configurationKeys } from '../../src/configuration/keys.ts'
 import { objectKeys, objectNames } from '../../src/kubernetes/names.ts'
 import { openapi } from '../../src/preview/openapi.ts'
+import { createInFlight } from '../../src/server/in-flight.ts'
+import { type Measured, createMetrics as server } from '../../src/server/metrics.ts'
+import { createTallies } from '../../src/server/tally.ts'
+import { createMetrics as starts } from '../../src/starts/metrics.ts'
 import type { Command } from '../../src/terminal/command.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -22,7 +29,7 @@ export async function surface(): Promise<readonly string[]> {
     ...[0, 1, 2].map((code) => `exit code ${code}`),
     ...fieldsOf(openapi.components.schemas).map((field) => `preview ${field}`),
     ...Object.keys(JSON.parse(jsonReport(sample)).findings[0]).map((field) => `check -o json findings[].${field}`),
-    ...metrics().map((name) => `metric ${name}`),
+    ...(await metrics()).map((name) => `metric ${name}`),
     ...(await flags()),
   ]
   return [...new Set(lines)].toSorted()
@@ -42,18 +49,37 @@ function fieldsOf(schemas: object): string[] {
   )
 }
 
-/** Names that are written out in the sources of what serves metrics. */
-function metrics(): string[] {
-  return [
-    'src/server/metrics.ts',
-    'certs/metrics.ts',
-    'rollouts/controller/metrics.ts',
-    'src/starts/metrics.ts',
-  ].flatMap((file) =>
-    [...readFileSync(join(root, file), 'utf8').matchAll(/['`](sidecar_first_[a-z_]+[a-z])['`]/g)].map(
-      ([, name = '']) => name,
+/** `sidecar_first_starts_total`, and for each label `sidecar_first_starts_total{gate}`: of all that the processes register. */
+async function metrics(): Promise<string[]> {
+  const steady = () => 0
+  const registries = [
+    certs(steady).registry,
+    rollouts(steady).registry,
+    starts({ namespaces: true, steady, scraped: steady }).registry,
+  ]
+  const registered = registries.flatMap((registry) =>
+    (registry.getMetricsAsArray() as unknown as readonly { name: string; labelNames: readonly string[] }[]).flatMap(
+      ({ name, labelNames }) => [name, ...labelNames.map((label) => `${name}{${label}}`)],
     ),
   )
+  return [...registered, ...(await served())].filter((name) => name.startsWith('sidecar_first_'))
+}
+
+/** Of the server, which shows every series from its start. */
+async function served(): Promise<string[]> {
+  const text = await server({
+    tallies: createTallies(),
+    inFlight: createInFlight({ requests: 1, bytes: 1 }),
+    connections: { watch() {}, busy: () => true, count: 0 },
+    certificate: { leaf: { validToDate: new Date(0) } },
+    configuration: { hash: '', current: defaultConfiguration('') },
+  } as unknown as Measured).text()
+  const families = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
+  return families.flatMap((name) => {
+    const series = [...text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{(.+)\\}`, 'gm'))]
+    const labels = series.flatMap(([, found = '']) => [...found.matchAll(/([a-z]+)="/g)].map(([, label]) => label))
+    return [name, ...labels.filter((label) => label !== 'le').map((label) => `${name}{${label}}`)]
+  })
 }
 
 /** Those that a command's help names. */
