@@ -1,4 +1,4 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Pair } from 'yaml'
+import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node, type Pair, visit } from 'yaml'
 import { podTemplate } from '../admission/pod/template.ts'
 import type { Json } from '../admission/words/json.ts'
 import { isOurs, keys } from '../admission/words/keys.ts'
@@ -131,24 +131,79 @@ function placeOf(document: ManifestDocument, way: Way): { readonly line: number;
   let node: unknown = tree.contents
   let offset = startOf(node) ?? 0
   for (const part of way) {
-    if (isAlias(node)) node = node.resolve(tree)
-    const [key, value] = stepTo(node, part)
-    const start = startOf(key)
-    if (start === undefined) break
+    const step = stepTo(node, part, { tree, left: mostMerged })
+    const start = startOf(step?.mark)
+    if (step === undefined || start === undefined) break
     offset = start
-    node = value
+    node = step.node
   }
   return lineAndColumn(document.text, lines, offset)
 }
 
-/** What marks a member, and what it is: a key and its value, or an item as both. */
-function stepTo(node: unknown, part: string | number): readonly [unknown, unknown] {
-  if (isMap(node)) {
-    const pair = (node.items as Pair[]).find(({ key }) => isScalar(key) && String(key.value) === String(part))
-    return [pair?.key, pair?.value]
+/** Of maps that are merged into each other: more than anybody writes. */
+const mostMerged = 100
+
+/** What marks a member, a key or an item, and what it is. */
+interface Step {
+  readonly mark: unknown
+  readonly node: unknown
+}
+
+function stepTo(
+  node: unknown,
+  part: string | number,
+  within: { tree: Document.Parsed; left: number },
+): Step | undefined {
+  const { tree } = within
+  const at = target(node, tree)
+  if (isSeq(at)) {
+    const item = at.items[Number(part)]
+    return { mark: item, node: item }
   }
-  const item = isSeq(node) ? node.items[Number(part)] : undefined
-  return [item, item]
+  if (!isMap(at)) return undefined
+  const pairs = at.items as Pair[]
+  const own = pairs.find(({ key }) => nameOf(target(key, tree)) === String(part))
+  if (own !== undefined) return { mark: own.key, node: own.value }
+  for (const { key, value } of pairs) {
+    if (!isMerge(key)) continue
+    const merged = target(value, tree)
+    for (const source of isSeq(merged) ? merged.items : [merged]) {
+      if (within.left-- <= 0) return undefined
+      const found = stepTo(source, part, within)
+      if (found !== undefined) return found
+    }
+  }
+  return undefined
+}
+
+/** The library makes a symbol of it, since it isn't a key. */
+const isMerge = (key: unknown): boolean => isScalar(key) && typeof key.value === 'symbol'
+
+const nameOf = (key: unknown): string | undefined =>
+  isScalar(key) && typeof key.value !== 'symbol' ? String(key.value) : undefined
+
+const anchors = new WeakMap<Document.Parsed, ReadonlyMap<string, readonly Node[]>>()
+
+/** What an alias stands for: the last anchor of its name before it. The library would walk through the whole document for each. */
+function target(node: unknown, tree: Document.Parsed): unknown {
+  if (!isAlias(node)) return node
+  const known = anchors.get(tree) ?? anchorsOf(tree)
+  anchors.set(tree, known)
+  const end = node.range?.[0] ?? 0
+  return known.get(node.source)?.findLast(({ range }) => (range?.[0] ?? 0) < end)
+}
+
+function anchorsOf(tree: Document.Parsed): ReadonlyMap<string, readonly Node[]> {
+  const found = new Map<string, Node[]>()
+  visit(tree, {
+    Value(_key, node) {
+      if (node.anchor === undefined) return
+      const named = found.get(node.anchor) ?? []
+      found.set(node.anchor, named)
+      named.push(node)
+    },
+  })
+  return found
 }
 
 function startOf(node: unknown): number | undefined {

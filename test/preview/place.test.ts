@@ -64,6 +64,30 @@ describe('where a message belongs', () => {
     assert.deepEqual(spots(json), [{ path: 'spec.containers[1].name', at: `${line + 1}:9`, severity: 'warning' }])
   })
 
+  test('is where the text of it stands: behind an anchor, a merge or an alias for a key', () => {
+    const said = (annotations: string, proxy = '{name: proxy}') =>
+      spots(`kind: Pod
+x:
+- &a
+  sidecar-first.dev/sidecars: proxy
+- &b {<<: *a, sidecar-first.dev/gate: z}
+- &k sidecar-first.dev/gate
+- &c {name: proxy}
+metadata:
+  annotations:
+${annotations}
+spec:
+  containers: [{name: app}, ${proxy}]
+`).map(({ path, at }) => `${at} ${path.replace('metadata.annotations', '')}`)
+    const [gate, proxy] = ['[sidecar-first.dev/gate]', 'spec.containers[1].name']
+    assert.deepEqual(said('    <<: *b'), [`5:15 ${gate}`, `12:30 ${proxy}`])
+    assert.deepEqual(said('    x: y\n    <<: [*a, *b]'), [`5:15 ${gate}`, `13:30 ${proxy}`])
+    assert.deepEqual(said('    <<: {<<: *b}\n    sidecar-first.dev/gate: q'), [`11:5 ${gate}`, `13:30 ${proxy}`])
+    assert.deepEqual(said('    <<: *a\n    *k : q'), [`11:5 ${gate}`, `13:30 ${proxy}`])
+    assert.deepEqual(said('    <<: *a', '*c'), [`7:7 ${proxy}`])
+    assert.deepEqual(said('    <<: *a', '{image: i, <<: *c}'), [`7:7 ${proxy}`])
+  })
+
   test('is the object where nothing else is known', () => {
     const [only] = spots('# first\nkind: Pod\nmetadata: {annotations: {sidecar-first.dev/sidecars: a}}\nspec: 1\n')
     assert.deepEqual(only, { path: 'spec', at: '4:1', severity: 'refusal' })
