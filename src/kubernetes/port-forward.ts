@@ -45,7 +45,10 @@ function refusal(error: unknown, namespace: string): ClusterError {
     typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error)
   const code = /server response: (\d{3})/.exec(message)?.[1]
   if (code === '401' || code === '403') {
-    return new ClusterError('forbidden', `you may not create pods/portforward in namespace ${namespace}`)
+    return new ClusterError(
+      'forbidden',
+      `you may not create pods/portforward in namespace ${namespace} (before Kubernetes 1.35: get it)`,
+    )
   }
   if (code !== undefined) return new ClusterError('other', `the API server answered ${code} to the port-forward`)
   return new ClusterError('network', `the port-forward failed: ${message}`)

@@ -36,7 +36,7 @@ describe('a port-forward that does not open', () => {
   test('says that one may not', async () => {
     const { kind, message } = await failure(403)
     assert.equal(kind, 'forbidden')
-    assert.equal(message, 'you may not create pods/portforward in namespace a')
+    assert.equal(message, 'you may not create pods/portforward in namespace a (before Kubernetes 1.35: get it)')
   })
 
   test('says what was answered', async () => {

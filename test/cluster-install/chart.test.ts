@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { uninstall } from '../../src/cli/uninstall.ts'
 import { run } from '../cli/inside.ts'
 import { createNamespace, kubectl } from '../cluster/cluster.ts'
+import { kubernetesVersion } from '../cluster/kubernetes.ts'
 import { chartFolder, helm } from '../shipped/helm.ts'
 import { serveApi } from './api-service.ts'
 import { configurations, installed, namespace, ordered } from './installation.ts'
@@ -23,7 +24,7 @@ describe('the Helm chart', () => {
   const folder = chartFolder()
   const images = [
     '--set',
-    'image=docker.io/sidecar-first/sidecar-first:0.1.0,waiterImage=docker.io/sidecar-first/waiter:0.1.0,kubernetesVersion=1.36',
+    `image=docker.io/sidecar-first/sidecar-first:0.1.0,waiterImage=docker.io/sidecar-first/waiter:0.1.0,kubernetesVersion=${kubernetesVersion}`,
   ]
   const upgrade = (...flags: string[]) => helm(['upgrade', ...release, ...waits, folder, ...images, ...flags].flat())
   before(async () => {

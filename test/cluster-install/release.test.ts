@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { createNamespace, deleteNamespaces, kubectl } from '../cluster/cluster.ts'
+import { kubernetesVersion } from '../cluster/kubernetes.ts'
 import { freePort } from '../free-port.ts'
 import { SECOND, until } from '../until.ts'
 import { serveApi } from './api-service.ts'
@@ -99,7 +100,7 @@ describe('from the folder of a release and a registry on loopback alone', () => 
 
   test('the chart installs and removes it', async () => {
     const release = ['sidecar-first', '--namespace', namespace, '--wait', '--timeout', '4m']
-    const values = `image=${server},waiterImage=${waiter},kubernetesVersion=1.36`
+    const values = `image=${server},waiterImage=${waiter},kubernetesVersion=${kubernetesVersion}`
     await call(HELM, 'install', ...release, '--create-namespace', file(/-chart-.*\.tgz$/), '--set', values)
     await ordered(labelled, inOrder)
     await call(HELM, 'uninstall', ...release)

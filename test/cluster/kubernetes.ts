@@ -1,9 +1,12 @@
 /** The Kubernetes of the node; K8S names an older one than the newest. */
-const minor = process.env.K8S ? Number(process.env.K8S.split('.')[1]) : Number.POSITIVE_INFINITY
+export const kubernetesVersion = process.env.K8S || '1.36'
+const minor = Number(kubernetesVersion.split('.')[1])
 
 /** Variables from a file, which lock an app. Without them the API server drops the field, and refuses what is left. */
 export const hasLock = minor >= 35
 /** What the API server then says. */
 export const lockRefused = /valueFrom: Invalid value: "": must specify one of: `fieldRef`/
+/** A port-forward wants the right to create it, not only to get it. */
+export const forwardsAreCreated = minor >= 35
 /** Volumes of the type image. Without them the API server drops the field, and refuses what is left. */
 export const hasImageVolumes = minor >= 35
