@@ -21,8 +21,8 @@ Usage: sidecar-first config [flags] FILE        - is standard input
   --helm                print the values for the Helm chart: the configuration
                         and the webhooks that go with it
   --mode MODE           namespace-opt-in (default): namespaces labelled
-                        ${objectKeys.injection}: enabled; no pod
-                        starts there during an outage.
+                        ${objectKeys.injection}: enabled; pods
+                        there that ask are refused during an outage.
                         cluster-wide: all namespaces but those labelled
                         disabled; pods start unpatched during an outage
   --namespace NAME      where the webhook and its Service sidecar-first are

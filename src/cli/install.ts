@@ -35,8 +35,8 @@ Usage: sidecar-first install [flags]
                             it; the output then fits every cluster from 1.30 on
 
   --mode MODE               namespace-opt-in (default): namespaces labelled
-                            ${objectKeys.injection}: enabled; no pod starts
-                            there during an outage.
+                            ${objectKeys.injection}: enabled; pods
+                            there that ask are refused during an outage.
                             cluster-wide: all namespaces but those labelled
                             disabled; pods start unpatched during an outage
   -n, --namespace NAME      its own namespace (${objectNames.namespace})
@@ -54,7 +54,8 @@ Usage: sidecar-first install [flags]
                             default: on, off or auto
   --cert-manager            let cert-manager make the certificate
   --preview                 also install the preview
-  --monitoring              also a PodMonitor, alerts and a dashboard
+  --monitoring              also monitors and alerts for the Prometheus
+                            Operator, and dashboards
   --rollouts                also the controller that upgrades sidecars in place
   --starts                  also the exporter that counts how pods start
 

@@ -1,6 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { presets } from '../admission/intent/presets.ts'
+import { readConfigurationFile } from '../files/configuration-file.ts'
 import { createClock } from '../kubernetes/clock.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
@@ -26,6 +27,7 @@ Usage: sidecar-first scan [flags]
   -f, --filename PATH   manifests instead of a cluster: a file, a folder, a
                         quoted glob, or -; can be repeated
   --exclude GLOB        with -f, leave out files and folders of that name
+  --config FILE         with -f, the configuration whose rules count
   -o, --output FORMAT   text; json; html, a page in one file (text)
   --all                 in the text, workloads that need nothing, too
 ${ignoreHelp}
@@ -43,6 +45,7 @@ const options = {
   preset: { type: 'string', multiple: true, default: [] },
   filename: { type: 'string', short: 'f', multiple: true, default: [] },
   exclude: { type: 'string', multiple: true, default: [] },
+  config: { type: 'string' },
   output: { type: 'string', short: 'o', default: 'text' },
   all: { type: 'boolean', default: false },
   ...ignoreOption,
@@ -85,6 +88,8 @@ export const scan: Command = {
     const only = values.preset.map((name) => oneOf('--preset', name, names))
     const fromFiles = values.filename.length > 0
     if (!fromFiles && values.exclude.length > 0) throw new UsageError('flags-together', '--exclude goes with -f')
+    if (!fromFiles && values.config !== undefined)
+      throw new UsageError('flags-together', '--config goes with -f: in a cluster only what holds the app counts')
     if (fromFiles && (values.selector ?? values.context) !== undefined)
       throw new UsageError('flags-together', '-f scans manifests: --selector and --context are for a cluster')
     if (values.namespace !== undefined && !fromFiles) namespaceName('--namespace', values.namespace)
@@ -116,15 +121,16 @@ async function written({ survey, pictures, now }: Found, output: Output, all: bo
 }
 
 async function ofManifests(
-  { filename, exclude, namespace }: Flags,
+  { filename, exclude, namespace, config }: Flags,
   { only, ignored }: How,
   terminal: Terminal,
 ): Promise<Found> {
   const { previewFiles, problemText } = await import('../preview/show/files.ts')
   const { scanManifests } = await import('../scan/manifests.ts')
-  const files = await previewFiles(filename, { exclude, ignored }, terminal)
+  const configuration = await readConfigurationFile(config)
+  const files = await previewFiles(filename, { change: () => configuration, exclude, ignored }, terminal)
   terminal.stderr.write(files.problems.map((problem) => `${problemText(problem)}\n`).join(''))
-  const survey = scanManifests(files, { namespace, presets: only, version })
+  const survey = scanManifests(files, { namespace, presets: only, configuration })
   return { survey: withoutIgnored(survey, ignored), pictures: [], now: Date.now(), whole: files.problems.length === 0 }
 }
 

@@ -125,7 +125,7 @@ export const scans: FindingEntries<Said> = {
   },
   'asked-otherwise': {
     means:
-      'The annotation of a manifest does not name the sidecar, or what the webhook would make of it does not wait. A pod that asks is judged as the webhook would patch it.',
+      'Neither the annotation of a manifest nor a rule names the sidecar, or what the webhook would make of it does not wait. A pod that asks is judged as the webhook would patch it.',
     example: { sidecars: ['istio-proxy'], why: ['SF106 every container is a sidecar'] },
     next: 'Correct the annotations as the quoted message says, or name the sidecar; `sidecar-first preview -f FILE` shows the outcome.',
   },

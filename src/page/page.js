@@ -171,11 +171,10 @@ function setOwn() {
   changed(pause)
 }
 
-/** @param {WhatIf} given */
+/** Whoever calls this also says what has changed by it. @param {WhatIf} given */
 function showWhatIf(given) {
   put(() => configuration.replace(given.configuration ?? ''))
   showSettings(given)
-  changed(0)
 }
 
 /** Anything that the result depends on. @param {number} milliseconds */

@@ -39,7 +39,11 @@ export function resultCards(results, actions) {
     return card.made
   })
   const offer = addAll(results, actions.add)
-  return [...(offer ? [offer] : []), ...cards, ...(gathered.size > 0 ? [idleCard([...gathered])] : [])]
+  return [
+    ...(offer ? [offer] : []),
+    ...cards,
+    ...(gathered.size > 0 ? [idleCard([...gathered], shown.length === 0)] : []),
+  ]
 }
 
 /**
@@ -71,8 +75,11 @@ function foldable(key, attributes, summary, filled) {
 const isIdle = ({ verdict, messages, suggestion }) =>
   verdict === 'skipped' && messages.length === 0 && suggestion === undefined
 
-/** @param {readonly PreviewResult[]} idle */
-function idleCard(idle) {
+/**
+ * @param {readonly PreviewResult[]} idle
+ * @param {boolean} alone whether there is no other card
+ */
+function idleCard(idle, alone) {
   const kinds = [...Map.groupBy(idle, ({ kind }) => kind)].map(([kind, all]) => `${all.length} ${kind}`)
   const title = element(
     'h3',
@@ -88,11 +95,13 @@ function idleCard(idle) {
       element(
         'ul',
         { class: 'idle' },
-        ...idle.map((each) => element('li', {}, element('strong', {}, titleOf(each)), ` ${each.reasons.join('; ')}`)),
+        ...[...Map.groupBy(idle, ({ reasons }) => reasons.join('; '))].map(([why, all]) =>
+          element('li', {}, element('strong', {}, all.map(titleOf).join(', ')), ` ${why}`),
+        ),
       ),
     ],
   )
-  card.set(false)
+  card.set(alone)
   return card.made
 }
 

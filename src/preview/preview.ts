@@ -6,10 +6,10 @@ import type { Context } from '../admission/intent/context.ts'
 import { misplacedKeys } from '../admission/intent/misplaced.ts'
 import type { Tiers } from '../admission/plan/tiers.ts'
 import type { Metadata } from '../admission/pod/pod.ts'
-import { readMetadata } from '../admission/pod/read.ts'
+import { readMetadata, readSpec } from '../admission/pod/read.ts'
 import type { Fields } from '../admission/pod/reader.ts'
 import { podTemplate } from '../admission/pod/template.ts'
-import { askedFor } from '../admission/suggest/known.ts'
+import { askedFor, byNamespace, mayBeGiven } from '../admission/suggest/known.ts'
 import { type Suggestion, suggest, withAnnotations } from '../admission/suggest/suggest.ts'
 import type { Operation } from '../admission/words/json.ts'
 import { isCost, type Reason, textOf } from '../admission/words/messages.ts'
@@ -97,7 +97,10 @@ function previewObject(
     configuration,
     surroundings: { ...template.surroundings, ...(around && { namespace: around }) },
   })
-  const judged = suggestion === undefined ? withInjected(decided, template.pod, around) : asItIs(decided, suggestion)
+  const judged =
+    suggestion === undefined
+      ? withUnseen(withInjected(decided, template.pod, around), template.pod, around)
+      : asItIs(decided, suggestion)
   const decision = { ...judged, warnings: shownWarnings([...judged.warnings, ...misplaced]) }
   switch (decision.verdict) {
     case 'skipped':
@@ -146,6 +149,15 @@ function withInjected(decision: Decision, pod: Fields, namespace: Metadata | und
       : []
   })
   return { ...decision, reasons: unique(reasons), warnings }
+}
+
+/** Of a pod that says nothing its namespace may have an injector add a sidecar; only who sees the namespace can tell. */
+function withUnseen(decision: Decision, pod: Fields, namespace: Metadata | undefined): Decision {
+  const [metadata, spec] = [readMetadata(pod), readSpec(pod)]
+  if (decision.verdict !== 'skipped' || namespace !== undefined || !metadata.ok || !spec.ok) return decision
+  if (!decision.reasons.some(({ kind }) => kind === 'nothing-asked')) return decision
+  if (!mayBeGiven({ metadata: metadata.value, spec: spec.value })) return decision
+  return skipped([...decision.reasons, { kind: 'none-known', names: byNamespace }], decision.warnings)
 }
 
 const unique = (reasons: readonly Reason[]): readonly Reason[] => [

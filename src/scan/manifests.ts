@@ -1,6 +1,7 @@
+import type { Configuration } from '../admission/intent/configuration.ts'
 import { podTemplate } from '../admission/pod/template.ts'
 import { coded, isCost } from '../admission/words/messages.ts'
-import { namespaceOf, namespacesOf } from '../preview/namespace.ts'
+import { namespaceOf, namespacesOf, setsOf } from '../preview/namespace.ts'
 import type { Preview } from '../preview/preview.ts'
 import type { PreviewedFiles } from '../preview/show/files.ts'
 import { type Mend, mendOf } from './mend.ts'
@@ -14,7 +15,11 @@ import { type Standing, standingOf, type Today, todayOf } from './today.ts'
  */
 export function scanManifests(
   { files }: PreviewedFiles,
-  { namespace, presets, version }: { namespace: string | undefined; presets: readonly string[]; version: string },
+  {
+    namespace,
+    presets,
+    configuration,
+  }: { namespace: string | undefined; presets: readonly string[]; configuration: Configuration },
 ): Survey {
   let all = 0
   const namespaces = namespacesOf(files.flatMap(({ previewed }) => previewed.previews.map(({ object }) => object)))
@@ -25,11 +30,12 @@ export function scanManifests(
       if (!template || (namespace !== undefined && object.namespace !== namespace)) return []
       all++
       const around = namespaces.get(namespaceOf(object))
-      const surroundings = { ...template.surroundings, ...(around && { namespace: around }) }
+      const sets = setsOf(object.namespace, configuration)
+      const surroundings = { ...template.surroundings, sets, ...(around && { namespace: around }) }
       const subject = narrowed(subjectOf(template.pod, around), presets)
       if (!subject) return []
       const today = todayAsked(subject, preview)
-      const mend = mendOf(template.pod, isGuarded(today), surroundings, version)
+      const mend = mendOf(template.pod, isGuarded(today), surroundings, configuration)
       const sidecars = sidecarsOf(subject, today)
       const { kind, name } = object
       return [

@@ -1,4 +1,4 @@
-import { defaultConfiguration } from '../admission/intent/configuration.ts'
+import type { Configuration } from '../admission/intent/configuration.ts'
 import type { Surroundings } from '../admission/pod/surroundings.ts'
 import { suggest } from '../admission/suggest/suggest.ts'
 import { coded } from '../admission/words/messages.ts'
@@ -28,8 +28,13 @@ export interface Line {
 }
 
 /** By the suggestions for pods that say nothing. @param guarded whether its apps wait already */
-export function mendOf(manifest: unknown, guarded: boolean, surroundings: Surroundings, version: string): Mend {
-  const found = suggest(manifest, { configuration: defaultConfiguration(version), surroundings })
+export function mendOf(
+  manifest: unknown,
+  guarded: boolean,
+  surroundings: Surroundings,
+  configuration: Configuration,
+): Mend {
+  const found = suggest(manifest, { configuration, surroundings })
   if (found === undefined) return { kind: 'nothing-to-mend' }
   const { kind } = found
   switch (kind) {

@@ -1,4 +1,5 @@
 import type { V1Pod } from '@kubernetes/client-node'
+import { defaultConfiguration } from '../admission/intent/configuration.ts'
 import { mostContainers } from '../admission/pod/read.ts'
 import type { Owner } from '../check/pod/owner.ts'
 import { clockBehind, type Evidence, evidenceOf, type Warned } from './evidence.ts'
@@ -58,6 +59,7 @@ export function createSurveyor({
   version: string
   now: () => number
 }): Surveyor {
+  const configuration = defaultConfiguration(version)
   const owners = new Set<string>()
   const found = new Map<string, Tally>()
   const clocks = new Map<string, number>()
@@ -86,7 +88,7 @@ export function createSurveyor({
       const template = templateOf(pod)
       tally.newest(pod, template, () => ({
         sidecars: sidecarsOf(subject, today),
-        mend: mendOf(pod, isGuarded(today), { job: ['Job', 'CronJob'].includes(owner.kind) }, version),
+        mend: mendOf(pod, isGuarded(today), { job: ['Job', 'CronJob'].includes(owner.kind) }, configuration),
       }))
       tally.count(pod.metadata?.name ?? '', evidenceOf({ pod, warnings, now: now() }, today))
     },

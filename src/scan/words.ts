@@ -97,7 +97,8 @@ const words: Words = {
   asked: {
     code: 'SF909',
     grade: 'ok',
-    text: ({ app, sidecar }) => `${sidecar}, then ${app}, once the webhook patches it: the manifest asks for that`,
+    text: ({ app, sidecar }) =>
+      `${sidecar}, then ${app}, once the webhook patches it: the manifest or a rule asks for that`,
   },
   'started-later': {
     code: 'SF911',
@@ -165,7 +166,7 @@ const words: Words = {
     code: 'SF953',
     grade: 'warning',
     text: ({ sidecars, why }) =>
-      `it asks already, but the app still wouldn't wait for ${sidecars.join(' and ')}${why.length === 0 ? '' : `: ${why.join('; ')}`}`,
+      `the manifest or a rule asks already, but the app still wouldn't wait for ${sidecars.join(' and ')}${why.length === 0 ? '' : `: ${why.join('; ')}`}`,
   },
   'no-line': { code: 'SF952', grade: 'note', text: ({ why }) => `no annotation would mend it: ${why.join('; ')}` },
   'no-events': {
@@ -195,7 +196,7 @@ const words: Words = {
     text: ({ workloads }) =>
       workloads === 0
         ? 'there are no pods to look at'
-        : `none of ${workloads} workload${workloads === 1 ? '' : 's'} has a sidecar that a preset knows: nothing to mend here. sidecar-first works with any container; see docs/annotations.md`,
+        : `${workloads === 1 ? 'the workload has no' : `none of ${workloads} workloads has a`} sidecar that a preset knows, so a scan can't tell what waits for what; the webhook works with any container, see docs/annotations.md`,
   },
   'pods-too-large': {
     code: 'SF947',

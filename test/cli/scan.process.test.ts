@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
 import { run } from './process.ts'
 
 const manifest = (containers: string) => `apiVersion: apps/v1
@@ -36,7 +39,7 @@ test('--fail-on lets a pipeline fail, and one without known sidecars pass', asyn
   assert.equal((await scan(manifest(app + proxy), '--fail-on', 'unguarded', '--preset', 'dapr')).code, 0)
   const { code, stdout } = await scan(manifest(app), '--fail-on', 'unguarded')
   assert.equal(code, 0)
-  assert.match(stdout, /^1 workload, 0 with a known sidecar\n\nSF945 none of 1 workload has/)
+  assert.match(stdout, /^1 workload, 0 with a known sidecar\n\nSF945 the workload has no sidecar/)
 })
 
 test('--ignore leaves out warnings and notes, which then fail nothing, and never what is sure', async () => {
@@ -70,7 +73,7 @@ test('a manifest that asks is judged by what the webhook would make of it', asyn
   )
   assert.match(
     (await scan(asking(sidecars), '--all')).stdout,
-    /today {5}SF909 istio-proxy, then app, once the webhook patches it: the manifest asks for that\n\n/,
+    /today {5}SF909 istio-proxy, then app, once the webhook patches it: the manifest or a rule asks for that\n\n/,
   )
   const json = JSON.parse((await scan(asking(sidecars), '-o', 'json')).stdout)
   assert.deepEqual(
@@ -96,6 +99,40 @@ test('a manifest that asks for something else, or for what cannot be done, is st
     assert.equal(code, 1, stdout)
     assert.match(stdout, says)
   }
+})
+
+test('with --config, manifests that its rules concern are judged by them', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-scan-'))
+  after(() => rm(folder, { recursive: true }))
+  const config = join(folder, 'configuration.yaml')
+  const rules = (rule: string) =>
+    writeFile(config, `apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules: [${rule}]\n`)
+  const judged = async (containers: string) => {
+    const { code, stdout } = await scan(
+      manifest(containers),
+      ...['--config', config, '-o', 'json', '--fail-on', 'unguarded'],
+    )
+    const { workloads } = JSON.parse(stdout)
+    return [code, workloads[0].standing, workloads[0].mend.kind]
+  }
+  await rules('{name: mesh, match: {preset: istio}}')
+  assert.deepEqual(await judged(app + probed), [0, 'asks', 'nothing-to-mend'])
+  const sql = '        - {name: cloud-sql-proxy, image: gcr.io/cloud-sql-connectors/cloud-sql-proxy:2.18.0}\n'
+  assert.deepEqual(await judged(app + sql), [1, 'unguarded', 'lines'])
+  // The manifests are of the namespace shop.
+  const only = (namespace: string) => `namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ${namespace}}}`
+  await rules(`{name: mesh, match: {preset: istio, ${only('shop')}}}`)
+  assert.deepEqual(await judged(app + probed), [0, 'asks', 'nothing-to-mend'])
+  await rules(`{name: mesh, match: {preset: istio, ${only('other')}}}`)
+  assert.deepEqual(await judged(app + probed), [1, 'unguarded', 'lines'])
+  // What a rule asks for, and doesn't get.
+  await rules('{name: mesh, match: {preset: istio}, check: none}')
+  assert.deepEqual(await judged(app + probed), [1, 'unguarded', 'asked-otherwise'])
+  await writeFile(config, 'kind: nonsense\n')
+  assert.equal((await scan(manifest(app), '--config', config)).code, 1)
+  const { code, stderr } = await run(['scan', '--config', config])
+  assert.equal(code, 2)
+  assert.match(stderr, /--config goes with -f/)
 })
 
 test('of what an injector is still to add for a manifest that asks, nothing is said to be missing', async () => {

@@ -70,6 +70,19 @@ test('a link brings its configuration along, and the drawer shows that it does',
   assert.equal(await other.page.locator('#what-if').textContent(), 'your configuration file, presets istio')
   assert.equal(await other.page.locator('#drawer').getAttribute('open'), '')
   assert.doesNotMatch((await other.page.locator('.changes').textContent()) ?? '', /sidecar-first-waiter/)
+  // A screen reader says each text of the status line: here only the answer.
+  await other.page.goto('about:blank')
+  await other.page.addInitScript(
+    `addEventListener('DOMContentLoaded', () => {
+       globalThis.said = []
+       const status = document.querySelector('#status')
+       new MutationObserver(() => said.push(status.textContent)).observe(status, { childList: true, characterData: true })
+     })`,
+  )
+  await other.page.goto(link)
+  await says(other.page, /^Pod p: patched/)
+  const said = (await other.page.evaluate('said')) as string[]
+  assert(!said.includes('Nothing yet.'), said.join('; '))
 })
 
 test('a damaged or hostile link is called that, and harms nothing', async () => {

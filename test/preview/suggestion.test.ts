@@ -239,3 +239,40 @@ describe('a namespace among the manifests', () => {
     assert.equal(of(listed), 1)
   })
 })
+
+describe('a pod without a known sidecar, of whose namespace nothing is known,', () => {
+  const bare = 'apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: web}]\n'
+  const hint =
+    'it has no sidecar that a preset knows; if its namespace has one injected (istio-proxy, linkerd-proxy, kuma-sidecar, otc-container), name that in the annotation, or preview it with its Namespace'
+  const reasons = (body: string) => previewed(body).at(-1)?.reasons
+
+  test('is told what to do if an injector adds one, and both ways lead to the line', () => {
+    assert.deepEqual(reasons(bare), ['no sidecar-first.dev/sidecars annotation', hint])
+    const namespace =
+      'apiVersion: v1\nkind: Namespace\nmetadata: {name: default, labels: {istio-injection: enabled}}\n---\n'
+    const last = previewed(namespace + bare).at(-1)
+    assert.deepEqual(last?.reasons, ['no sidecar-first.dev/sidecars annotation'])
+    assert.deepEqual(
+      last?.suggestion?.lines.map(({ key, value }) => `${key}: ${value}`),
+      ['sidecar-first.dev/sidecars: istio-proxy'],
+    )
+    const named = bare.replace('{name: web}', '{name: web, annotations: {sidecar-first.dev/sidecars: istio-proxy}}')
+    assert.deepEqual(previewed(named)[0]?.warnings, [
+      'sidecar-first.dev/sidecars names "istio-proxy", but no container is called that; unless an injector adds it, nothing waits for it',
+    ])
+    assert.deepEqual(previewed(namespace + named).at(-1)?.warnings, [])
+  })
+
+  test('is told nothing of that if it would get none', () => {
+    for (const [from, to] of [
+      ['{name: web}', '{name: web, labels: {sidecar.istio.io/inject: "false"}}'],
+      ['spec:', 'spec:\n  hostNetwork: true'],
+      ['{name: web}]', '{name: istio-proxy, args: [proxy, router]}]'],
+    ] as const) {
+      assert.deepEqual(reasons(bare.replace(from, to)), ['no sidecar-first.dev/sidecars annotation'], to)
+    }
+    assert.deepEqual(reasons('apiVersion: v1\nkind: Service\nmetadata: {name: web}\n'), [
+      'a Service has no pod template',
+    ])
+  })
+})

@@ -177,6 +177,18 @@ function announced({ metadata, spec }: Pod, namespace: Metadata | undefined): re
   })
 }
 
+/** The sidecars that injectors add where a namespace asks for them. */
+export const byNamespace: readonly string[] = presets.flatMap(({ askedByNamespace, containers: [name] }) =>
+  name === undefined || askedByNamespace.length === 0 ? [] : [name],
+)
+
+/** Whether its namespace alone may decide that it gets one of those: it has no well-known container, and says nothing to an injector. */
+export function mayBeGiven({ metadata, spec }: Pod): boolean {
+  const isSilent = presets.every((preset) => preset.askedFor.every((key) => said(metadata, key) === undefined))
+  const containers = [...spec.initContainers, ...spec.containers]
+  return isSilent && !spec.hostNetwork && !containers.some((each) => recognise(each) !== undefined)
+}
+
 /** Their injectors leave out a pod in the network of its node, whose traffic they would redirect. */
 const sparesHosts: ReadonlySet<string> = new Set(['istio', 'linkerd'])
 

@@ -313,6 +313,10 @@ const reasons = {
     text: ({ rules }: { readonly rules: boolean }) =>
       `no ${keys.sidecars} annotation${rules ? ', and no rule matches' : ''}`,
   },
+  'none-known': {
+    text: ({ names }: { readonly names: readonly string[] }) =>
+      `it has no sidecar that a preset knows; if its namespace has one injected (${names.join(', ')}), name that in the annotation, or preview it with its Namespace`,
+  },
   'none-there': { text: () => 'none of the named sidecars is in this pod' },
   'to-be-injected': {
     text: ({ name, key }: KeyOf) => `${name} isn't there yet; the injector that ${key} asks for has to add it`,
@@ -400,7 +404,7 @@ const warnings = {
     code: 'SF202',
     ...tooEarly,
     text: ({ key, name, near }: KeyOf & { readonly near?: string }) =>
-      `${key} names ${quote(name)}, but no container is called that; nothing waits for it${mean(near)}`,
+      `${key} names ${quote(name)}, but no container is called that; unless an injector adds it, nothing waits for it${mean(near)}`,
   },
   'keeps-own-hook': {
     code: 'SF203',

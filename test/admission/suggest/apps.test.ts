@@ -25,7 +25,7 @@ function said({ containers, metadata = {}, initContainers = [] }: Case) {
   const subject = subjectOf(object)
   const scanned = subject && todayOf(subject).map(({ app, sidecar, kind }) => `${app} ${kind} ${sidecar}`)
   const lines = suggestion !== undefined && 'lines' in suggestion ? suggestion.lines : []
-  const mend = mendOf(object, false, surroundings, '0')
+  const mend = mendOf(object, false, surroundings, configuration)
   if (subject !== undefined && suggestion?.kind === 'mend') {
     assert.deepEqual(
       mend.kind === 'lines' && mend.lines,
