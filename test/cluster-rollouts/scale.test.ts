@@ -26,6 +26,9 @@ const options = /NODE_OPTIONS\n *value: (.*)/.exec(readFileSync('manifests/rollo
 /** Of a cluster, by default a small one; the goal is `PODS=10000 NAMESPACES=500`. */
 const cluster = { pods: Number(process.env.PODS ?? 200), namespaces: Number(process.env.NAMESPACES ?? 20) }
 
+/** For how many seconds it is watched once it has nothing to do: a list of all pods comes every ten minutes then. */
+const IDLE = Number(process.env.IDLE ?? 30)
+
 /**
  * How many calls it may make: 1.1 a pod; four of each rollout, which are its status at first and at last, an event and its owner's template; two
  * for each node that fetches; and a status each second in which only counts have changed, or four of all rollouts together.
@@ -216,8 +219,8 @@ test('a cluster of many namespaces, each with a rollout: what the controller nee
     const used = controller.used()
     const made = proxy.passed.filter(({ path: one, watches }) => !watches && !one.includes('/leases/'))
     const counts = Object.fromEntries([...Map.groupBy(made, kindOf)].map(([kind, some]) => [kind, some.length]))
-    await new Promise((resolve) => setTimeout(resolve, 30 * SECOND))
-    const idle = (controller.used().cpu - used.cpu) / 30
+    await new Promise((resolve) => setTimeout(resolve, IDLE * SECOND))
+    const idle = (controller.used().cpu - used.cpu) / IDLE
     const ends = proxy.passed.filter(
       (call) =>
         kindOf(call) === 'PATCH sidecarrollouts/status' &&

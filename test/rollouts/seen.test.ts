@@ -176,6 +176,28 @@ test('an image that changes twice before the kubelet acts: no more pods away tha
   assert.deepEqual(world.images(), Array(6).fill('envoy:v5'))
 })
 
+for (const [what, changes] of Object.entries({
+  'an image that changes twice': [{ image: 'envoy:v3' }, { image: 'envoy:v4' }],
+  'a share that is taken back and given again': [{ strategy: { partition: '100%' } }, { strategy: { partition: 0 } }],
+})) {
+  test(`${what} before the kubelet acts: the hook hides that the sidecar is away, and no second pod goes`, () => {
+    const world = new World(3, { minReadySeconds: 0 })
+    for (const node of world.nodes) Object.assign(node, { old: true, frozen: true })
+    for (const change of [{}, ...changes]) {
+      world.change(change)
+      for (let i = 0; i < 3; i++) world.turn()
+    }
+    for (const node of world.nodes) node.frozen = false
+    for (let i = 0; i < 8; i++) {
+      world.pass(500)
+      world.turn()
+    }
+    assert.equal(world.pods.filter(({ generation }) => generation > 1).length, 1)
+    assert.equal(world.settle().phase, 'Complete')
+    assert.deepEqual([new Set(world.images()).size, world.most], [1, 1])
+  })
+}
+
 test('a mirror on CREATE restarts no pod whose template is right already', () => {
   const world = new World(3, {}, { admission: { create: mirrored } })
   world.settle()
