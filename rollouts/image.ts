@@ -8,10 +8,19 @@ export function proves(status: { readonly image: string; readonly imageId: strin
   return !status.image.startsWith('sha256:') && sameName(status.image, wanted)
 }
 
+/**
+ * Whether a kubelet's message is about this image. It has the name as it was asked for, or the runtime's: in full, and without the tag where there
+ * is a digest.
+ */
+export const isNamedIn = (message: string, image: string): boolean =>
+  message.includes(image) || message.includes(full(image))
+
 function full(reference: string): string {
   const [first = '', ...rest] = reference.split('/')
   const registry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost')
-  const [host, path] = registry ? [first, rest.join('/')] : ['docker.io', reference]
+  const [host, path] = registry
+    ? [first === 'index.docker.io' ? 'docker.io' : first, rest.join('/')]
+    : ['docker.io', reference]
   const name = host === 'docker.io' && !path.includes('/') ? `library/${path}` : path
   if (name.includes('@')) return `${host}/${name.replace(/:[^:/@]+@/, '@')}`
   return `${host}/${/:[^/:]+$/.test(name) ? name : `${name}:latest`}`

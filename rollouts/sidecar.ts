@@ -1,5 +1,5 @@
 import { waitsFor } from '../src/kubernetes/waiting.ts'
-import { proves } from './image.ts'
+import { isNamedIn, proves } from './image.ts'
 import type { SeenContainer, SeenPod, SeenStatus } from './pod.ts'
 import type { Note } from './record.ts'
 import type { FailureReason, SidecarRollout } from './types.ts'
@@ -211,7 +211,7 @@ const ENDS = 3
 export const asksForPatience = (message: string): boolean => /\b429\b|too ?many ?requests/i.test(message)
 
 const isImageTrouble = ({ state, reason, message }: SeenStatus, image: string) =>
-  state === 'waiting' && waitsFor(reason) === 'image' && message.includes(image)
+  state === 'waiting' && waitsFor(reason) === 'image' && isNamedIn(message, image)
 const isThrottled = ({ state, reason, message }: SeenStatus) =>
   state === 'waiting' && waitsFor(reason) === 'image' && asksForPatience(message)
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { keys } from '../../src/admission/words/keys.ts'
 import { waitsFor } from '../../src/kubernetes/waiting.ts'
+import { isNamedIn } from '../image.ts'
 import type { WirePod } from '../pod.ts'
 import { asksForPatience, finalImageReasons } from '../sidecar.ts'
 import type { SidecarRollout } from '../types.ts'
@@ -132,7 +133,7 @@ function judge(status: NonNullable<WirePod['status']>, image: string, age: numbe
     return { is: 'unable', why: terminated ? why : `${status.reason ?? 'Failed'}: ${status.message ?? ''}` }
   }
   // Mounted before the container's own image is pulled: trouble with that one means that ours is there.
-  if (waitsFor(reason) === 'image' && message.includes(image)) {
+  if (waitsFor(reason) === 'image' && isNamedIn(message, image)) {
     if (finalImageReasons.has(reason)) return { is: 'failed', why }
     return { is: 'waiting', why, late: age > deadline && !asksForPatience(message) }
   }

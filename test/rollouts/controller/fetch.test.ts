@@ -8,8 +8,8 @@ const IMAGE = 'registry.example/envoy:v2'
 const from = { node: 'n1', image: IMAGE, pullPolicy: 'IfNotPresent', pullSecrets: ['pull'], waiter: 'waiter:1' }
 
 /** How the fetch of a pod with this status is judged, so many ms after its creation. */
-function judged(status: WirePod['status'], age = 1000): Fetch | undefined {
-  const { metadata, spec } = fetchPod(rollout(), from)
+function judged(status: WirePod['status'], age = 1000, image = IMAGE): Fetch | undefined {
+  const { metadata, spec } = fetchPod(rollout(), { ...from, image })
   const created = { ...metadata, uid: 'uid', resourceVersion: '1', creationTimestamp: iso(NOW - age) }
   return seenFetch({ metadata: created, spec, ...(status && { status }) }, NOW)?.fetch
 }
@@ -39,6 +39,18 @@ test("an image that can't be pulled is tried until the deadline; a wrong name, o
   assert.equal(judged(waiting('ErrImageNeverPull', `Container image "${IMAGE}" is not present`))?.is, 'failed')
   assert.equal(judged(waiting('InvalidImageName', `couldn't parse "${IMAGE}"`))?.is, 'failed')
 })
+
+for (const [image, called] of [
+  ['docker.io/envoy:v2', 'docker.io/library/envoy:v2'],
+  ['index.docker.io/example/envoy:v2', 'docker.io/example/envoy:v2'],
+  ['example/envoy:v2@sha256:abc', 'docker.io/example/envoy@sha256:abc'],
+  ['envoy', 'docker.io/library/envoy:latest'],
+] as const) {
+  test(`${image} is waited for though the runtime calls it ${called} when the pull fails`, () => {
+    const pull = waiting('ErrImagePull', `failed to pull and unpack image "${called}": not found`)
+    assert.equal(judged(pull, 1000, image)?.is, 'waiting')
+  })
+}
 
 test("trouble with anything but the image says that the node can't fetch it this way", () => {
   assert.equal(judged(waiting('ImagePullBackOff', 'Back-off pulling image "waiter:1"'), 20_000)?.is, 'unable')

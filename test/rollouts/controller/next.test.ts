@@ -294,6 +294,15 @@ test('an image that is not pulled within the deadline fails; a registry that ask
   assert.deepEqual(pulling('Back-off pulling image "envoy:v2": 429 Too Many Requests'), [undefined, undefined])
 })
 
+test('an image with a tag and a digest that is not pulled: the runtime leaves the tag out when it says so', () => {
+  const message = 'failed to pull and unpack image "docker.io/library/envoy@sha256:abc": not found'
+  const status = { ready: false, containerID: 'a-1', state: { waiting: { reason: 'ErrImagePull', message } } }
+  const image = 'envoy:v2@sha256:abc'
+  const one = pod('a', { image, touch: {}, ready: false, readyFor: 1000, status })
+  const kept = left(decide([one], { image }))
+  assert.equal(decide([one], { image, status: kept, now: NOW + 300_001 }).failure?.reason, 'ImageUnavailable')
+})
+
 test('maxFailures: so many pods may fail', () => {
   const failing = pod('a', { image: 'envoy:v2', touch: {}, ready: false, status: outOfMemory })
   const more: Look = { strategy: { maxFailures: 1, maxUnavailable: 2 } }
