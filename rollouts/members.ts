@@ -152,13 +152,17 @@ function standingOf({
 /** Until the image has proven itself, a pod that was given it before its start must show that it starts. */
 function answerable(member: Member, patience: Patience): Member {
   const { now, since, deadline } = patience
-  const { state, note, updated, container } = member
+  const { state, note, updated, container, pod } = member
   if (state.is !== 'pending' || !note || !updated) return member
-  const start = Math.max(note.at, since)
-  const late = now - start > deadline && member.pod.taken
+  if (pod.taken && (pod.observed ?? 0) < note.gen) {
+    const unseen: SidecarState = { is: 'silent' }
+    return { ...member, inProgress: true, silent: isSilent(unseen, note, patience), state: unseen }
+  }
+  const start = Math.max(note.at, since, container.status?.acted ?? 0)
+  const late = now - start > deadline && pod.taken
   const message = `${container.name} was not ready within ${Math.round(deadline / 1000)} s`
   const judged: SidecarState = late
-    ? (awaitedLife(member.pod, start, patience) ?? { is: 'failed', reason: 'DeadlineExceeded', message })
+    ? (awaitedLife(pod, start, patience) ?? { is: 'failed', reason: 'DeadlineExceeded', message })
     : { is: 'starting' }
   return { ...member, inProgress: true, state: judged }
 }

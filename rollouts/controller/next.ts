@@ -231,8 +231,9 @@ function formerOf({ pod, container }: Member, to: string): Pick<Note, 'ids' | 'k
   const now = status?.id ? { ids: [status.id], images: [status.imageId].filter(Boolean) } : { ids: [], images: [] }
   const before = noteOf(pod, container)
   if (!before || standing(pod, container) === 'current') {
-    // Scheduled, and nothing is reported yet: the old image may be starting.
-    return { ...now, keep: [], between: now.ids.length === 0 && pod.node !== undefined }
+    // Scheduled, and nothing is reported yet: the old image may be starting. Or somebody has changed the pod, and its kubelet hasn't seen that.
+    const starting = now.ids.length === 0 || (pod.observed ?? pod.generation) < pod.generation
+    return { ...now, keep: [], between: starting && pod.node !== undefined }
   }
   // Taken back before the kubelet acted: what ran before goes on. Had it acted, its next report wouldn't show that one any more.
   const keep = !before.between && before.from === to ? before.ids : []

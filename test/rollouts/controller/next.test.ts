@@ -493,6 +493,29 @@ test('disruption budgets: what it makes unavailable is counted, also what the st
   assert.deepEqual(decide(away, { strategy, budgets: [budget()] }).steps, [])
 })
 
+test('a container that a kubelet may have started for somebody in between has to be proven', () => {
+  // Touched, and while the kubelet starts that one, somebody sets the old image again; then the rollout has another image.
+  const stale = { image: 'docker.io/library/envoy:v1', imageID: 'id of envoy:v1', containerID: 'a-1' }
+  const reset = pod('a', { touch: { wanted: 'envoy:v2', gen: 2 }, generation: 3, observed: 2, status: stale })
+  const look: Look = { image: 'envoy:v3', generation: 2, strategy: { minReadySeconds: 0 } }
+  const [step] = decide([reset, pod('b')], look).steps
+  assert.ok(step?.do === 'touch' && step.pod.name === 'a')
+  // It's ready, seen and about to be replaced.
+  const between = { image: 'docker.io/library/envoy:v2', imageID: 'id of envoy:v2', containerID: 'a-2' }
+  const touch = { ...step.note, at: NOW - 1000 }
+  const ran = pod('a', { image: 'envoy:v3', touch, generation: 4, readyFor: 1000, status: between })
+  assert.deepEqual(touched(decide([ran, pod('b')], look)), [])
+})
+
+test('a pod that was given the image before its start is not late while its kubelet has not seen that', () => {
+  const touch = { ids: [], images: [], at: NOW - 3_000_000 }
+  const unseen = { image: 'envoy:v2', touch, ready: false, status: null, observed: 1 }
+  const taken = (one: SeenPod): SeenPod => ({ ...one, taken: true })
+  const late = decide([taken(pod('a', unseen)), pod('b', { ready: false })])
+  assert.deepEqual([late.phase, late.failure, late.leftAlone.silent], ['Progressing', undefined, ['a']])
+  assert.equal(decide([taken(pod('a', { ...unseen, observed: 2 }))]).failure?.reason, 'DeadlineExceeded')
+})
+
 test('a pod that somebody else has changed since is left alone, also when the spec changes', () => {
   const changed = pod('a', { image: 'envoy:mine', touch: { wanted: 'envoy:v2', gen: 2 }, generation: 3 })
   const status = { ...takenUp(1), origins: ['envoy:v1'] }
