@@ -14,7 +14,7 @@ import { Lives } from './lives.ts'
 import type { Mirrored } from './mirror.ts'
 import { type Decision, next } from './next.ts'
 import { createQueue, type Queue } from './queue.ts'
-import { differs, statusOf } from './status.ts'
+import { differs, statusOf, withWholeStatus } from './status.ts'
 import type { Shown, Step } from './step.ts'
 import { createStore, type Space, type Store } from './store.ts'
 import { Templates } from './templates.ts'
@@ -157,7 +157,8 @@ class Controller {
     return this.#controlling.steady() - at < HEARD && Number(metadata.resourceVersion) <= version
   }
 
-  #put(rollout: SidecarRollout) {
+  #put(found: SidecarRollout) {
+    const rollout = withWholeStatus(found)
     const key = keyOf(rollout.metadata)
     const was = this.#rollouts.get(key)
     const { uid, resourceVersion, namespace } = rollout.metadata
@@ -214,7 +215,12 @@ class Controller {
     const rollout = this.#rollouts.get(key)
     const space = rollout && this.#store.space(rollout.metadata.namespace)
     if (!rollout || !space || !leads()) return false
-    const { namespace } = rollout.metadata
+    const { namespace, deletionTimestamp } = rollout.metadata
+    if (deletionTimestamp !== undefined) {
+      // Kept by a finalizer; whoever deleted it wants no more of it, and a younger one may have its pods now.
+      this.#moving.delete(key)
+      return false
+    }
     for (const name of space.doubtful()) await this.#actor.read({ namespace, name }, space)
     let shown = this.#look(key, rollout, space)
     let decision = next(shown)

@@ -14,6 +14,15 @@ interface Finding {
   readonly message: string
 }
 
+/** Nobody but this controller writes the status, as a rule. What of another's would be missed is taken as never written. */
+export function withWholeStatus(rollout: SidecarRollout): SidecarRollout {
+  const { status } = rollout
+  if (!status) return rollout
+  const { conditions, since }: Partial<RolloutStatus> = status
+  if (Array.isArray(conditions) && !Number.isNaN(Date.parse(since ?? ''))) return rollout
+  return { ...rollout, status: { ...status, conditions: [], observedGeneration: 0 } }
+}
+
 /** What the decision says to people and programs. @param trouble a call that fails and keeps the rollout from continuing */
 export function statusOf(
   { metadata, status: former }: SidecarRollout,

@@ -3,27 +3,30 @@ import { test } from 'node:test'
 import type { Cluster } from '../../../rollouts/controller/cluster.ts'
 import { control } from '../../../rollouts/controller/control.ts'
 import type { Mirrored } from '../../../rollouts/controller/mirror.ts'
-import type { SidecarRollout } from '../../../rollouts/types.ts'
+import type { RolloutStatus, SidecarRollout } from '../../../rollouts/types.ts'
+import { ClusterError } from '../../../src/kubernetes/failure.ts'
 import { SECOND, until } from '../../until.ts'
-import { NOW, rollout, wirePod } from '../pods.ts'
+import { iso, NOW, rollout, wirePod } from '../pods.ts'
 
-const there = { name: 'envoy', namespace: 'shop' }
-
-/** A controller with one rollout, which is deleted while its status is written: the watch tells that before the answer is there. */
-function deletedMeanwhile() {
+/** A controller of one rollout with a pod; what it does is noted in `done`. */
+function controllerOf(
+  present: SidecarRollout,
+  written: (into: Mirrored<SidecarRollout>, found: SidecarRollout, status: RolloutStatus) => SidecarRollout,
+) {
   const stop = new AbortController()
   const done: string[] = []
+  const failures: unknown[] = []
   const noted = (what: string) => async () => {
     done.push(what)
     throw new Error('not expected')
   }
   let rollouts: Mirrored<SidecarRollout> | undefined
   const cluster: Cluster = {
-    readRollout: async () => undefined,
+    readRollout: async () => present,
     async writeStatus(found, status) {
-      rollouts?.gone('envoy', 'shop', 9)
+      assert.ok(rollouts)
       done.push('status')
-      return { ...found, status, metadata: { ...found.metadata, resourceVersion: '5' } }
+      return written(rollouts, found, status)
     },
     readPod: async () => undefined,
     touchPod: noted('touch'),
@@ -41,8 +44,8 @@ function deletedMeanwhile() {
     mirrors: {
       rollouts(into) {
         rollouts = into
-        into.put(rollout())
-        into.listed([there], 1)
+        into.put(present)
+        into.listed([{ name: 'envoy', namespace: 'shop' }], 1)
         return never
       },
       pods(into) {
@@ -66,12 +69,13 @@ function deletedMeanwhile() {
       took() {},
       turned() {},
       forgot: () => void done.push('forgot'),
-      failed() {},
+      failed: (_, error) => void failures.push(error),
     },
     signal: stop.signal,
   })
   return {
     done,
+    failures,
     async [Symbol.asyncDispose]() {
       stop.abort()
       await ended
@@ -79,9 +83,47 @@ function deletedMeanwhile() {
   }
 }
 
+/** The status as it was written, under a new version. */
+const stored = (found: SidecarRollout, status: RolloutStatus): SidecarRollout => ({
+  ...found,
+  status,
+  metadata: { ...found.metadata, resourceVersion: '5' },
+})
+const rest = () => new Promise((resolve) => setTimeout(resolve, 500))
+
 test('a rollout that is deleted while its status is written changes nothing more', async () => {
-  await using controller = deletedMeanwhile()
+  await using controller = controllerOf(rollout(), (into, found, status) => {
+    // The watch tells that before the answer is there.
+    into.gone('envoy', 'shop', 9)
+    return stored(found, status)
+  })
   await until('the status', 10 * SECOND, async () => controller.done.includes('status'))
-  await new Promise((resolve) => setTimeout(resolve, 500))
-  assert.deepEqual(controller.done, ['looked', 'forgot', 'status'])
+  await rest()
+  assert.deepEqual(controller.done, ['looked', 'status', 'forgot'])
+})
+
+test('a rollout that is being deleted, and kept by a finalizer, changes nothing more', async () => {
+  const { metadata, ...present } = rollout()
+  const ending = { ...present, metadata: { ...metadata, deletionTimestamp: iso(NOW) } }
+  await using controller = controllerOf(ending, (_, found, status) => stored(found, status))
+  await rest()
+  assert.deepEqual(controller.done, [])
+})
+
+test('a status in which somebody has left nothing whole holds nothing up', async () => {
+  for (const broken of [{}, { observedGeneration: 1 }, { observedGeneration: 1, since: 'once', conditions: null }]) {
+    await using controller = controllerOf({ ...rollout(), status: broken as never }, (_, found, status) =>
+      stored(found, status),
+    )
+    await until('a pod that fetches', 10 * SECOND, async () => controller.done.includes('fetch'))
+    assert.deepEqual(controller.done.slice(0, 3), ['looked', 'status', 'fetch'])
+  }
+})
+
+test('while the status is never written nothing is done', async () => {
+  await using controller = controllerOf(rollout(), () => {
+    throw new ClusterError('conflict', 'somebody else was first')
+  })
+  await until('three tries', 10 * SECOND, async () => controller.failures.length >= 3 || controller.done.length > 9)
+  assert.ok(controller.done.every((what) => what === 'looked' || what === 'status' || what === 'forgot'))
 })
