@@ -69,6 +69,9 @@ export const SILENT = 10_000
 /** The same for one that hasn't renewed its Lease since a pod was late. */
 const LIFELESS = 15_000
 
+/** So many former images are counted: each pod may have had one of its own. */
+const IMAGES = 20
+
 /** A touched pod that was done for `minReadySeconds`; forgotten with the process. */
 export const settledKey = (pod: SeenPod, note: Note) => `${pod.uid} ${note.gen}`
 
@@ -182,6 +185,10 @@ export function countsOf(members: readonly Member[], desired: number): Counts {
     silent: count(({ silent }) => silent),
     refused: count(({ standing }) => standing === 'refused'),
     superseded: count(({ standing }) => standing === 'superseded'),
-    previousImages: [...images].map(([image, pods]) => ({ image, pods })).sort((a, b) => (a.image < b.image ? -1 : 1)),
+    previousImages: [...images]
+      .map(([image, pods]) => ({ image, pods }))
+      .sort((a, b) => b.pods - a.pods)
+      .slice(0, IMAGES)
+      .sort((a, b) => (a.image < b.image ? -1 : 1)),
   }
 }

@@ -32,8 +32,11 @@ export function remember(
     return sameName(container.image, spec.image) ? [] : [container.image]
   })
   if (!known && pods.length === 0) return { revisions: revisions.slice(-REVISIONS), origins: undefined }
-  const origins = [...new Set([...(known ?? found), ...superseded])].sort()
-  return { revisions: revisions.slice(-REVISIONS), origins: origins.slice(-ORIGINS) }
+  const all = new Set([...(known ?? found), ...superseded])
+  // Of too many, those that pods or the last revisions have are kept: pods are still born with the former.
+  const used = new Set([...found, ...superseded])
+  const origins = [...all].sort((a, b) => Number(used.has(b)) - Number(used.has(a))).slice(0, ORIGINS)
+  return { revisions: revisions.slice(-REVISIONS), origins: origins.sort() }
 }
 
 const present = ({ image, strategy }: SidecarRollout['spec']) => ({ image, partition: strategy.partition })

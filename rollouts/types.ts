@@ -118,7 +118,7 @@ export interface RolloutStatus {
   readonly refused?: number
   /** Pods with an image that isn't ours to replace. */
   readonly superseded?: number
-  /** What the updated pods had before; each pod's own is in its annotation. */
+  /** What the updated pods had before, the twenty most frequent; each pod's own is in its annotation. */
   readonly previousImages?: readonly { readonly image: string; readonly pods: number }[]
   /** The last five images of the spec; the present one is the last. */
   readonly revisions?: readonly Revision[]

@@ -11,6 +11,7 @@ import type { Note } from '../record.ts'
 import { allowedFailures } from '../share.ts'
 import { deadlineOf, isRewritten, noteOf, type Patience, patienceOf, standing } from '../sidecar.ts'
 import type { FailureReason, ProgressReason, RolloutFailure, RolloutPhase, SidecarRollout } from '../types.ts'
+import { named } from './names.ts'
 import type { Shown, Step } from './step.ts'
 import { desiredIn, type Move, movesOf } from './targets.ts'
 import { type Walk, walk } from './walk.ts'
@@ -82,6 +83,7 @@ export function next(shown: Shown): Decision {
     awaited: awaitedOf(all),
     again: soonest(all, patience),
   }
+  const alone = still.leftAlone.superseded.length + still.leftAlone.tooOld.length
   if (shown.claimedBy !== undefined) {
     const message = `SidecarRollout ${shown.claimedBy} is older and upgrades ${rollout.spec.container} of the same pods`
     return { ...still, steps: [], phase: 'Waiting', reason: 'Waiting', message }
@@ -92,11 +94,11 @@ export function next(shown: Shown): Decision {
     kept ?? (completed ? undefined : failureOf(shown, all, { failing, image: pulledFor(rollout.spec.image, memory) }))
   const why = failure && `${failure.reason} (${placeOf(failure)})`
   if (strategy.paused) {
-    const message = `${progressOf(counts, 0, 0)}; no more pods are touched${why ? `; ${why}` : ''}`
+    const message = `${progressOf(counts, { alone })}; no more pods are touched${why ? `; ${why}` : ''}`
     return { ...still, phase: 'Paused', reason: 'Paused', message, failure }
   }
   if (failure && strategy.onFailure === 'pause') {
-    const message = `${progressOf(counts, 0, failing.length)}; stopped by ${why}: continues when the spec changes`
+    const message = `${progressOf(counts, { broken: failing.length, alone })}; stopped by ${why}: continues when the spec changes`
     return { ...still, phase: 'Stopped', reason: 'Stopped', message, failure }
   }
 
@@ -129,7 +131,7 @@ export function next(shown: Shown): Decision {
     return { ...going, phase: 'RollingBack', reason: 'RollingBack', message }
   }
   const done = counts.updatedReady >= Math.min(counts.updated, counts.desired) - broken
-  const progress = progressOf(counts, back ? moves.length : 0, broken)
+  const progress = progressOf(counts, { back: back ? moves.length : 0, broken, alone })
   if (idle && (completed || done)) {
     const reason = counts.matched === 0 ? 'NoPods' : 'Complete'
     const unneeded = counts.matched > 0 && all.every(({ note }) => note?.rollout !== uid)
@@ -153,19 +155,21 @@ export function next(shown: Shown): Decision {
 export const placeOf = ({ pod, node }: Pick<RolloutFailure, 'pod' | 'node'>) =>
   [pod && `pod ${pod}`, node && `node ${node}`].filter(Boolean).join(' on ')
 
-function progressOf({ matched, desired, updatedReady }: Counts, toTakeBack: number, broken: number): string {
+function progressOf({ matched, desired, updatedReady }: Counts, { back = 0, broken = 0, alone = 0 }): string {
   if (matched === 0) return 'no pods match'
-  if (toTakeBack > 0) return `${toTakeBack} to take back; ${desired} of ${matched} pods are to have the image`
-  if (desired === 0) return `none of ${matched} pods is to have the image`
-  return `${updatedReady} of ${desired} pods are done${broken > 0 ? `, ${broken} failed` : ''}`
+  if (back > 0) return `${back} to take back; ${desired} of ${matched} pods are to have the image`
+  const done =
+    desired === 0 ? `none of ${matched} pods is to have the image` : `${updatedReady} of ${desired} pods are done`
+  return [done, broken > 0 ? `${broken} failed` : '', alone > 0 ? `${alone} left alone` : ''].filter(Boolean).join(', ')
 }
 
-/** The first pods that are on their way. */
+/** The first pods that are on their way, or have the image and aren't ready with it. */
 function waitingFor(members: readonly Member[]): string {
   const found = (silent: boolean) =>
-    members.flatMap((one) =>
-      one.inProgress && one.state.is !== 'failed' && one.silent === silent ? [one.pod.name] : [],
-    )
+    members.flatMap(({ inProgress, updated, state, pod, ...one }) => {
+      const isAwaited = inProgress || (updated && state.is !== 'done')
+      return isAwaited && state.is !== 'failed' && one.silent === silent ? [pod.name] : []
+    })
   const [going, silent] = [found(false), found(true)]
   return [
     going.length > 0 ? `; waiting for ${named(going, WAITING)}` : '',
@@ -175,10 +179,6 @@ function waitingFor(members: readonly Member[]): string {
 
 /** So many of the pods that are waited for are named: the message is one line of a table. */
 const WAITING = 2
-
-/** The first of many names. */
-export const named = (names: readonly string[], most = 5) =>
-  names.slice(0, most).join(', ') + (names.length > most ? ` and ${names.length - most} more` : '')
 
 /** What admission makes of the present image, as soon as one pod has shown it. */
 function withEffective(memory: Memory, members: readonly Member[]): Memory {

@@ -6,7 +6,8 @@ import {
   type RolloutStatus,
   type SidecarRollout,
 } from '../types.ts'
-import { type Decision, named, placeOf } from './next.ts'
+import { named } from './names.ts'
+import { type Decision, placeOf } from './next.ts'
 
 interface Finding {
   readonly status: 'True' | 'False'
@@ -37,7 +38,8 @@ export function statusOf(
     if (!found) return []
     const was = before.get(type)
     const lastTransitionTime = was?.status === found.status ? was.lastTransitionTime : whole(now)
-    return [{ type, ...found, observedGeneration: metadata.generation, lastTransitionTime }]
+    const message = cut(found.message)
+    return [{ type, ...found, message, observedGeneration: metadata.generation, lastTransitionTime }]
   })
   return {
     observedGeneration: metadata.generation,
@@ -46,10 +48,14 @@ export function statusOf(
     revisions: memory.revisions,
     ...(memory.origins && { origins: memory.origins }),
     phase,
-    ...(failure && { failure }),
+    ...(failure && { failure: { ...failure, message: cut(failure.message) } }),
     conditions,
   }
 }
+
+/** A registry's or a policy's words may be of any length, and the API server takes no status with more than 32,768 characters of them. */
+const LONGEST = 4000
+const cut = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST).toWellFormed()}…` : text)
 
 /** Whether steps must wait until the API server has the new status: more has changed than how far it is, and what holds it for a moment. */
 export function differs(a: RolloutStatus | undefined, b: RolloutStatus): boolean {

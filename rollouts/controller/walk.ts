@@ -3,6 +3,7 @@ import { type Memory, pulledFor } from '../memory.ts'
 import { allowedUnavailable } from '../share.ts'
 import type { ProgressReason } from '../types.ts'
 import { budgets } from './budget.ts'
+import { named } from './names.ts'
 import type { Shown, Step } from './step.ts'
 import type { Move } from './targets.ts'
 
@@ -27,6 +28,9 @@ export interface Unfetched {
 /** How many nodes may be fetching for one rollout. */
 const FETCHING = 8
 
+/** So many pods that aren't ready are named. */
+const UNREADY = 2
+
 /** Goes through the moves in their order and takes those that may be made now, `limit` at most. */
 export function walk(
   shown: Shown,
@@ -49,7 +53,8 @@ export function walk(
   const allowed = allowedUnavailable(shown.rollout.spec.strategy.maxUnavailable, members.length)
   const room = budgets(shown.budgets, shown.neighbours, shown.now)
   const images = createImages(shown, back)
-  let unavailable = members.filter(({ available }) => !available).length
+  const unready = members.flatMap((one) => (one.available ? [] : [one.pod.name]))
+  let unavailable = unready.length
   let inProgress = members.filter((one) => one.inProgress).length
   let alone = false
   let held: Walk['held']
@@ -67,12 +72,16 @@ export function walk(
       continue
     }
     // Not scheduled: the image can't be fetched there yet, and until it has proven itself no pod gets it unfetched.
-    if (pod.node === undefined) continue
+    if (pod.node === undefined) {
+      hold('Updating', `pod ${pod.name} is on no node yet`)
+      continue
+    }
     // Put back to what it had, a pod that isn't ready has nothing to lose.
     const image = pulledFor(move.to, memory)
     const there = back && !available ? 'there' : images.on(pod.node, { ...move, to: image }, index < limit)
     if (there === 'no') {
-      hold('FetchingImage', `fetching ${image} on ${pod.node}`)
+      const at = `${image} on ${pod.node}`
+      hold('FetchingImage', images.fails(pod.node) ? `can't pull ${at} yet` : `fetching ${at}`)
       continue
     }
     const most = there === 'unknown' ? 1 : allowed
@@ -83,7 +92,8 @@ export function walk(
     }
     if (available) {
       if (unavailable >= most) {
-        hold('HeldByUnreadyPods', `${unavailable} pods are not ready, at most ${most} may be`)
+        const are = unready.length === 1 ? 'is' : 'are'
+        hold('HeldByUnreadyPods', `${named(unready, UNREADY)} ${are} not ready, at most ${most} may be`)
         continue
       }
       const budget = room.refuses(pod)
@@ -128,6 +138,8 @@ function createImages({ fetchOf }: Shown, back: boolean) {
       }
       return 'no'
     },
+    /** Whether a pull fails there, and is tried again. */
+    fails: (node: string) => waiting.has(node),
     found(): Pick<Walk, 'fetches' | 'wanted' | 'unfetchable' | 'unfetched'> {
       return {
         fetches: [...fetches.values()],

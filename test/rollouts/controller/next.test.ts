@@ -604,3 +604,62 @@ test('native sidecars are found among the init containers, with their place', ()
   ])
   assert.equal(stopped.failure?.reason, 'HookFailed')
 })
+
+for (const [what, pods, look, words] of [
+  ['is not ready', [pod('a'), pod('b', { ready: false, image: 'envoy:v2' })], {}, 'b is not ready, at most 1 may be'],
+  [
+    'pulls in vain',
+    [pod('a')],
+    { fetchOf: () => ({ is: 'waiting', why: 'ErrImagePull: no', late: false }) },
+    "can't pull envoy:v2 on node-1 yet",
+  ],
+  ['is on no node', [pod('a', { node: '', ready: false, status: null })], {}, 'pod a is on no node yet'],
+] satisfies [string, SeenPod[], Look, string][]) {
+  test(`what ${what} and holds the rollout is named`, () => {
+    const { message } = decide(pods, look)
+    assert.ok(message.startsWith('0 of ') || message.startsWith('1 of '), message)
+    assert.ok(message.includes(words), message)
+  })
+}
+
+test('an updated pod that is not ready is waited for by name, also once it was done; those left alone are counted', () => {
+  const done = pod('a', { image: 'envoy:v2', touch: {} })
+  const down = pod('b', { image: 'envoy:v2', touch: {}, ready: false, status: { ready: false } })
+  const other = pod('c', { image: 'envoy:v3' })
+  const status = { ...takenUp(1), origins: ['envoy:v1'] }
+  const decision = decide([done, down, other], { status, isSettled: () => true })
+  assert.deepEqual(
+    [decision.phase, decision.message],
+    ['Progressing', '1 of 2 pods are done, 1 left alone; waiting for b'],
+  )
+  assert.equal(decide([other], { status }).message, 'none of 1 pods is to have the image, 1 left alone')
+})
+
+test('words of any length fit into a status, and the next look finds them unchanged', () => {
+  const message = `${'💥'.repeat(40_000)} was not ready after 60s`
+  const status = { ...starting, state: { terminated: { exitCode: 1, containerID: 'a-2', message } } }
+  const decision = decide([pod('a', { image: 'envoy:v2', touch: {}, ready: false, status })])
+  const first = left(decision)
+  const longest = Math.max(...first.conditions.map((one) => one.message.length), first.failure?.message.length ?? 0)
+  assert.ok(longest > 1000 && longest <= 5000, `${longest}`)
+  const later = left(decide([pod('a')], { status: JSON.parse(JSON.stringify(first)) }))
+  assert.deepEqual(later.failure, first.failure)
+  assert.ok(first.failure?.message.isWellFormed())
+})
+
+test('many images: those that pods still have stay origins, and the status counts the most frequent', () => {
+  const known = Array.from({ length: 20 }, (_, index) => `envoy:z${index}`)
+  const status = {
+    ...takenUp(1),
+    origins: ['envoy:v1', ...known.slice(1)],
+    revisions: [{ image: 'envoy:z99', partition: 0, completed: true }],
+  }
+  const { origins = [] } = decide([pod('a')], { status }).memory
+  assert.deepEqual([origins.length, origins.includes('envoy:v1'), origins.includes('envoy:z99')], [20, true, true])
+  const pods = names(50).map((name, index) =>
+    pod(name, { image: 'envoy:v2', touch: { from: `envoy:v${Math.min(index, 40)}` } }),
+  )
+  const { previousImages } = decide(pods).counts
+  assert.equal(previousImages.length, 20)
+  assert.ok(previousImages.some(({ image, pods: count }) => image === 'envoy:v40' && count === 10))
+})
