@@ -105,18 +105,15 @@ export function cluster(calls: RawCalls): Cluster {
 }
 
 /** What a patch tests: that the pod is the one that was seen, and its spec hasn't changed since. */
-function testsOf(pod: SeenPod, { list, index, name, image }: SeenContainer) {
+function testsOf(pod: SeenPod, { list, index, name, image, status }: SeenContainer) {
   const at = `/spec/${list}/${index}`
   return [
     { op: 'test', path: '/metadata/uid', value: pod.uid },
     { op: 'test', path: '/metadata/generation', value: pod.generation },
-    // Without annotations the patch creates them, so it must not overwrite any that were added in the meantime.
-    ...(pod.annotated
-      ? []
-      : [
-          { op: 'test', path: '/metadata/resourceVersion', value: pod.version },
-          { op: 'add', path: '/metadata/annotations', value: {} },
-        ]),
+    // Without annotations the patch creates them, so it must not overwrite any that were added in the meantime. And a container that hasn't run
+    // costs nothing, as long as it still hasn't.
+    ...(pod.annotated && status?.id ? [] : [{ op: 'test', path: '/metadata/resourceVersion', value: pod.version }]),
+    ...(pod.annotated ? [] : [{ op: 'add', path: '/metadata/annotations', value: {} }]),
     { op: 'test', path: `${at}/name`, value: name },
     { op: 'test', path: `${at}/image`, value: image },
   ]

@@ -43,6 +43,7 @@ const environment = [
   'live',
   'lost',
   'undone',
+  'clock',
 ] as const
 const wishes = ['pause', 'share', 'foreign'] as const
 type Event = 'time' | 'forge' | (typeof environment)[number] | (typeof wishes)[number]
@@ -115,6 +116,9 @@ function happen(world: World, what: Event, number: number) {
     case 'lost':
     case 'undone':
       world.answers.push(what)
+      return
+    case 'clock':
+      world.clock = (number - 50) * 12_000
       return
     case 'forge':
       return world.forge(pod, number)

@@ -358,6 +358,19 @@ test('a watch that stays silent for longer than the deadline fails nothing', () 
   assert.equal(world.settle().phase, 'Complete')
 })
 
+test('pods that came up while the watch was silent are not all touched as if they had never run', () => {
+  const world = new World(2)
+  world.settle()
+  for (let i = 0; i < 3; i++) world.create()
+  assert.equal(world.look().steps.filter((step) => step.do === 'touch').length, 3)
+  world.watching = 'silent'
+  world.pass(10_000)
+  for (let i = 0; i < 10; i++) world.turn()
+  assert.equal(world.most, 1)
+  world.watching = 'live'
+  assert.equal(world.settle().phase, 'Complete')
+})
+
 test('an app with a lock that crashes while its upgraded sidecar is not ready stays down until the sidecar is; without a lock it is back at once', () => {
   for (const lock of [true, false]) {
     const world = new World(3, { maxUnavailable: 2 })

@@ -103,6 +103,8 @@ interface Process {
 /** A model of a cluster with one rollout, a fake: what really runs, and what the API server shows of it. */
 export class World {
   time = NOW
+  /** The API server's clock against the real one, in ms: somebody may set it. */
+  clock = 0
   pods: Pod[] = []
   spec: Pick<RolloutSpec, 'image'> & { strategy: Partial<RolloutStrategy> }
   generation = 1
@@ -157,7 +159,7 @@ export class World {
 
   /** A new process of the controller: it lists everything, and remembers nothing. */
   #start(): Process {
-    const { store, into } = shopStore(() => this.time)
+    const { store, into } = shopStore(() => this.time + this.clock)
     const process = { store, into, settled: new Set<string>(), lives: new Lives() }
     this.#list(process)
     return process
@@ -466,7 +468,7 @@ export class World {
     const { store, settled } = this.#process
     const pods = store.space('shop')?.pods() ?? []
     const decision = next({
-      now: this.time,
+      now: this.time + this.clock,
       rollout: this.rollout(),
       claimedBy: undefined,
       pods,
@@ -522,7 +524,7 @@ export class World {
       for (const { pod } of decision.failing) if (pod !== undefined) this.#read(pod)
       decision = this.#decide()
     }
-    if (dies > 0) this.status = statusOf(this.rollout(), decision, { now: this.time, trouble: undefined })
+    if (dies > 0) this.status = statusOf(this.rollout(), decision, { now: this.time + this.clock, trouble: undefined })
     let calls = 1
     for (const step of decision.steps) {
       if (calls++ >= dies) break
@@ -532,7 +534,7 @@ export class World {
     }
     for (const name of decision.awaited) {
       const node = this.nodes.find((one) => one.name === name)
-      if (node) this.#process.lives.saw(name, iso(node.renewed), this.time)
+      if (node) this.#process.lives.saw(name, iso(node.renewed), this.time + this.clock)
     }
     if (dies < Number.POSITIVE_INFINITY) this.#process = this.#start()
     return decision
@@ -579,7 +581,9 @@ export class World {
     if (answer) this.#space.doubt(name)
     const pod = this.pods.find((one) => one.name === name)
     // The tests of the patch.
-    if (answer === 'undone' || pod?.image !== step.container.image || pod.generation !== step.pod.generation) {
+    const isSame = pod?.image === step.container.image && pod.generation === step.pod.generation
+    const hasRun = step.container.status?.id || pod?.said.metadata.resourceVersion === step.pod.version
+    if (answer === 'undone' || !pod || !isSame || !hasRun) {
       if (!answer) this.#read(name)
       return false
     }
