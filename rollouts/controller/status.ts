@@ -3,6 +3,7 @@ import {
   type ConditionType,
   conditionTypes,
   type RolloutCondition,
+  type RolloutFailure,
   type RolloutStatus,
   type SidecarRollout,
 } from '../types.ts'
@@ -73,7 +74,8 @@ export function differs(a: RolloutStatus | undefined, b: RolloutStatus): boolean
 }
 
 function findingsOf(decision: Decision, trouble: string | undefined): Partial<Record<ConditionType, Finding>> {
-  const { phase, reason, message, failure, completed, unfetchable, unfetched, leftAlone, behind, unneeded } = decision
+  const { phase, reason, message, failure, failing, completed, unfetchable, unfetched, leftAlone, behind, unneeded } =
+    decision
   const moving = phase === 'Progressing' || phase === 'RollingBack'
   const said = moving && trouble !== undefined ? `${message}; ${trouble}` : message
   const why = moving && trouble !== undefined ? 'CallFailed' : reason
@@ -92,7 +94,9 @@ function findingsOf(decision: Decision, trouble: string | undefined): Partial<Re
       : finding('False', 'NotYet', 'this generation has not reached its share yet'),
     Failed: failure
       ? finding('True', failure.reason, `${placeOf(failure)}: ${failure.message}`)
-      : finding('False', 'NoFailure', 'nothing has failed'),
+      : failing.length > 0
+        ? finding('False', 'FewFailures', `pods that fail, which stops nothing: ${named(failing.map(shortly))}`)
+        : finding('False', 'NoFailure', 'nothing has failed'),
     Conflicting:
       phase === 'Waiting'
         ? finding('True', 'ClaimedByAnother', message)
@@ -122,6 +126,8 @@ function findingsOf(decision: Decision, trouble: string | undefined): Partial<Re
   }
   return Object.fromEntries(Object.entries(found).filter(([, one]) => one !== undefined))
 }
+
+const shortly = (failure: RolloutFailure) => `${placeOf(failure)} (${failure.reason})`
 
 const finding = (status: Finding['status'], reason: string, message: string): Finding => ({ status, reason, message })
 

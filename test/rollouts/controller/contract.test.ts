@@ -39,6 +39,8 @@ function ended(name: string, how: { reason: string; exitCode: number; message?: 
   return seen
 }
 
+const failing = ended('a', { reason: 'OOMKilled', exitCode: 137 }, 1)
+
 test('an image matching `from` may be replaced though no pod had it at first', () => {
   const found = rollout({ maxUnavailable: 3 })
   const { origins } = decide([pod('a')]).memory
@@ -64,6 +66,16 @@ test('a pull that is late fails the rollout on one node more than may fail, and 
 test('maxFailures as a percentage rounds down', () => {
   const allowed = [undefined, 0, 3, '0%', '10%', '34%', '100%'].map((most) => allowedFailures(most, 6))
   assert.deepEqual(allowed, [0, 0, 3, 0, 0, 2, 6])
+})
+
+test('a pod that fails, and stops nothing, is named in the status', () => {
+  const found = withStrategy({ maxFailures: 1 })
+  const { conditions } = statusOf(found, decide([failing], { found }), { now: NOW, trouble: undefined })
+  const failed = conditions.find(({ type }) => type === 'Failed')
+  assert.deepEqual(
+    [failed?.status, failed?.message],
+    ['False', 'pods that fail, which stops nothing: pod a on node node-1 (Crashed)'],
+  )
 })
 
 test('a pod that recovers is not counted among those that fail', () => {
@@ -128,7 +140,6 @@ test('the last five images are remembered', () => {
   )
 })
 
-const failing = ended('a', { reason: 'OOMKilled', exitCode: 137 }, 1)
 const back = pod('a', {
   touch: { back: true, from: 'envoy:v2', base: 'envoy:v1', ids: ['a-2'], images: ['id of envoy:v2'] },
   generation: 3,
