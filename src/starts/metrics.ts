@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { type FailureKind, failureKinds } from '../kubernetes/failure.ts'
-import { gates, outcomes } from './labels.ts'
+import { gates, outcomes, waitOutcomes } from './labels.ts'
 import { type Counted, omissions } from './ledger.ts'
 
 export interface Metrics {
@@ -92,6 +92,13 @@ export function createMetrics({
   for (const kind of failureKinds) calls.inc({ kind }, 0)
   for (const gate of gates) for (const outcome of outcomes) starts.inc({ gate, outcome }, 0)
 
+  const begun = new Set<string>()
+  /** Begins with 0 what hasn't begun: `zero` would take away what is there. */
+  function begin<T extends string>(histogram: Histogram<T>, labels: Readonly<Record<T, string>>): void {
+    const key = JSON.stringify(labels)
+    if (!begun.has(key)) histogram.zero({ ...labels })
+    begun.add(key)
+  }
   const known = new Set<string>()
   function inNamespace(namespace: string): Record<string, string> {
     if (!namespaces) return {}
@@ -103,10 +110,20 @@ export function createMetrics({
     registry,
     counted: {
       // A series that begins with 1 is no increase to Prometheus; one that is 0 until then is.
-      expected({ guarded, gate }, namespace) {
+      expected({ guarded, waits: waiting, gate }, namespace) {
         const where = inNamespace(namespace)
         for (const each of guarded) early.inc({ ...where, ...each }, 0)
-        for (const outcome of outcomes) if (outcome !== 'not-started') crashes.inc({ ...where, gate, outcome }, 0)
+        for (const outcome of outcomes) {
+          if (outcome === 'not-started') continue
+          crashes.inc({ ...where, gate, outcome }, 0)
+          begin(apps, { gate, outcome })
+        }
+        for (const { gate, sidecar } of waiting) {
+          for (const outcome of waitOutcomes) {
+            begin(waits, { gate, outcome, sidecar })
+            coarse.inc({ gate, outcome, sidecar }, 0)
+          }
+        }
       },
       start({ gate, outcome, seconds, waits: found, early: unready, crashed }, namespace) {
         const where = inNamespace(namespace)

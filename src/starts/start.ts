@@ -15,6 +15,8 @@ export interface Subject {
   readonly sidecars: readonly string[]
   readonly apps: readonly string[]
   readonly guarded: readonly Guarded[]
+  /** What may hold its apps back, and for whom. */
+  readonly waits: readonly Waiting[]
   /** What holds its apps back. */
   readonly gate: Gate
 }
@@ -38,10 +40,13 @@ export interface Start {
   readonly crashed: boolean
 }
 
-export interface Wait {
+export interface Waiting {
   readonly gate: Exclude<Gate, 'none'>
-  readonly outcome: WaitOutcome
   readonly sidecar: SidecarLabel
+}
+
+export interface Wait extends Waiting {
+  readonly outcome: WaitOutcome
   readonly seconds: number
   /** Known to the millisecond. */
   readonly exact: boolean
@@ -56,7 +61,14 @@ export function subjectOf(pod: V1Pod): Subject | undefined {
   const sidecars = dueOf(judged).map(({ name }) => name)
   const apps = appsOf(judged).map(({ name }) => name)
   if (sidecars.length === 0 || apps.length === 0) return undefined
-  return { sidecars, apps, guarded: guardedOf(judged, sidecars, labeller(pod)), gate: gateOf(judged) }
+  const label = labeller(pod)
+  return {
+    sidecars,
+    apps,
+    guarded: guardedOf(judged, sidecars, label),
+    waits: waitsOf(judged, label),
+    gate: gateOf(judged),
+  }
 }
 
 /** What is known of a pod whose app has started, or which is gone. */
@@ -102,10 +114,15 @@ const appsOf = ({ containers, sidecars }: Judged) =>
 
 /** What is strongest of all that stands before the first app, and waits for one of these. */
 function gateOf(judged: Judged, names: readonly string[] = dueOf(judged).map(({ name }) => name)): Gate {
-  const [app] = appsOf(judged)
-  const before = judged.containers.slice(0, app ? judged.containers.indexOf(app) : 0)
-  const gates = before.filter((each) => waitedForBy(each).some((name) => names.includes(name))).map(gateAt)
+  const gates = beforeApps(judged)
+    .filter((each) => waitedForBy(each).some((name) => names.includes(name)))
+    .map(gateAt)
   return (['lock', 'hook', 'startup-probe', 'own-hook'] as const).find((gate) => gates.includes(gate)) ?? 'none'
+}
+
+function beforeApps(judged: Judged): readonly Container[] {
+  const [app] = appsOf(judged)
+  return judged.containers.slice(0, app ? judged.containers.indexOf(app) : 0)
 }
 
 const waitedForBy = ({ name, hook }: Container): readonly string[] =>
@@ -113,11 +130,24 @@ const waitedForBy = ({ name, hook }: Container): readonly string[] =>
 
 /** Each once. */
 function guardedOf(judged: Judged, names: readonly string[], label: Labeller): Guarded[] {
-  const all = names.map((name) => ({ gate: gateOf(judged, [name]), sidecar: label([name]) }))
-  return all.filter(
-    ({ gate, sidecar }, index) => all.findIndex((each) => each.gate === gate && each.sidecar === sidecar) === index,
+  return eachOnce(names.map((name) => ({ gate: gateOf(judged, [name]), sidecar: label([name]) })))
+}
+
+/** Each once. */
+function waitsOf(judged: Judged, label: Labeller): Waiting[] {
+  const holding = beforeApps(judged).filter(({ name }) => judged.sidecars.has(name))
+  return eachOnce(
+    holding.flatMap((each) => {
+      const gate = gateAt(each)
+      return gate ? [{ gate, sidecar: label(waitedForBy(each)) }] : []
+    }),
   )
 }
+
+const eachOnce = <T extends Guarded>(all: readonly T[]): T[] =>
+  all.filter(
+    ({ gate, sidecar }, index) => all.findIndex((each) => each.gate === gate && each.sidecar === sidecar) === index,
+  )
 
 function gateAt({ hook, kind, hasStartupProbe }: Container): Exclude<Gate, 'none'> | undefined {
   if (hook === 'foreign') return 'own-hook'

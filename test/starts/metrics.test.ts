@@ -20,6 +20,7 @@ const subject = {
   sidecars: ['istio-proxy'],
   apps: ['app'],
   guarded: [{ gate: 'hook', sidecar: istio }],
+  waits: [{ gate: 'hook', sidecar: istio }],
   gate: 'hook',
 } as const
 
@@ -35,23 +36,29 @@ test('a wait that is known to the second is counted apart, and not put into the 
   counted.start(start, 'shop')
   const all = await lines()
   assert.ok(all.includes('sidecar_first_start_wait_seconds_sum{gate="hook",outcome="ready",sidecar="istio"} 1.5'))
-  assert.ok(!all.some((line) => /wait_seconds.*outcome="unknown"/.test(line)))
+  assert.ok(!all.some((line) => /wait_seconds.*outcome="unknown".* [^0]/.test(line)))
   assert.ok(all.includes('sidecar_first_start_waits_coarse_total{gate="hook",outcome="unknown",sidecar="istio"} 1'))
 })
 
-test('a series is there with 0 before its first start is counted', async () => {
+test('a series is there with 0 before its first start is counted, and a later pod leaves it as it is', async () => {
   const { counted, lines } = made()
+  const series = [
+    'early_starts_total{namespace="shop",gate="hook",sidecar="istio"}',
+    'start_crashes_total{namespace="shop",gate="hook",outcome="too-early"}',
+    'start_wait_seconds_count{gate="hook",outcome="ready",sidecar="istio"}',
+    'start_wait_seconds_bucket{le="0.5",gate="hook",outcome="ready",sidecar="istio"}',
+    'start_waits_coarse_total{gate="hook",outcome="unknown",sidecar="istio"}',
+    'app_start_seconds_count{gate="hook",outcome="too-early"}',
+  ]
+  const values = async () => {
+    const all = await lines()
+    return series.map((each) => all.find((line) => line.startsWith(`sidecar_first_${each} `))?.replace(/.* /, ''))
+  }
   counted.expected(subject, 'shop')
-  assert.ok(
-    (await lines()).includes('sidecar_first_early_starts_total{namespace="shop",gate="hook",sidecar="istio"} 0'),
-  )
-  assert.ok(
-    (await lines()).includes('sidecar_first_start_crashes_total{namespace="shop",gate="hook",outcome="held"} 0'),
-  )
+  assert.deepEqual(await values(), ['0', '0', '0', '0', '0', '0'])
   counted.start(start, 'shop')
-  assert.ok(
-    (await lines()).includes('sidecar_first_early_starts_total{namespace="shop",gate="hook",sidecar="istio"} 1'),
-  )
+  counted.expected(subject, 'shop')
+  assert.deepEqual(await values(), ['1', '1', '1', '0', '1', '1'])
 })
 
 test('namespaces without end share a label after the first 500, and can be left out', async () => {

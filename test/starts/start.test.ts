@@ -31,6 +31,20 @@ describe('what the start of a recorded pod counts for', () => {
   }
 })
 
+test('for whom a recorded pod waited is expected before it starts, and so is how it is held back', () => {
+  for (const name of recordedNames) {
+    const seen = hosted(recordedPod(name))
+    const subject = subjectOf({ ...seen.pod, status: {} })
+    if (!subject) continue
+    const { gate, waits } = startOf({ ...seen, failed: new Set() }, subject.sidecars)
+    assert.equal(gate, subject.gate, name)
+    const expected = subject.waits.map(({ gate, sidecar }) => `${gate} ${sidecar}`)
+    for (const { gate, sidecar } of waits)
+      assert.ok(expected.includes(`${gate} ${sidecar}`), `${name}: ${gate} ${sidecar}`)
+    assert.ok(waits.length === 0 || new Set(expected).size === expected.length, name)
+  }
+})
+
 /** Gate and outcome of the start, what it waited for how long, and before what it began. */
 const expected: Readonly<Record<string, string>> = {
   held: 'hook held; 1.59 s ready, 0.519 s ready',
