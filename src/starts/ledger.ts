@@ -1,4 +1,5 @@
 import type { CoreV1Event, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
+import { mostContainers } from '../admission/pod/read.ts'
 import { firstFailure, firstStart } from '../outcome/containers.ts'
 import { asEvents, type KeptEvent, keptEvent, merged, reduced, restored, sameAs } from './kept.ts'
 import { type Start, type Subject, startOf, subjectOf } from './start.ts'
@@ -148,6 +149,9 @@ export function createLedger({
     const known = pods.get(uid)
     if ((pods.has(uid) && !known) || graves.has(uid)) return
     const { namespace = '' } = pod.metadata ?? {}
+    const { containers = [], initContainers = [] } = pod.spec ?? {}
+    // Thousands, each compared with each, would hold up everybody else for half a minute.
+    if (!known && containers.length + initContainers.length > mostContainers) return omit(uid, 'too-large')
     const place = `${namespace}/${uid}`
     const early = limbo.get(place)?.events ?? []
     limbo.delete(place)

@@ -442,6 +442,23 @@ describe('what anybody may write', () => {
     assert.equal(ledger.pending(), 0)
   })
 
+  test('a pod of more containers than anybody runs is left out, and said to be, before they are compared with each other', () => {
+    const { ledger, told } = counts()
+    const pod = running('a')
+    const more = (count: number) =>
+      Array.from({ length: count }, (_, index) => ({ name: `c-${index}`, image: 'proxyv2' }))
+    const put = (uid: string, count: number) => {
+      const containers = [...(pod.spec?.containers ?? []), ...more(count - 4)]
+      ledger.pod({ ...pod, metadata: { ...pod.metadata, uid }, spec: { containers, initContainers: more(2) } })
+    }
+    put('as-many', 512)
+    assert.equal(ledger.pending(), 1)
+    for (const uid of ['a', 'b']) put(uid, 513)
+    put('a', 513)
+    assert.deepEqual(told, { starts: [], omitted: ['too-large', 'too-large'] })
+    assert.equal(ledger.pending(), 1)
+  })
+
   test('more large pods than there is room for are left out, and said to be, until others are counted', () => {
     const { ledger, told } = counts()
     // It takes two bytes for each character.
