@@ -2,6 +2,7 @@ import type { CoreV1Event, V1ContainerStatus, V1Pod } from '@kubernetes/client-n
 import { mostContainers } from '../admission/pod/read.ts'
 import { firstFailure, firstStart } from '../outcome/containers.ts'
 import { asEvents, type KeptEvent, keptEvent, merged, reduced, restored, sameAs } from './kept.ts'
+import { createGraves, createKubelets, createLimbo } from './memory.ts'
 import { type Start, type Subject, startOf, subjectOf } from './start.ts'
 
 /** Why a start wasn't counted. */
@@ -56,10 +57,6 @@ const patience = 600_000
 const least = 10_000
 /** Pods that a handover names at the most. */
 const mostExcept = 10_000
-/** What is gone isn't counted again if an older list still has it, in ms. */
-const graveLasts = 600_000
-/** Events that come before their pod are kept so long, in ms. */
-const limboLasts = 60_000
 
 /** The largest that is kept of a pod: some fifty containers with hooks and probes. */
 const mostOfOne = 65_536
@@ -69,11 +66,6 @@ const mostOfAll = 24_000_000
 const mostEventsOfOne = 120
 /** 10,000 pods of 15, some 100 bytes each. */
 const mostEvents = 150_000
-const mostInLimbo = 2000
-const mostGraves = 20_000
-/** A kubelet that restarts more often in an hour has other troubles. */
-const mostRestarts = 5
-const mostNodes = 10_000
 
 interface Pending {
   readonly subject: Subject
@@ -101,9 +93,9 @@ export function createLedger({
 }): Ledger {
   /** Undefined for a pod that is done with, or is nobody's business. */
   const pods = new Map<string, Pending | undefined>()
-  const graves = new Map<string, number>()
-  const limbo = new Map<string, { readonly since: number; events: KeptEvent[] }>()
-  const kubelets = new Map<string, KeptEvent[]>()
+  const graves = createGraves(now)
+  const limbo = createLimbo(now, mostEventsOfOne)
+  const kubelets = createKubelets()
   const states = { Pod: 'interrupted', Node: 'interrupted' } as Record<'Pod' | 'Node', EventsState>
   let isListed = false
   let [pending, bytes, kept] = [0, 0, 0]
@@ -133,7 +125,7 @@ export function createLedger({
       return
     }
     const own = one.events.filter(({ host }) => host === undefined || host === one.node)
-    const node = kubelets.get(one.node ?? '') ?? []
+    const node = kubelets.of(one.node ?? '')
     const { failed, subject, namespace } = one
     const seen = {
       pod,
@@ -152,9 +144,7 @@ export function createLedger({
     const { containers = [], initContainers = [] } = pod.spec ?? {}
     // Thousands, each compared with each, would hold up everybody else for half a minute.
     if (!known && containers.length + initContainers.length > mostContainers) return omit(uid, 'too-large')
-    const place = `${namespace}/${uid}`
-    const early = limbo.get(place)?.events ?? []
-    limbo.delete(place)
+    const early = limbo.take(namespace, uid)
     const subject = known?.subject ?? subjectOf(pod)
     if (!subject) {
       pods.set(uid, undefined)
@@ -215,8 +205,7 @@ export function createLedger({
     const one = pods.get(uid)
     if (one) settle(uid, one)
     pods.delete(uid)
-    graves.set(uid, now())
-    if (graves.size > mostGraves) graves.delete(graves.keys().next().value ?? '')
+    graves.add(uid)
   }
 
   return {
@@ -236,24 +225,14 @@ export function createLedger({
       if (!found) return
       const { kind, uid = '', name = '' } = event.involvedObject
       if (kind === 'Node') {
-        if (found.reason !== 'Starting') return
-        const before = kubelets.get(name)?.filter(({ at }) => at !== found.at) ?? []
-        // Clusters that grow and shrink have new nodes day by day: the one that has been silent for longest is forgotten.
-        kubelets.delete(name)
-        if (kubelets.size >= mostNodes) kubelets.delete(kubelets.keys().next().value ?? '')
-        kubelets.set(name, [...before, found].toSorted((a, b) => a.at - b.at).slice(-mostRestarts))
+        if (found.reason === 'Starting') kubelets.started(name, found)
         return
       }
       const one = pods.get(uid)
       const { namespace = '' } = event.metadata
       // Who may write events in one namespace has no say in others.
       if (one) return one.namespace === namespace ? add(one, found) : undefined
-      if (pods.has(uid) || graves.has(uid)) return
-      const place = `${namespace}/${uid}`
-      const waiting = limbo.get(place) ?? { since: now(), events: [] }
-      if (!limbo.has(place) && limbo.size >= mostInLimbo) return
-      limbo.set(place, waiting)
-      if (waiting.events.length < mostEventsOfOne) waiting.events.push(found)
+      if (!pods.has(uid) && !graves.has(uid)) limbo.add(namespace, uid, found)
     },
     events(of, state) {
       states[of] = state
@@ -265,11 +244,8 @@ export function createLedger({
       for (const [uid, one] of pods) {
         if (one?.due !== undefined && one.due + (waits ? patience : 0) <= at) settle(uid, one)
       }
-      for (const [place, { since }] of limbo) if (at - since > limboLasts) limbo.delete(place)
-      for (const [uid, since] of graves) {
-        if (at - since <= graveLasts) break
-        graves.delete(uid)
-      }
+      limbo.tick()
+      graves.tick()
     },
     handover() {
       if (!isListed) return since
