@@ -68,7 +68,7 @@ const mostEventsOfOne = 120
 const mostEvents = 150_000
 
 interface Pending {
-  readonly subject: Subject
+  readonly subject: Pick<Subject, 'sidecars' | 'apps' | 'gate'>
   readonly namespace: string
   node: string | undefined
   /** When its start is judged; undefined until its app has started. */
@@ -145,7 +145,8 @@ export function createLedger({
     // Thousands, each compared with each, would hold up everybody else for half a minute.
     if (!known && containers.length + initContainers.length > mostContainers) return omit(uid, 'too-large')
     const early = limbo.take(namespace, uid)
-    const subject = known?.subject ?? subjectOf(pod)
+    const found = known ? undefined : subjectOf(pod)
+    const subject = known?.subject ?? found
     if (!subject) {
       pods.set(uid, undefined)
       return
@@ -158,8 +159,9 @@ export function createLedger({
       pods.set(uid, undefined)
       return
     }
+    const { sidecars, apps, gate } = subject
     const one = known ?? {
-      subject,
+      subject: { sidecars, apps, gate },
       namespace,
       node: undefined,
       due: undefined,
@@ -168,10 +170,10 @@ export function createLedger({
       events: [],
       ending: false,
     }
-    if (!known) {
+    if (found) {
       pods.set(uid, one)
       pending++
-      counted.expected(subject, namespace)
+      counted.expected(found, namespace)
       for (const event of early) add(one, event)
     }
     one.node = pod.spec?.nodeName

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { KubeConfig } from '@kubernetes/client-node'
@@ -9,12 +9,28 @@ import { follow, type WireObject } from '../../src/kubernetes/follow.ts'
 import { rawCalls } from '../../src/kubernetes/raw.ts'
 import { SECOND, until } from '../until.ts'
 
+/** What answers lists and watches, and how to reach it. */
+async function serving(answer: RequestListener) {
+  const server = createServer(answer)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const kubeconfig = new KubeConfig()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  kubeconfig.loadFromClusterAndUser({ name: 'fake', server: url, skipTLSVerify: true }, { name: 'nobody' })
+  return {
+    kubeconfig,
+    [Symbol.dispose]() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
 test('of a list there is never more than one object: each is taken before the next one comes, and the watch goes on from its end', async () => {
   const names: string[] = []
   const taken = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const watched = Promise.withResolvers<string | null>()
   const asked: string[] = []
-  const server = createServer(async ({ url = '' }, response) => {
+  using server = await serving(async ({ url = '' }, response) => {
     const { searchParams } = new URL(url, 'http://x')
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
     if (searchParams.get('watch') === 'true') return watched.resolve(searchParams.get('resourceVersion'))
@@ -28,10 +44,7 @@ test('of a list there is never more than one object: each is taken before the ne
     }
     response.end(']}')
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const kubeconfig = new KubeConfig()
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  kubeconfig.loadFromClusterAndUser({ name: 'fake', server: url, skipTLSVerify: true }, { name: 'nobody' })
+  const { kubeconfig } = server
   const ended = new AbortController()
   const listed: number[] = []
   const over = follow<WireObject>({
@@ -56,8 +69,6 @@ test('of a list there is never more than one object: each is taken before the ne
   assert.equal(await watched.promise, '7')
   ended.abort()
   await over
-  server.closeAllConnections()
-  server.close()
   assert.deepEqual(names, ['pod-0', 'pod-1', 'pod-2'])
   assert.deepEqual(listed, [7])
   assert.deepEqual(asked, ['2 a=b null', '2 a=b rest'])
@@ -80,17 +91,14 @@ test('a watch that never begins is a failed call, and a list shows what it would
     (response) => void response.writeHead(403).end(),
     (response) => response.flushHeaders(),
   ]
-  const server = createServer(({ url = '' }, response) => {
+  using server = await serving(({ url = '' }, response) => {
     const { searchParams } = new URL(url, 'http://x')
     const from = searchParams.get('watch') === 'true' ? searchParams.get('resourceVersion') : undefined
     asked.push(from === undefined ? 'list' : `watch ${from}`)
     if (from === undefined) response.end('{"metadata":{"resourceVersion":"7"},"items":[]}')
     else ends.shift()?.(response)
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const kubeconfig = new KubeConfig()
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  kubeconfig.loadFromClusterAndUser({ name: 'fake', server: url, skipTLSVerify: true }, { name: 'nobody' })
+  const { kubeconfig } = server
   const stop = new AbortController()
   const failures: string[] = []
   const over = follow<WireObject>({
@@ -105,9 +113,46 @@ test('a watch that never begins is a failed call, and a list shows what it would
   await until('the last watch', 60 * SECOND, async () => ends.length === 0)
   stop.abort()
   await over
-  server.closeAllConnections()
-  server.close()
   const again = ['list', 'watch 7']
   assert.deepEqual(asked, [...again, 'watch 8', ...again, ...again, ...again, ...again])
   assert.deepEqual(failures, ['network', 'server', 'forbidden'])
+})
+
+test('a list that the API server has forgotten in its middle begins again, and only a whole one is complete', async () => {
+  const pages: (readonly [status: number, body: object])[] = [
+    [200, { metadata: { continue: 'rest', resourceVersion: '5' }, items: [{ metadata: { name: 'gone' } }] }],
+    [410, { kind: 'Status', code: 410, metadata: { continue: 'inconsistent' } }],
+    [200, { metadata: { continue: 'more', resourceVersion: '7' }, items: [{ metadata: { name: 'a' } }] }],
+    [200, { metadata: { resourceVersion: '7' }, items: [{ metadata: { name: 'b' } }] }],
+  ]
+  const asked: (string | null)[] = []
+  using server = await serving(({ url = '' }, response) => {
+    const { searchParams } = new URL(url, 'http://x')
+    if (searchParams.get('watch') === 'true') return response.flushHeaders()
+    asked.push(searchParams.get('continue'))
+    const [status, body] = pages.shift() ?? [500, {}]
+    return response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+  const { kubeconfig } = server
+  const stop = new AbortController()
+  const told: string[] = []
+  const over = follow<WireObject>({
+    kubeconfig,
+    calls: rawCalls(connection(kubeconfig)),
+    path: '/api/v1/pods',
+    into: {
+      begins: () => void told.push('begins'),
+      put: ({ metadata: { name } }) => void told.push(name),
+      gone() {},
+      listed: (version) => void told.push(`listed ${version}`),
+    },
+    resync: 600 * SECOND,
+    signal: stop.signal,
+    failed() {},
+  })
+  await until('a whole list', 60 * SECOND, async () => told.includes('listed 7'))
+  stop.abort()
+  await over
+  assert.deepEqual(told, ['begins', 'gone', 'begins', 'a', 'b', 'listed 7'])
+  assert.deepEqual(asked, [null, 'rest', null, 'more'])
 })
