@@ -143,7 +143,10 @@ export function createLedger({
     const { namespace = '' } = pod.metadata ?? {}
     const { containers = [], initContainers = [] } = pod.spec ?? {}
     // Thousands, each compared with each, would hold up everybody else for half a minute.
-    if (!known && containers.length + initContainers.length > mostContainers) return omit(uid, 'too-large')
+    if (!known && containers.length + initContainers.length > mostContainers) {
+      omit(uid, 'too-large')
+      return
+    }
     const early = limbo.take(namespace, uid)
     const found = known ? undefined : subjectOf(pod)
     const subject = known?.subject ?? found
