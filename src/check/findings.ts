@@ -187,7 +187,7 @@ function whyIdle(idle: AutoIdle): string {
     case 'old-version':
       return `kubernetesVersion is ${idle.version}, and the lock needs ${lockSince.major}.${lockSince.minor}`
     case 'old-webhooks':
-      return 'the webhook configurations are those of 0.1'
+      return 'the mutating webhook configuration is missing, or that of 0.1'
     case 'dropped':
       return 'the API server drops variables that come from files (the feature EnvFiles is off)'
     default:
@@ -467,9 +467,8 @@ const findings = {
       `${webhook} (${configuration}, failurePolicy Fail) is called for our own pods too: while it is down, no replica can be created`,
     ({ namespace }: In) => `exclude the namespace ${namespace} from its namespaceSelector`,
   ),
-  'others-harmless': ok(
-    'SF538',
-    ({ count }: Of<'count'>) => `none of ${count} is called after ours or stands in the way of our replicas`,
+  'others-harmless': ok('SF538', ({ count }: Of<'count'>) =>
+    count === 0 ? 'there are no others' : `none of ${count} is called after ours or stands in the way of our replicas`,
   ),
 
   // nodes

@@ -28,7 +28,7 @@ const restartable = ['Deployment', 'StatefulSet', 'DaemonSet']
 export function renewal({ kind, namespace, name }: Owner, pods: readonly string[]): string {
   if (restartable.includes(kind)) return `kubectl rollout restart -n ${namespace} ${kind.toLowerCase()}/${name}`
   if (kind === 'Pod')
-    return `nothing makes it again: create it anew from its manifest (kubectl replace --force -f FILE)`
+    return 'create it again from its manifest, since nothing else does (kubectl replace --force -f FILE)'
   if (kind === 'Job') return `delete the Job ${name} and create it again; a CronJob's next run is made right by itself`
   const shown = pods.slice(0, 5).join(' ')
   return `kubectl delete pod -n ${namespace} ${shown}${pods.length > 5 ? ' …' : ''}   (${kind} ${name} makes new ones)`
