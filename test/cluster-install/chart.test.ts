@@ -47,7 +47,7 @@ describe('the Helm chart', () => {
     let target: Target | undefined
     await serveService(clusterIp, 443, () => target)
     await serveNames({ [`sidecar-first.${namespace}.svc.cluster.local`]: clusterIp })
-    const tested = () => helm(['test', ...release, '--timeout', '60s'])
+    const tested = () => helm(['test', ...release, '--timeout', '3m'])
     await assert.rejects(tested(), /sidecar-first-test failed|pod sidecar-first-test/)
     target = { host: address, port: Number(port) }
     assert.match(await tested(), /^TEST SUITE:\s+sidecar-first-test$[\s\S]*^Phase:\s+Succeeded$/m)
@@ -57,9 +57,9 @@ describe('the Helm chart', () => {
     await using load = await startLoad(labelled)
     await upgrade('--set', 'replicas=3')
     await helm(['rollback', ...release, ...waits])
-    const { patched, unpatched, failures } = await load.stop()
+    const { patched, unpatched, failures } = await load.stop(20)
     assert.deepEqual({ unpatched, failures }, { unpatched: 0, failures: [] })
-    assert.ok(patched > 20, `${patched} pods`)
+    assert.ok(patched >= 20, `${patched} pods`)
   })
 
   test('a second release in another namespace is refused before anything changes', async () => {

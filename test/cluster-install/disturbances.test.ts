@@ -25,9 +25,9 @@ describe('an installation that is disturbed', () => {
     assert.match(stdout, /^deployment\/sidecar-first +configured$/m)
     await kubectl('rollout', 'restart', '-n', namespace, 'deploy/sidecar-first')
     await rolledOut('sidecar-first')
-    const { patched, unpatched, failures } = await load.stop()
+    const { patched, unpatched, failures } = await load.stop(100)
     assert.deepEqual([unpatched, failures], [0, []])
-    assert.ok(patched > 100, `${patched} pods`)
+    assert.ok(patched >= 100, `${patched} pods`)
   })
 
   test('an image that can’t be pulled: says which pod, ends with 1, and the old replicas go on', async () => {
@@ -46,7 +46,7 @@ describe('an installation that is disturbed', () => {
       /^sidecar-first install: SF010 deployment\/sidecar-first-certs: .*sidecar-first-certs-\S+: (ErrImagePull|ImagePullBackOff): .*registry\.invalid/,
     )
     await installed()
-    assert.deepEqual((await load.stop()).failures, [])
+    assert.deepEqual((await load.stop(1)).failures, [])
   })
 
   test('one replica is killed: what fails is a moment’s, and succeeds when it is tried again', async (test) => {
@@ -75,7 +75,7 @@ describe('an installation that is disturbed', () => {
       return found && ready(found) && restarts(found) > restarts(first) ? true : undefined
     })
     await ordered(labelled, ['sidecar', 'app'])
-    const { patched, unpatched, failures } = await load.stop()
+    const { patched, unpatched, failures } = await load.stop((failed) => 10 * failed + 1)
     test.diagnostic(`${failures.length} of ${patched + failures.length} creations failed`)
     assert.equal(unpatched, 0, 'under Fail none goes by')
     assert.ok(patched > 10 * failures.length, `${failures.length} of ${patched}: ${failures[0]}`)
@@ -96,14 +96,23 @@ describe('an installation that is disturbed', () => {
       return code === 0 && stdout.match(/the Secret's leaf/g)?.length === 2 ? true : undefined
     }
     await until('both replicas to serve its leaf', served, 180_000)
-    const { patched, unpatched, failures } = await load.stop()
+    const { patched, unpatched, failures } = await load.stop(100)
     assert.deepEqual([unpatched, failures], [0, []])
-    assert.ok(patched > 100, `${patched} pods`)
+    assert.ok(patched >= 100, `${patched} pods`)
   })
 
   test('says through the port-forward that all is well, and 1 when it is not', async () => {
     await kubectl('scale', '-n', namespace, 'deploy/sidecar-first-certs', '--replicas=0')
-    await kubectl('wait', '-n', namespace, '--for=delete', 'pod', '-l', 'app.kubernetes.io/component=certs')
+    await kubectl(
+      'wait',
+      '-n',
+      namespace,
+      '--for=delete',
+      'pod',
+      '-l',
+      'app.kubernetes.io/component=certs',
+      '--timeout=180s',
+    )
     const wipe = JSON.stringify([{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }])
     await kubectl('patch', 'validatingwebhookconfiguration', 'sidecar-first', '--type=json', '-p', wipe)
     const broken = await run(certs, 'status', '--via', 'port-forward')
@@ -139,7 +148,10 @@ async function kill({ status }: Replica): Promise<void> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   for (const pid of pids) {
     const cgroup = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '')
-    if (cgroup.includes(id)) process.kill(Number(pid), 'SIGKILL')
+    if (!cgroup.includes(id)) continue
+    try {
+      process.kill(Number(pid), 'SIGKILL')
+    } catch {} // it has ended with another one
   }
 }
 

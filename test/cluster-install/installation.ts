@@ -27,7 +27,16 @@ export async function installed(...flags: readonly string[]): Promise<Ended> {
 /** Ends every replica of `serve`. */
 export async function stopServe(): Promise<void> {
   await kubectl('scale', '-n', namespace, 'deploy/sidecar-first', '--replicas=0')
-  await kubectl('wait', '-n', namespace, '--for=delete', 'pod', '-l', 'app.kubernetes.io/component=serve')
+  await kubectl(
+    'wait',
+    '-n',
+    namespace,
+    '--for=delete',
+    'pod',
+    '-l',
+    'app.kubernetes.io/component=serve',
+    '--timeout=180s',
+  )
 }
 
 export async function startServe(): Promise<void> {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { keys } from '../../src/admission/words/keys.ts'
 import { connect } from '../../src/install/connect.ts'
 import type { ClusterObject } from '../../src/kubernetes/objects.ts'
+import { until } from '../cluster/cluster.ts'
 import { sample } from './installation.ts'
 
 /** What became of the pods that were created meanwhile. */
@@ -13,7 +14,8 @@ export interface Outcome {
 }
 
 export interface Load extends AsyncDisposable {
-  stop(): Promise<Outcome>
+  /** Ends it, once so many have been patched: on a slow machine that takes longer. @param enough more may be needed, by what has failed */
+  stop(enough: number | ((failures: number) => number)): Promise<Outcome>
 }
 
 /** Creates pods in a namespace, one after the other in two places at once, by dry runs: all of an admission, and nothing to run. */
@@ -36,15 +38,19 @@ export async function startLoad(namespace: string): Promise<Load> {
     }
   }
   const workers = [work(), work()]
-  const stop = async () => {
+  const end = async () => {
     stopped = true
     await Promise.all(workers)
-    return { patched, unpatched, failures }
   }
   return {
-    stop,
-    async [Symbol.asyncDispose]() {
-      await stop()
+    async stop(enough) {
+      const least = () => (typeof enough === 'number' ? enough : enough(failures.length))
+      await until(`pods, of which ${patched} are patched`, async () => (patched >= least() ? true : undefined)).catch(
+        () => {},
+      )
+      await end()
+      return { patched, unpatched, failures }
     },
+    [Symbol.asyncDispose]: end,
   }
 }

@@ -3,10 +3,20 @@ import { after, before, describe, test } from 'node:test'
 import { readStatus } from '../../src/admission/pod/status.ts'
 import { install } from '../../src/cli/install.ts'
 import { type Ended, run } from '../cli/inside.ts'
-import { create, createNamespace, deleteNamespaces, kubectl, tryCreate } from '../cluster/cluster.ts'
+import { create, createNamespace, deleteNamespaces, kubectl, quotaCounts, tryCreate } from '../cluster/cluster.ts'
 import { hasImageVolumes, hasLock } from '../cluster/kubernetes.ts'
 import { firstLineOf, getPod, logOf, markOf } from '../cluster/pod.ts'
-import { configurations, installed, namespace, orderOf, sample, startServe, stopServe, tryOut } from './installation.ts'
+import {
+  configurations,
+  installed,
+  namespace,
+  ordered,
+  orderOf,
+  sample,
+  startServe,
+  stopServe,
+  tryOut,
+} from './installation.ts'
 
 const optedIn = { 'sidecar-first.dev/injection': 'enabled' }
 
@@ -92,6 +102,7 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
 
   test('keeps to PodSecurity "restricted", a LimitRange and a ResourceQuota, and the pod really starts', async () => {
     await create(...limitsOf(strict))
+    await quotaCounts(strict, 'quota')
     const confined = {
       securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
       resources: { requests: { cpu: '50m', memory: '32Mi' }, limits: { cpu: '100m', memory: '64Mi' } },
@@ -123,7 +134,7 @@ describe('install --apply on a real node, failurePolicy Fail for labelled namesp
       /^apiserver_admission_webhook_rejection_count\{error_type="calling_webhook_error",name="pods\.sidecar-first\.dev"/m,
     )
     await startServe()
-    assert.deepEqual(await orderOf(labelled), ['sidecar', 'app'])
+    await ordered(labelled, ['sidecar', 'app']) // the API server hears of the new replicas a moment later
   })
 
   test('gives serve the leaf and its key alone, no token, and nothing to write to', async () => {
