@@ -131,13 +131,13 @@ ${tokens.certs},system:serviceaccount:sidecar-first:sidecar-first-certs,2,"syste
 `
 
 async function ready(server: ApiServer, children: readonly ChildProcess[]) {
-  for (let i = 0; i < 240; i++) {
+  for (let i = 0; i < 960; i++) {
     if (children.some((child) => child.exitCode !== null)) throw new Error('etcd or the API server ended')
     const answer = await server.kubectl(['get', '--raw', '/readyz']).catch(() => '')
     if (answer === 'ok') return
     await sleep(250)
   }
-  throw new Error('not ready within a minute')
+  throw new Error('not ready within four minutes')
 }
 
 function program(name: string): string {

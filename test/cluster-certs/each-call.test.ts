@@ -46,7 +46,7 @@ describe('each call to the API server meets once with a fault: two CAs are made,
   for (const fate of [403, 409, 500, 'hang', 'lose'] as const) {
     describe(`${fate}`, () => {
       const own = sharedServer()
-      test('every call, one after the other', { timeout: 600_000 }, async (t) => {
+      test('every call, one after the other', { timeout: 1_200_000 }, async (t) => {
         const calls = await throughAll(t, { shared: own, struck: -1, fate: 'pass' })
         for (let struck = 0; struck < calls; struck++) {
           await clear(own.api)

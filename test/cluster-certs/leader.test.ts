@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { after, afterEach, before, test } from 'node:test'
+import type { Asked } from '../../certs/next.ts'
 import { objectKeys } from '../../src/kubernetes/names.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { type FaultyProxy, type Passing, startProxy } from '../apiserver/proxy.ts'
@@ -31,7 +32,7 @@ after(() => api.stop())
 
 /** `certs run` with a lease of its own, so that a takeover takes seconds. */
 function startCerts(kubeconfig: string): ChildProcess {
-  const lives = ['--ca-life', '600s', '--leaf-life', '45s', '--settle', '3s', '--lease', '3s']
+  const lives = ['--ca-life', '600s', '--leaf-life', '60s', '--settle', '3s', '--lease', '3s']
   const child = spawn(process.execPath, ['src/main.ts', 'certs', 'run', ...lives, '--metrics-port', '0'], {
     env: { ...process.env, KUBECONFIG: kubeconfig },
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -72,10 +73,12 @@ test('the leader is killed at each write of a rotation, before it and after it: 
     )),
   )
   load = startLoad(api, admin.cluster, { hosts: replicaHosts, settle: 3 * SECOND })
-  const first = (await admin.now()).secret?.data['ca.crt'] ?? assert.fail()
+  const { 'ca.crt': first = assert.fail(), 'tls.crt': leaf } = (await admin.now()).secret?.data ?? assert.fail()
   armed = true
-  const { version } = (await admin.now()).secret ?? assert.fail()
-  await admin.cluster.updateSecret(version, { data: {}, annotations: { [objectKeys.rotate]: 'ca' } })
+  // First, while there is time: those who renew a leaf that is about to expire aren't killed for it.
+  await ask('leaf')
+  await until('another leaf', 300 * SECOND, async () => (await admin.now()).secret?.data['tls.crt'] !== leaf)
+  await ask('ca')
   await until('the first CA gone', 300 * SECOND, async () => {
     const { secret, configurations } = await admin.now()
     const kept = Object.values(secret?.data ?? {}).some((pem) => pem.includes(first))
@@ -93,6 +96,15 @@ test('the leader is killed at each write of a rotation, before it and after it: 
   assert.equal(minted.length, 2, 'the first and the one that was asked for')
   assert.ok(kills.length >= 8, kills.join(', '))
 })
+
+/** Asks for a rotation, whoever writes at the same time. */
+const ask = (what: Asked) =>
+  until(`the wish for another ${what}`, 60 * SECOND, async () => {
+    const { secret } = await admin.now()
+    const annotations = { [objectKeys.rotate]: what }
+    const write = secret && admin.cluster.updateSecret(secret.version, { data: {}, annotations })
+    return await write?.then(() => true).catch(() => false)
+  })
 
 /** What a write does; undefined for everything else. */
 function kindOf({ method, path, body }: Passing): string | undefined {

@@ -79,14 +79,18 @@ async function shakeHands(
   tally: Tally,
   { hosts, settle, signal }: { hosts: readonly string[]; settle: number; signal: AbortSignal },
 ) {
+  // Each since when it wasn't there yet: the stand-in is never later than that, however slow the machine.
   const seen: { at: number; ca: string }[] = []
+  let looked = performance.now()
   while (!signal.aborted) {
-    const now = performance.now()
+    const looking = performance.now()
     const [mutating] = await cluster.readConfigurations()
     const ca = mutating?.bundles[0] ?? ''
-    if (seen.at(-1)?.ca !== ca) seen.push({ at: now, ca })
-    const late = seen.findLast(({ at }) => at <= now - settle) ?? seen[0]
+    if (seen.at(-1)?.ca !== ca) seen.push({ at: looked, ca })
+    looked = looking
     for (const host of hosts) {
+      const now = performance.now()
+      const late = seen.findLast(({ at }) => at <= now - settle) ?? seen[0]
       const client = connect({ host, port: PORT, servername: dnsNames[0] ?? '', ca: late?.ca ?? '' })
       try {
         await once(client, 'secureConnect')

@@ -54,7 +54,7 @@ export async function startReplica({
   child.stdout.setEncoding('utf8').on('data', hear)
   child.stderr.setEncoding('utf8').on('data', hear)
   for (let i = 0; !log.some((line) => line.includes('serves on')); i++) {
-    if (i > 200 || child.exitCode !== null) throw new Error(`serve did not start: ${log.join('\n')}`)
+    if (i > 2000 || child.exitCode !== null) throw new Error(`serve did not start: ${log.join('\n')}`)
     await sleep(50)
   }
   return {

@@ -281,7 +281,7 @@ describe('with the controller', () => {
   after(() => controller?.stop())
 
   // The timeout is there to end a broken test.
-  const wait = ['--wait', '--timeout', '60s']
+  const wait = ['--wait', '--timeout', '180s']
   const live = (...args: string[]) => command(...args, '-n', 'live')
   const images = async () =>
     (

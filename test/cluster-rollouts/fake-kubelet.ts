@@ -99,18 +99,26 @@ export function startFakeKubelet(kubeconfig: KubeConfig, clocks: Readonly<Record
 
   const clockOf = ({ latest: { spec } }: Known) =>
     new Date(Date.now() + (clocks[spec?.nodeName ?? ''] ?? 0)).toISOString()
-  const ignore = (error: unknown) => {
-    if (!missingObject(error) && !stop.signal.aborted) throw error
+  /** As a kubelet does it: until it succeeds, or the pod is gone. */
+  async function insist(request: () => Promise<unknown>) {
+    while (!stop.signal.aborted) {
+      try {
+        return void (await call(request))
+      } catch (error) {
+        if (missingObject(error)) return
+        await sleep(100)
+      }
+    }
   }
   async function remove({ latest: { metadata } }: Known) {
     const { name = '', namespace = '' } = metadata ?? {}
-    await call(() => core.deleteNamespacedPod({ name, namespace, gracePeriodSeconds: 0 })).catch(ignore)
+    await insist(() => core.deleteNamespacedPod({ name, namespace, gracePeriodSeconds: 0 }))
   }
   async function report(pod: Known, generation: number) {
     const { name = '', namespace = '' } = pod.latest.metadata ?? {}
     const body = { status: { ...statusOf(pod, clockOf(pod)), observedGeneration: generation } }
     const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
-    await call(() => core.patchNamespacedPodStatus({ name, namespace, body }, merge)).catch(ignore)
+    await insist(() => core.patchNamespacedPodStatus({ name, namespace, body }, merge))
     pod.said = generation
   }
 

@@ -33,11 +33,11 @@ const PODS = 4
 async function begin(
   t: TestContext,
   namespace: string,
-  fate: (call: Passing) => Fate,
+  fate: (call: Passing) => Fate | Promise<Fate>,
   {
     strategy = {},
     resync = 60_000,
-    lease = 1500,
+    lease = 3000,
     pods = PODS,
   }: { strategy?: Partial<RolloutStrategy>; resync?: number; lease?: number; pods?: number } = {},
 ) {
@@ -73,11 +73,13 @@ async function begin(
 }
 
 async function complete({ lines, read, restarts, namespace }: Awaited<ReturnType<typeof begin>>) {
-  await until('the rollout to be complete', 60 * SECOND, async () => (await read()).status?.phase === 'Complete').catch(
-    (error) => {
-      throw new Error(lines.join('\n'), { cause: error })
-    },
-  )
+  await until(
+    'the rollout to be complete',
+    300 * SECOND,
+    async () => (await read()).status?.phase === 'Complete',
+  ).catch((error) => {
+    throw new Error(lines.join('\n'), { cause: error })
+  })
   assert.deepEqual(restarts(), Array(PODS).fill(1), lines.join('\n'))
   assert.equal(kubelet.mostDown(namespace), 1)
 }
@@ -101,44 +103,54 @@ for (const fate of [403, 409, 500, 'hang', 'lose'] as const) {
   })
 }
 
+const isTouch = ({ method, path }: Pick<Passing, 'method' | 'path'>) => method === 'PATCH' && path.includes('/pods/')
+
+const pause = (namespace: string) =>
+  calls.patch(`${rolloutsPath(namespace)}/envoy`, { spec: { strategy: { paused: true } } }, PatchStrategy.MergePatch)
+
 test('every watch is silent: the lists are enough', async (t) => {
   const begun = await begin(t, 'faults-silent', ({ watches }) => (watches ? 'silent' : 'pass'), { resync: 700 })
   await complete(begun)
 })
 
 test('a paused rollout touches no more pods, though its watch is silent', async (t) => {
+  // The first touch is on its way when the pause is stored.
+  let paused: Promise<unknown> | undefined
   const begun = await begin(
     t,
     'faults-paused',
-    ({ watches, path }) => (watches && path.endsWith('/sidecarrollouts') ? 'silent' : 'pass'),
+    async ({ method, watches, path }): Promise<Fate> => {
+      if (isTouch({ method, path })) {
+        paused ??= pause('faults-paused')
+        await paused
+      }
+      return watches && path.endsWith('/sidecarrollouts') ? 'silent' : 'pass'
+    },
     { resync: 5000 },
   )
-  await until('a pod to be touched', 20 * SECOND, async () => begun.restarts().includes(1))
-  const paused = { spec: { strategy: { paused: true } } }
-  await calls.patch(`${rolloutsPath(begun.namespace)}/envoy`, paused, PatchStrategy.MergePatch)
-  const touched = begun.restarts().filter((count) => count > 0).length
   await until('it to be noticed', 20 * SECOND, async () => (await begun.read()).status?.phase === 'Paused')
-  assert.equal(begun.restarts().filter((count) => count > 0).length, touched)
+  await until('the pod that was touched', 20 * SECOND, async () => begun.restarts().includes(1))
+  assert.deepEqual(begun.restarts().toSorted(), [0, 0, 0, 1])
 })
 
 test('paused in mid-batch: no more pods are touched than were under way', async (t) => {
   const namespace = 'faults-batch'
   let touched = 0
+  let stored: number | undefined
   const begun = await begin(
     t,
     namespace,
-    ({ method, path }) => {
-      if (method === 'PATCH' && path.includes('/pods/')) touched++
+    async (call): Promise<Fate> => {
+      if (isTouch(call) && ++touched === 15) {
+        await pause(namespace)
+        stored = touched
+      }
       return 'pass'
     },
     { strategy: { maxUnavailable: '100%' }, pods: 60 },
   )
-  await until('some of them to be touched', 30 * SECOND, async () => touched >= 15)
-  const paused = { spec: { strategy: { paused: true } } }
-  await calls.patch(`${rolloutsPath(namespace)}/envoy`, paused, PatchStrategy.MergePatch)
-  const stored = touched
   await until('it to be noticed', 20 * SECOND, async () => (await begun.read()).status?.phase === 'Paused')
-  assert.ok(stored < 60 && touched - stored <= 3, `${touched} touched, ${stored} when it was stored`)
+  assert.ok(stored !== undefined && touched - stored <= 3, `${touched} touched, ${stored} when it was stored`)
 })
 
 test('403 on every pod that fetches: pods go one at a time, and the condition says so', async (t) => {
@@ -190,7 +202,7 @@ test('a namespace whose calls hang holds up no other', async (t) => {
     // A call is given up after a third of the lease, 10 s at most.
     { strategy: { maxUnavailable: '100%' }, lease: 30_000, pods: 30 },
   )
-  await until('the other to be complete', 60 * SECOND, async () => (await begun.read()).status?.phase === 'Complete')
+  await until('the other to be complete', 300 * SECOND, async () => (await begun.read()).status?.phase === 'Complete')
   assert.deepEqual(begun.restarts(), Array(30).fill(1))
   // From the first touch to the last it wasn't the turn of a call that hangs, but for one that a free worker began.
   const meanwhile = seen.slice(seen.indexOf('touched'), seen.lastIndexOf('touched') + 1)

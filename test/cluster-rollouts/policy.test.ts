@@ -153,7 +153,7 @@ test('the controller does all of its work with its own rights alone', async (t) 
   const items = shopPods(2, { namespace: 'live' })
   await api.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
   const command = (...args: string[]) =>
-    rollout(api.kubeconfigFile('admin'), ...args, '-n', 'live', '--wait', '--timeout', '60s')
+    rollout(api.kubeconfigFile('admin'), ...args, '-n', 'live', '--wait', '--timeout', '180s')
   const what = ['--selector', 'app=shop', '--container', 'envoy', '--image', 'example/envoy:2.1']
   const forth = await command('start', ...what, '--min-ready-seconds', '0')
   assert.equal(forth.code, 0, forth.out + controller.log())

@@ -57,8 +57,8 @@ async function install(rules: readonly string[], more = ''): Promise<Configurati
     }),
   )
   // A pod that every webhook marks, plans and validates: the API server has taken up the whole of both configurations.
-  const seen = () => serve?.output().match(/"msg":"(?:mark|admission|validation)"/g)?.length ?? 0
-  for (let tries = 0; tries < 100 && seen() < 1; tries++) {
+  const seen = () => ['admission', 'validation'].every((what) => serve?.output().includes(`"msg":"${what}"`))
+  for (let tries = 0; tries < 100 && !seen(); tries++) {
     await create(pod({ sidecars: 'app', 'check/app': 'none' }, [app]), 'ab')
     await sleep(50)
   }
