@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { deflateRawSync } from 'node:zlib'
+import { freePort } from '../free-port.ts'
 import { type ServeProcess, startServe } from '../server/process.ts'
 import { violations } from './axe.ts'
 import { example } from './browser.ts'
@@ -142,7 +143,9 @@ test('a link that is copied opens, however long; one that would not is not made'
 })
 
 test('a server that was away is asked again by itself, or at once', async () => {
-  const first = await startServe()
+  // One that nobody else is handed meanwhile.
+  const port = String(await freePort())
+  const first = await startServe(['--port', port])
   await using tab = await firefox.open(first.url)
   await tab.says(/^Deployment checkout/)
   await first[Symbol.asyncDispose]()
@@ -150,13 +153,13 @@ test('a server that was away is asked again by itself, or at once', async () => 
   await tab.says(/^The server does not answer; trying again/)
   assert.equal(await tab.evaluate(text), pod('patient', 'proxy'))
   {
-    await using second = await startServe(['--port', String(first.port)])
+    await using second = await startServe(['--port', port])
     assert.equal(second.url, first.url)
     await tab.says(/^Pod patient: patched/)
   }
   await tab.paste('#manifest', pod('eager', 'proxy'))
   await tab.says(/^The server does not answer/)
-  await using third = await startServe(['--port', String(first.port)])
+  await using third = await startServe(['--port', port])
   assert.equal(third.url, first.url)
   await tab.click(button('Try again'))
   await tab.says(/^Pod eager: patched/)

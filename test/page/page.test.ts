@@ -230,9 +230,10 @@ test('files can be dropped or chosen, several at once; a huge one is not read', 
 test('a server that is gone or too busy gives a message, not a blank page', async () => {
   await using opened = await openPage()
   const { page } = opened
-  await page.route('**/preview?*', (route) => route.abort(), { times: 1 })
+  await page.route('**/preview?*', (route) => route.abort())
   await page.locator('#manifest').fill(pod('lost', 'proxy'))
   await says(page, /^The server does not answer; trying again; if it was restarted/)
+  await page.unroute('**/preview?*')
   await page.route(
     '**/preview?*',
     (route) => route.fulfill({ status: 429, headers: { 'retry-after': '0' }, json: {} }),

@@ -60,12 +60,12 @@ const metric = async (url: string, name: string) => {
 test('bodies that stall before their end hold 64 MiB at most, and good requests are answered beside them', async () => {
   await using server = await startServe()
   const slow: TLSSocket[] = []
-  for (let index = 0; index < 30; index++) slow.push(await stalled(server.port, 7_235_000))
+  for (let index = 0; index < 60; index++) slow.push(await stalled(server.port, 7_235_000))
   for (let turn = 0; turn < 20; turn++) assert.equal((await call(`${server.url}/mutate`, { body })).status, 200)
   assert.ok((await metric(server.url, 'in_flight_bytes')) <= 64 * MiB)
-  // 207 MiB were sent.
+  // 414 MiB were sent, beside some 150 that a process has anyway.
   const held = await peak(server.child.pid)
-  assert.ok(held < 260, `${held} MiB`)
+  assert.ok(held < 400, `${held} MiB`)
   // One that had to give way is told so when its body is complete, and its connection goes on.
   const [first] = slow
   assert.ok(first)
