@@ -28,7 +28,7 @@ describe('the node', () => {
     const [first] = processes()
     assert.ok(first)
     await cluster('kubectl', 'create', 'deployment', 'pause', '--image=docker.io/sidecar-first/pause:1', '--replicas=2')
-    await cluster('kubectl', 'rollout', 'status', 'deployment/pause', '--timeout=60s')
+    await cluster('kubectl', 'rollout', 'status', 'deployment/pause', '--timeout=180s')
     await cluster('up')
     assert.ok(processes().includes(first), 'it is the same node')
     const namespace = processes()
@@ -51,7 +51,7 @@ describe('the node', () => {
   test('starts after an `up` that was killed, and after its own processes were', async () => {
     await killUp(4000)
     await cluster('up')
-    for (const pid of processes()) process.kill(pid, 'SIGKILL')
+    for (const pid of processes()) unlessEnded(() => process.kill(pid, 'SIGKILL'))
     await cluster('up')
     assert.match(await cluster('status'), /node: Ready/)
     await cluster('down')
