@@ -130,9 +130,24 @@ function valueText(value: Json, standard: ReadonlyMap<string, string>): string {
 const bigText = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}n` : value)
 
 const standardParts: readonly (readonly [string, string])[] = [
-  [JSON.stringify(initContainer(configuration.waiter, { resources: {}, locked: false, root: false })), '<waiter>'],
   [
-    JSON.stringify(initContainer(configuration.waiter, { resources: {}, locked: true, root: false })),
+    JSON.stringify(
+      initContainer(configuration.waiter, {
+        resources: {},
+        locked: false,
+        runAs: { user: undefined, group: undefined },
+      }),
+    ),
+    '<waiter>',
+  ],
+  [
+    JSON.stringify(
+      initContainer(configuration.waiter, {
+        resources: {},
+        locked: true,
+        runAs: { user: undefined, group: undefined },
+      }),
+    ),
     '<waiter that closes the lock>',
   ],
   [JSON.stringify({ name: lockVolume, emptyDir: lockDir }), '<lock volume>'],

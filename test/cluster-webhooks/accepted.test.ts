@@ -10,7 +10,9 @@ import { applyPatch } from '../../src/preview/patch.ts'
 import { oddPod, pod } from '../admission/arbitraries.ts'
 import { type Container, configuration, type Fields, keyed, type Pod } from '../admission/pods.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
+import { hasLock } from '../cluster/kubernetes.ts'
 import { runs } from '../runs.ts'
+import { SECOND, until } from '../until.ts'
 
 let api: ApiServer
 let agent: Agent
@@ -23,8 +25,11 @@ after(async () => {
   await api?.stop()
 })
 
-async function create(object: Json): Promise<{ status: number; body: Json }> {
-  const call = request(`${api.url}/api/v1/namespaces/default/pods?dryRun=All`, {
+/** @param path below which it is created, in a dry run */
+const create = (object: Json, path = '/api/v1/namespaces/default/pods') => post(`${path}?dryRun=All`, object)
+
+async function post(path: string, object: Json): Promise<{ status: number; body: Json }> {
+  const call = request(api.url + path, {
     method: 'POST',
     agent,
     timeout: 30_000,
@@ -40,21 +45,21 @@ async function create(object: Json): Promise<{ status: number; body: Json }> {
 }
 
 /** What the API server makes of a pod, with its defaults, as a webhook gets it; undefined if it refuses the pod. */
-async function accepted(object: Json): Promise<Pod | undefined> {
-  const { status, body } = await create(object)
+async function accepted(object: Json, path?: string): Promise<Pod | undefined> {
+  const { status, body } = await create(object, path)
   if (status !== 201) return undefined
   const { metadata, spec } = body as unknown as Pod
   const { name, annotations, labels } = metadata
   return { apiVersion: 'v1', kind: 'Pod', metadata: { name, annotations, labels }, spec } as Pod
 }
 
-async function stillAccepted(object: Json): Promise<'refused' | 'left alone' | 'patched'> {
-  const before = await accepted(object)
+async function stillAccepted(object: Json, path?: string): Promise<'refused' | 'left alone' | 'patched'> {
+  const before = await accepted(object, path)
   assert.ok(before !== undefined, 'the API server refuses it as it is')
   const decision = decide(before, configuration)
   if (decision.verdict === 'refused') return 'refused'
   if (decision.verdict !== 'patched') return 'left alone'
-  const { status, body } = await create(applyPatch(before, decision.patch))
+  const { status, body } = await create(applyPatch(before, decision.patch), path)
   assert.equal(status, 201, (body as { message?: string }).message)
   return 'patched'
 }
@@ -71,6 +76,7 @@ test('numbers at the end of int32, names and fields at their limits', async () =
   const envoy = { name: 'envoy', image: 'envoy' }
   const app = { name: 'app', image: 'app' }
   const tcpSocket = { port: 1 }
+  const fileKeyRef = { volumeName: 'v', path: 'env', key: 'A', optional: true }
   const long = 'a'.repeat(63)
   const numbers = { periodSeconds: most, failureThreshold: most, timeoutSeconds: most, initialDelaySeconds: most }
   const cases: { [what: string]: Pod } = {
@@ -91,7 +97,7 @@ test('numbers at the end of int32, names and fields at their limits', async () =
       { ...envoy, readinessProbe: { tcpSocket, successThreshold: most, timeoutSeconds: most } },
     ]),
     'long names': example({ sidecars: long }, [app, { name: long, image: 'x', readinessProbe: { tcpSocket } }]),
-    'fields of 1.36': example(
+    'new fields': example(
       { sidecars: 'envoy', gate: 'native' },
       [
         app,
@@ -101,7 +107,7 @@ test('numbers at the end of int32, names and fields at their limits', async () =
           livenessProbe: { tcpSocket, terminationGracePeriodSeconds: 5 },
           resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'NotRequired' }],
           lifecycle: { preStop: { sleep: { seconds: 1 } } },
-          env: [{ name: 'A', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'env', key: 'A', optional: true } } }],
+          ...(hasLock && { env: [{ name: 'A', valueFrom: { fileKeyRef } }] }),
         },
       ],
       { volumes: [{ name: 'v', emptyDir: {} }], resources: { limits: { cpu: '1' } } },
@@ -119,6 +125,84 @@ test('numbers at the end of int32, names and fields at their limits', async () =
   for (const [what, object] of Object.entries(cases)) {
     assert.equal(await stillAccepted(object), 'patched', what)
   }
+})
+
+/** Whether a field of the securityContext is right for all containers: on the pod, unless one says otherwise, or on each. */
+function everywhere(field: string, right: (value: string) => string): string {
+  const all = '(object.spec.containers + object.spec.?initContainers.orValue([]))'
+  const on = (context: string) => `${context}.?securityContext.?${field}`
+  const rightOn = (context: string, otherwise: boolean) =>
+    `(${on(context)}.hasValue() ? ${right(`${on(context)}.value()`)} : ${otherwise})`
+  return `(${rightOn('object.spec', false)} && ${all}.all(c, ${rightOn('c', true)})) || ${all}.all(c, ${rightOn('c', false)})`
+}
+
+// In CEL, what Kyverno's require-run-as-nonroot and require-non-root-groups and Gatekeeper's allowed users (MustRunAs) ask of a pod; they don't run here.
+const policies = [
+  everywhere('runAsNonRoot', (value) => value),
+  everywhere('runAsUser', (value) => `${value} >= 1 && ${value} <= 2000`),
+  everywhere('runAsGroup', (value) => `${value} > 0`),
+]
+
+test('a pod that keeps to PodSecurity "restricted" and to policies on users still does, wherever it names its user', async () => {
+  const metadata = { name: 'users', labels: { 'pod-security.kubernetes.io/enforce': 'restricted', policies: 'users' } }
+  const group = '/apis/admissionregistration.k8s.io/v1'
+  const created = [
+    await post('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata }),
+    await post(`${group}/validatingadmissionpolicies`, {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name: 'users' },
+      spec: {
+        matchConstraints: {
+          resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] }],
+        },
+        validations: policies.map((expression) => ({ expression, message: 'policy users' })),
+      },
+    }),
+    await post(`${group}/validatingadmissionpolicybindings`, {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name: 'users' },
+      spec: {
+        policyName: 'users',
+        validationActions: ['Deny'],
+        matchResources: { namespaceSelector: { matchLabels: { policies: 'users' } } },
+      },
+    }),
+  ]
+  for (const { status, body } of created) assert.equal(status, 201, JSON.stringify(body))
+
+  const pods = '/api/v1/namespaces/users/pods'
+  const seccompProfile = { type: 'RuntimeDefault' }
+  const confined = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } }
+  const container = (name: string, securityContext: Fields): Container => ({
+    name,
+    image: name,
+    readinessProbe: { tcpSocket: { port: 1 } },
+    securityContext: { ...confined, ...securityContext },
+  })
+  const asking = (pod: Fields, app: Fields, envoy: Fields) =>
+    example({ sidecars: 'envoy', waiter: 'init-container' }, [container('app', app), container('envoy', envoy)], {
+      securityContext: { seccompProfile, ...pod },
+    })
+  const [nonRoot, user, other] = [{ runAsNonRoot: true }, { runAsUser: 1000 }, { runAsUser: 1337 }]
+  const [ids, others] = [
+    { ...user, runAsGroup: 1000 },
+    { ...other, runAsGroup: 1337 },
+  ]
+  const cases: { [what: string]: Pod } = {
+    'on the pod': asking({ ...nonRoot, ...ids }, {}, {}),
+    'on each container': asking({}, { ...nonRoot, ...ids }, { ...nonRoot, ...others }),
+    'non-root on the pod, users on each container': asking(nonRoot, ids, others),
+    'users on the pod, non-root on each container': asking(ids, nonRoot, nonRoot),
+    'on both': asking({ ...nonRoot, ...ids }, { ...nonRoot, ...ids }, { ...nonRoot, ...others }),
+    'the user on each container, the rest on the pod': asking({ ...nonRoot, runAsGroup: 1000 }, user, other),
+  }
+  // A policy counts a moment after it has been made.
+  await until('the policy', 30 * SECOND, async () =>
+    /policy users/.test(JSON.stringify((await create(asking(nonRoot, {}, {}), pods)).body)),
+  )
+  for (const [what, object] of Object.entries(cases)) assert.equal(await stillAccepted(object, pods), 'patched', what)
 })
 
 /** The pod with what the API server always refuses put right, so that most random pods pass. */

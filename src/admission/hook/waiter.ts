@@ -1,4 +1,4 @@
-import type { Hook } from '../pod/pod.ts'
+import type { Hook, RunAs } from '../pod/pod.ts'
 import type { Waiter as WaiterConfiguration } from '../words/choices.ts'
 import type { Json } from '../words/json.ts'
 import { lockDirectory, lockMount } from './lock.ts'
@@ -77,18 +77,21 @@ export function installs(command: readonly string[]): 'without-reset' | 'with-re
   return text === resetCommand.join('\n') ? 'with-reset' : undefined
 }
 
+/** The user of the waiter's image. */
+export const imageUser = 65532
+
 /**
  * The init container that copies the waiter into the emptyDir. `resources` are the first sidecar's, so that quotas, LimitRanges and
- * the QoS class stay as they are. The volume, still empty then, also hides the service account token from it. Its user is the pod's, or the
- * image's, 65532, or one that OpenShift chooses: it refuses numbers outside the namespace's range. Only in a pod of root it needs one.
+ * the QoS class stay as they are. The volume, still empty then, also hides the service account token from it.
+ * @param runAs what it has to name: OpenShift refuses numbers outside the namespace's range, so it names none where it needn't
  */
 export function initContainer(
   { image, imagePullPolicy }: WaiterConfiguration,
   {
     resources,
     locked,
-    root,
-  }: { readonly resources: { readonly [key: string]: Json }; readonly locked: boolean; readonly root: boolean },
+    runAs: { user, group },
+  }: { readonly resources: { readonly [key: string]: Json }; readonly locked: boolean; readonly runAs: RunAs },
 ): Json {
   return {
     name: waiterName,
@@ -101,7 +104,8 @@ export function initContainer(
       capabilities: { drop: ['ALL'] },
       readOnlyRootFilesystem: true,
       runAsNonRoot: true,
-      ...(root ? { runAsUser: 65532 } : {}),
+      ...(user === undefined ? {} : { runAsUser: user }),
+      ...(group === undefined ? {} : { runAsGroup: group }),
       seccompProfile: { type: 'RuntimeDefault' },
     },
     volumeMounts: [

@@ -1,6 +1,14 @@
-import { emptyDirVolume, imageVolume, initContainer, installs, waiterDirectory, waiterName } from '../hook/waiter.ts'
+import {
+  emptyDirVolume,
+  imageUser,
+  imageVolume,
+  initContainer,
+  installs,
+  waiterDirectory,
+  waiterName,
+} from '../hook/waiter.ts'
 import type { Configuration } from '../intent/configuration.ts'
-import type { Container } from '../pod/pod.ts'
+import type { Container, RunAs, Spec } from '../pod/pod.ts'
 import type { Json } from '../words/json.ts'
 import type { Problem } from '../words/messages.ts'
 import type { LineUp } from './line-up.ts'
@@ -55,7 +63,25 @@ export function planDelivery(
     initContainer:
       byImage || installer !== undefined
         ? undefined
-        : initContainer(waiter, { resources: firstSidecar.resources, locked, root: spec.root }),
+        : initContainer(waiter, { resources: firstSidecar.resources, locked, runAs: runAs(spec, tiers) }),
   }
   return { delivery, problems }
+}
+
+/**
+ * Whom the init container has to name. The pod's user and group are its own as well, and so is its image's user, or one that OpenShift chooses; but
+ * where each container names one, a policy may want that, and then an app's passes it. A sidecar's may be special: a mesh lets its proxy's
+ * traffic alone.
+ */
+function runAs(spec: Spec, tiers: LineUp['tiers']): RunAs {
+  const sidecars = new Set(tiers.flat().map(({ container }) => container))
+  const apps = spec.containers.filter((container) => !sidecars.has(container))
+  const named = [...apps, ...spec.containers.filter((container) => sidecars.has(container))].map((each) => each.runAs())
+  const everywhere = (ids: readonly (number | undefined)[]) =>
+    ids.includes(undefined) ? undefined : ids.find((id) => id !== undefined && id > 0)
+  const { user, group } = spec.runAs()
+  return {
+    user: user ? undefined : (everywhere(named.map((each) => each.user)) ?? (user === 0 ? imageUser : undefined)),
+    group: group ? undefined : everywhere(named.map((each) => each.group)),
+  }
 }

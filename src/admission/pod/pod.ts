@@ -32,10 +32,16 @@ export interface Spec {
   /** Whether it asks for a node that no kubelet of Kubernetes runs: Virtual Kubelet's own selector or toleration. */
   readonly virtualNode: () => boolean
   readonly windows: boolean
-  /** Whether its containers are root where they say nothing else. */
-  readonly root: boolean
+  /** What holds for containers that say nothing else. */
+  readonly runAs: () => RunAs
   /** Seconds; a Job's pod may carry it. */
   readonly activeDeadlineSeconds: number | undefined
+}
+
+/** What a securityContext names, 0 included. */
+export interface RunAs {
+  readonly user: number | undefined
+  readonly group: number | undefined
 }
 
 export interface Volume {
@@ -73,6 +79,8 @@ export interface Container {
   readonly terminationMessagePath: string
   /** Of the container itself; `Always` makes an init container a native sidecar. */
   readonly restartPolicy: string
+  /** Only our init container wants to know. */
+  readonly runAs: () => RunAs
   /** `limits` and `requests` alone. */
   readonly resources: { readonly [key: string]: Json }
   readonly mounts: readonly { readonly name: string; readonly mountPath: string }[]

@@ -9,6 +9,7 @@ import type {
   MountDetail,
   Probe,
   ProbeHandler,
+  RunAs,
   Spec,
   Variable,
   Volume,
@@ -90,7 +91,7 @@ function readPodSpec(spec: Fields, reader: Reader): Spec | undefined {
     runtimeClassName: textIn(spec, 'runtimeClassName'),
     virtualNode: () => nodeSelector?.type === 'virtual-kubelet' || toleratesVirtual(spec.tolerations),
     activeDeadlineSeconds: reader.number(spec, 'activeDeadlineSeconds', 0) || undefined,
-    root: isMap(spec.securityContext) && spec.securityContext.runAsUser === 0,
+    runAs: () => readRunAs(spec.securityContext),
     windows: os?.name === 'windows' || nodeSelector?.['kubernetes.io/os'] === 'windows',
   }
 }
@@ -144,6 +145,7 @@ function readContainer(container: Fields, reader: Reader, list: Container['list'
     postStart: lifecycle?.postStart,
     terminationMessagePath: reader.text(container, 'terminationMessagePath') || '/dev/termination-log',
     restartPolicy: reader.text(container, 'restartPolicy'),
+    runAs: () => readRunAs(container.securityContext),
     resources: reader.map(container, 'resources', readResources) ?? nothing,
     mounts: reader.maps(container, 'volumeMounts', readMount),
     mountDetails: () => readMountDetails(container.volumeMounts),
@@ -184,6 +186,15 @@ function textIn(fields: Fields, key: string): string {
   const value = fields[key]
   return typeof value === 'string' ? value : ''
 }
+
+/** What isn't a number of the API's is refused by the API server. */
+function readRunAs(context: Json | undefined): RunAs {
+  const { runAsUser, runAsGroup } = isMap(context) ? context : nothing
+  return { user: idOf(runAsUser), group: idOf(runAsGroup) }
+}
+
+const idOf = (value: Json | undefined): number | undefined =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined
 
 function readResources(resources: Fields, reader: Reader): Fields {
   const limits = reader.map(resources, 'limits', readQuantities)
