@@ -73,7 +73,11 @@ function kill({ metadata, status }: ShopPod, container: string) {
   assert.ok(id, `${container} of ${metadata.name} runs`)
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && cgroupOf(name).includes(id))
   assert.ok(pids.length > 0, `processes of ${id}`)
-  for (const pid of pids) process.kill(Number(pid), 'SIGKILL')
+  for (const pid of pids) {
+    try {
+      process.kill(Number(pid), 'SIGKILL')
+    } catch {} // it has ended with another one
+  }
 }
 function cgroupOf(pid: string): string {
   try {
@@ -132,7 +136,7 @@ describe('the bad day', { concurrency: true }, () => {
     await rollout(namespace)
     await phase(namespace, ['Complete'])
     await kubectl('set', 'image', '-n', namespace, 'deploy/shop', 'envoy=docker.io/mirror/test-rollout:v1')
-    await kubectl('rollout', 'status', '-n', namespace, 'deploy/shop', '--timeout=60s')
+    await kubectl('rollout', 'status', '-n', namespace, 'deploy/shop', '--timeout=180s')
     await until('the old pods to be gone', async () => ((await podsOf(namespace)).length === 2 ? true : undefined))
     const end = await unnoticed(t, namespace, 0)
     const named = await until('it to be named', async () => {
@@ -228,7 +232,7 @@ test('paused in mid-batch: no more pods are touched than were under way', async 
   const namespace = await open('rollout-batch')
   await deploy(namespace, { replicas: 6 })
   const end = await unnoticed(t, namespace, 6)
-  link.delay = 700
+  link.delay = 1200
   await rollout(namespace, { strategy: { maxUnavailable: 6 } })
   const touched = async () => (await versions(namespace)).v2 ?? 0
   await until('a pod to be touched', async () => ((await touched()) > 0 ? true : undefined))

@@ -39,7 +39,11 @@ describe('a controller that is killed', () => {
     const before = await apps(forward)
     const watch = await watchPods(t, forward)
     await rollout(forward)
-    await killWhen('the image to be fetched', forward, (one) => reason(one) === 'FetchingImage')
+    await killWhen(
+      'the image to be fetched',
+      forward,
+      (one) => reason(one) === 'FetchingImage' || (one.status?.updated ?? 0) > 0,
+    )
     await killWhen('a pod to be in progress', forward, ({ status }) => status?.inProgress === 1)
     await killWhen('two pods to be touched', forward, ({ status }) => (status?.updated ?? 0) >= 2)
     await killWhen('three pods to be done', forward, ({ status }) => (status?.updatedReady ?? 0) >= 3)
@@ -61,7 +65,7 @@ describe('a controller that is killed', () => {
     const watch = await watchPods(t, back)
     await change(back, { image: imageOf('v3'), strategy: { onFailure: 'rollback', maxUnavailable: 2 } })
     await killWhen('pods to be in progress', back, ({ status }) => status?.inProgress === 2)
-    await killWhen('the rollback', back, ({ status }) => status?.phase === 'RollingBack')
+    await killWhen('the rollback', back, ({ status }) => /^Roll(ingB|edB)ack$/.test(status?.phase ?? ''))
     const status = await phase(back, ['RolledBack', 'Stopped', 'Complete'])
     assert.deepEqual([status.phase, status.failure?.reason], ['RolledBack', 'HookFailed'])
     assert.deepEqual(await versions(back), { v2: 3 })

@@ -73,7 +73,7 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       await kubectl('scale', '-n', namespace, 'deploy/shop', '--replicas=10')
       await kubectl('delete', 'pod', '-n', namespace, (await podsOf(namespace))[0]?.metadata.name ?? '')
       await until('all ten on v2', async () => ((await versions(namespace)).v2 === 10 ? true : undefined))
-      await kubectl('rollout', 'status', '-n', namespace, 'deploy/shop', '--timeout=60s')
+      await kubectl('rollout', 'status', '-n', namespace, 'deploy/shop', '--timeout=180s')
       const status = await until('all ten done', async () => {
         const { status } = await rolloutOf(namespace)
         return status?.updatedReady === 10 && status.phase === 'Complete' ? status : undefined
