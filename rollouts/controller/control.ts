@@ -284,6 +284,8 @@ class Controller {
         if (step.do === 'fetch') this.#images.ended(step)
         throw error
       })
+      // Nobody else waits for what was refused.
+      if (step.do === 'fetch' && this.#actor.refusedFetch(rollout, step.node, step.image)) this.#images.ended(step)
       observer.took(rollout, step, steady() - began)
     }
   }
