@@ -11,7 +11,15 @@ import { paste, run } from '../cli/process.ts'
 import { create, createNamespace, deleteNamespaces, kubectl, tryCreate, until } from '../cluster/cluster.ts'
 import { forwardsAreCreated } from '../cluster/kubernetes.ts'
 import { app, type Container, getLog, markOf, pod, podSpec, sidecar } from '../cluster/pod.ts'
-import { installed, namespace, ordered, rolledOut, startServe, stopServe } from '../cluster-install/installation.ts'
+import {
+  installed,
+  namespace,
+  ordered,
+  rolledOut,
+  startServe,
+  stopCerts,
+  stopServe,
+} from '../cluster-install/installation.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 
@@ -343,17 +351,7 @@ describe('check and timeline on a real node', () => {
   })
 
   test('finds a caBundle that was wiped, and a replica that serves what nobody trusts', async () => {
-    await kubectl('scale', '-n', namespace, 'deploy/sidecar-first-certs', '--replicas=0')
-    await kubectl(
-      'wait',
-      '-n',
-      namespace,
-      '--for=delete',
-      'pod',
-      '-l',
-      'app.kubernetes.io/component=certs',
-      '--timeout=180s',
-    )
+    await stopCerts()
     const at = new Date()
     const life = 86_400_000
     const authority = await issueAuthority({ commonName: 'somebody', life, at })

@@ -5,7 +5,7 @@ import { certs } from '../../src/cli/certs.ts'
 import { install } from '../../src/cli/install.ts'
 import { run } from '../cli/inside.ts'
 import { createNamespace, deleteNamespaces, kubectl, until } from '../cluster/cluster.ts'
-import { hurry, installed, namespace, ordered, restart, rolledOut } from './installation.ts'
+import { hurry, installed, namespace, ordered, restart, rolledOut, stopCerts } from './installation.ts'
 import { startLoad } from './load.ts'
 
 describe('an installation that is disturbed', () => {
@@ -102,17 +102,7 @@ describe('an installation that is disturbed', () => {
   })
 
   test('says through the port-forward that all is well, and 1 when it is not', async () => {
-    await kubectl('scale', '-n', namespace, 'deploy/sidecar-first-certs', '--replicas=0')
-    await kubectl(
-      'wait',
-      '-n',
-      namespace,
-      '--for=delete',
-      'pod',
-      '-l',
-      'app.kubernetes.io/component=certs',
-      '--timeout=180s',
-    )
+    await stopCerts()
     const wipe = JSON.stringify([{ op: 'remove', path: '/webhooks/0/clientConfig/caBundle' }])
     await kubectl('patch', 'validatingwebhookconfiguration', 'sidecar-first', '--type=json', '-p', wipe)
     const broken = await run(certs, 'status', '--via', 'port-forward')

@@ -25,18 +25,15 @@ export async function installed(...flags: readonly string[]): Promise<Ended> {
 }
 
 /** Ends every replica of `serve`. */
-export async function stopServe(): Promise<void> {
-  await kubectl('scale', '-n', namespace, 'deploy/sidecar-first', '--replicas=0')
-  await kubectl(
-    'wait',
-    '-n',
-    namespace,
-    '--for=delete',
-    'pod',
-    '-l',
-    'app.kubernetes.io/component=serve',
-    '--timeout=180s',
-  )
+export const stopServe = () => stop('serve', 'sidecar-first')
+
+/** Ends every replica of `certs`. */
+export const stopCerts = () => stop('certs', 'sidecar-first-certs')
+
+async function stop(component: string, deployment: string): Promise<void> {
+  await kubectl('scale', '-n', namespace, `deploy/${deployment}`, '--replicas=0')
+  const ofComponent = ['-l', `app.kubernetes.io/component=${component}`]
+  await kubectl('wait', '-n', namespace, '--for=delete', 'pod', ...ofComponent, '--timeout=180s')
 }
 
 export async function startServe(): Promise<void> {
