@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces } from './cluster.ts'
-import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, podSpec, sidecar } from './pod.ts'
+import {
+  app,
+  type Container,
+  firstLineOf,
+  getPod,
+  logOf,
+  markOf,
+  pod,
+  podSpec,
+  sharedVolume,
+  sidecar,
+  tier,
+} from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
 describe('the start order', () => {
@@ -18,8 +30,9 @@ describe('the start order', () => {
       pod(namespace, 'tiers', [app(), late('second', 15_022), late('first', 15_021)], {
         annotations: { 'sidecar-first.dev/sidecars': 'first, second' },
       }),
-      pod(namespace, 'tier', [app(), late('one', 15_021), late('two', 15_022), late('three', 15_023)], {
+      pod(namespace, 'tier', [app(), ...tier({ one: 15_021, two: 15_022, three: 15_023 })], {
         annotations: { 'sidecar-first.dev/sidecars': 'one + two + three' },
+        spec: { volumes: [sharedVolume] },
       }),
       {
         apiVersion: 'apps/v1',
@@ -51,7 +64,7 @@ describe('the start order', () => {
     const members = ['one', 'two', 'three']
     const lastStart = Math.max(...members.map((name) => markOf(log, name, 'started')))
     const ready = members.map((name) => markOf(log, name, 'ready'))
-    assert.ok(lastStart < Math.min(...ready), 'none waits for another')
+    assert.ok(lastStart <= Math.min(...ready), 'none waits for another')
     assert.ok(firstLineOf(log) >= Math.max(...ready))
   })
 
@@ -71,6 +84,6 @@ describe('the start order', () => {
   })
 })
 
-/** A sidecar that is ready 8 s after its start: a busy node takes seconds to start three. */
+/** A sidecar that is ready 8 s after its start: a busy node takes seconds to start them. */
 const late = (name: string, port: number): Container =>
   sidecar(name, { HTTP: `:${port}`, READY_AFTER: '8s' }, { readinessProbe: { httpGet: { path: '/ready', port } } })

@@ -14,6 +14,25 @@ export function sidecar(name: string, env: Record<string, string>, more: Record<
   }
 }
 
+/** Sidecars of one tier, which need `sharedVolume`: each is ready 8 s after its start, and not before all of them run, so none may wait for another. */
+export const tier = (ports: Readonly<Record<string, number>>): Container[] =>
+  Object.entries(ports).map(([name, port]) =>
+    sidecar(
+      name,
+      {
+        HTTP: `:${port}`,
+        READY_AFTER: '8s',
+        STARTED: `/shared/${name}`,
+        READY_WHEN: Object.keys(ports)
+          .map((other) => `/shared/${other}`)
+          .join(' '),
+      },
+      { readinessProbe: { httpGet: { path: '/ready', port } }, ...shared },
+    ),
+  )
+export const sharedVolume = { name: 'shared', emptyDir: {} }
+export const shared = { volumeMounts: [{ name: sharedVolume.name, mountPath: '/shared' }] }
+
 /** A container that says when it started and stays, or runs another `script` in its shell. */
 export function app(script = 'date; exec sleep 3600', more: Record<string, unknown> = {}): Container {
   return {

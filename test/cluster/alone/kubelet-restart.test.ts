@@ -7,7 +7,19 @@ import { promisify } from 'node:util'
 import { run } from '../../cli/process.ts'
 import { create, createNamespace, deleteNamespaces, kubectl, until } from '../cluster.ts'
 import { hasLock } from '../kubernetes.ts'
-import { app, firstLineOf, firstRequest, getPod, logOf, markOf, pod, sidecar, statusOf } from '../pod.ts'
+import {
+  app,
+  firstLineOf,
+  firstRequest,
+  getPod,
+  logOf,
+  markOf,
+  pod,
+  shared,
+  sharedVolume,
+  sidecar,
+  statusOf,
+} from '../pod.ts'
 import { startWebhook, type Webhook } from '../webhook.ts'
 
 const script = join(import.meta.dirname, '../../../scripts/cluster')
@@ -126,7 +138,7 @@ describe('a kubelet restarted in mid-hook', () => {
           'sidecar-first.dev/timeout': '10m',
           ...(shell ? { 'sidecar-first.dev/waiter': 'shell' } : {}),
         },
-        spec: { initContainers: [theSwitch], volumes: [{ name: 'shared', emptyDir: {} }] },
+        spec: { initContainers: [theSwitch], volumes: [sharedVolume] },
       },
     )
   }
@@ -156,7 +168,6 @@ describe('a kubelet restarted in mid-hook', () => {
 })
 
 const ready = { httpGet: { path: '/ready', port: 15_021 } }
-const shared = { volumeMounts: [{ name: 'shared', mountPath: '/shared' }] }
 const theSwitch = { ...app('exec sleep 3600'), name: 'switch', restartPolicy: 'Always', ...shared }
 const env = { HTTP: ':15021', READY_WHEN: '/shared/ready' }
 const withReadinessProbe = sidecar('sidecar', env, { readinessProbe: ready, ...shared })

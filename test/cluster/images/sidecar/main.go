@@ -3,7 +3,8 @@
 //
 //	entrypoint            serves, as the environment says:
 //	  READY_AFTER=3s        ready that long after its start (default: at once); NEVER_READY=1: never
-//	  READY_WHEN=/file      and not before that file exists
+//	  READY_WHEN            and not before these files exist, with spaces between them
+//	  STARTED               a file that exists from its start
 //	  EXIT_AFTER=5s         ends then, with code 1
 //	  HTTP, HTTPS           an address, or several; /ready, /slow, /redirect, /redirect-loop, /elsewhere, /header (X-Probe: yes), /host
 //	  PATHS                 further paths that answer as /ready does, with spaces between them
@@ -81,6 +82,9 @@ func serve() {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT)
 	mark("started")
+	if path := os.Getenv("STARTED"); path != "" {
+		must(os.WriteFile(path, nil, 0o644))
+	}
 	for name, start := range map[string]func(address string){
 		"HTTP": serveHTTP, "HTTPS": serveHTTPS, "GRPC": serveGRPC, "AGENT": serveAgent,
 	} {
@@ -90,7 +94,9 @@ func serve() {
 	}
 	if os.Getenv("NEVER_READY") == "" {
 		time.AfterFunc(duration("READY_AFTER", 0), func() {
-			awaitFile(os.Getenv("READY_WHEN"))
+			for _, path := range strings.Fields(os.Getenv("READY_WHEN")) {
+				awaitFile(path)
+			}
 			becomeReady()
 		})
 	}
@@ -121,7 +127,7 @@ func becomeReady() {
 }
 
 func awaitFile(path string) {
-	for path != "" {
+	for {
 		if _, err := os.Stat(path); err == nil {
 			return
 		}
