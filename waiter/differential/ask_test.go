@@ -30,8 +30,8 @@ import (
 	_ "google.golang.org/grpc/encoding/gzip"
 )
 
-// A server that hangs costs both sides this much. patience is for those on which they disagree: a busy machine makes one of
-// them late, and then they are asked again alone.
+// A server that hangs costs both sides this much. patience is for those of which they don't say what they should: a busy
+// machine makes one of them late, and then they are asked again alone.
 const attempt, patience = time.Second, 10 * time.Second
 
 var program string
@@ -156,7 +156,7 @@ func compare(t *testing.T, questions []question) (ready int) {
 		all.Wait()
 		for i, q := range some {
 			why, failed := gaveUp[fmt.Sprint(i)]
-			if passed[i] == failed && q.purpose == "" {
+			if differ := passed[i] == failed; differ != (q.purpose != "") {
 				passed[i], said[i] = q.kubelet(patience)
 				why, failed = waiter(t, []question{q}, patience)["0"]
 			}
