@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { fetchPod } from '../../../rollouts/controller/fetch.ts'
 import { createNamespace, deleteNamespaces, kubectl, tryKubectl, until } from '../../cluster/cluster.ts'
+import { hasImageVolumes } from '../../cluster/kubernetes.ts'
 import { type Controller, prepare, startController } from './controller.ts'
 import { apps, change, deploy, envoy, imageOf, phase, podsOf, rollout, rolloutOf, versions, watchPods } from './shop.ts'
 
@@ -50,7 +51,8 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       assert.deepEqual(await apps(namespace), before)
       assert.ok(before.every(([, restarts]) => restarts === 0))
       assert.deepEqual([one.failed, one.mostDown], [[], 1])
-      assert.deepEqual([two.failed, two.mostDown], [[], 2])
+      // A node that can't fetch ahead has one pod touched at a time.
+      assert.deepEqual([two.failed, two.mostDown], [[], hasImageVolumes ? 2 : 1])
       assert.equal(
         await until('the pods that fetched to go', async () => ((await fetchPods(namespace)) === '' ? '' : undefined)),
         '',
@@ -131,7 +133,8 @@ describe('sidecars upgraded in place', { concurrency: true }, () => {
       assert.deepEqual([failed, mostDown <= 2], [[], true])
     })
 
-    test("v4 can't be pulled: no pod is touched", async () => {
+    const skip = hasImageVolumes ? false : 'what is not fetched first is found out by touching a pod'
+    test("v4 can't be pulled: no pod is touched", { skip }, async () => {
       const namespace = await open('rollout-missing')
       await deploy(namespace, { replicas: 2 })
       const generations = async () => (await podsOf(namespace)).map(({ metadata }) => metadata.generation)
