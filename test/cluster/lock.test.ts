@@ -52,9 +52,9 @@ describeLock('the lock', () => {
         locked(`${name}-open`, container, { 'sidecar-first.dev/lock': 'off' }),
       ]),
       ...sandboxes.map((delivery) =>
-        locked(`sandbox-${delivery}`, crashing(1, 1, 2), { 'sidecar-first.dev/waiter': delivery }),
+        locked(`sandbox-${delivery}`, crashesAgain, { 'sidecar-first.dev/waiter': delivery }),
       ),
-      locked('sandbox-open', crashing(1, 1, 2), { 'sidecar-first.dev/lock': 'off' }),
+      locked('sandbox-open', crashesAgain, { 'sidecar-first.dev/lock': 'off' }),
       tiers('tiers', 1),
       locked('deleted', never, { 'sidecar-first.dev/timeout': '9m59s' }),
       sharing(locked('shares-processes', crashing(100), { 'sidecar-first.dev/timeout': '9m58s' })),
@@ -337,7 +337,9 @@ const script = (what: string, times: number, from = 1): Container => ({
     `i=1; while [ -e /shared/$i ]; do i=$((i + 1)); done; true >/shared/$i; if [ $i -ge ${from} ] && [ $i -lt ${from + times} ]; then ${what}; fi; exec /entrypoint`,
   ],
 })
-const crashing = (times: number, code = 1, from = 1): Container => script(`sleep 1; exit ${code}`, times, from)
+const crashing = (times: number, code = 1): Container => script(`sleep 1; exit ${code}`, times)
+/** Its hook has begun by then, on a busy node, too: one that dies before its hook leaves a lock open that has survived its sandbox. */
+const crashesAgain = script('sleep 10; exit 1', 1, 2)
 const ready = script('true', 0)
 const never = sidecar('sidecar', { HTTP: ':15021', NEVER_READY: '1' }, { readinessProbe: probe(15_021) })
 const neverStarting = {

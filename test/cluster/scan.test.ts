@@ -13,8 +13,8 @@ import { startWebhook, type Webhook } from './webhook.ts'
 
 const home = 'scan'
 const replicas = 10
-/** A kubelet's event and a container's own first line about the same start are so far apart at most, in s. */
-const apart = 0.5
+/** A kubelet's event and a container's own first line about the same start are so far apart at most, on a busy node, in s. */
+const apart = 2
 /** Where the pages and pictures of them go, to be looked at. */
 const { SCAN_PAGES: pages } = process.env
 
