@@ -153,10 +153,10 @@ function withInjected(decision: Decision, pod: Fields, namespace: Metadata | und
 
 /** Of a pod that says nothing its namespace may have an injector add a sidecar; only who sees the namespace can tell. */
 function withUnseen(decision: Decision, pod: Fields, namespace: Metadata | undefined): Decision {
-  const [metadata, spec] = [readMetadata(pod), readSpec(pod)]
-  if (decision.verdict !== 'skipped' || namespace !== undefined || !metadata.ok || !spec.ok) return decision
+  if (decision.verdict !== 'skipped' || namespace !== undefined) return decision
   if (!decision.reasons.some(({ kind }) => kind === 'nothing-asked')) return decision
-  if (!mayBeGiven({ metadata: metadata.value, spec: spec.value })) return decision
+  const [metadata, spec] = [readMetadata(pod), readSpec(pod)]
+  if (!metadata.ok || !spec.ok || !mayBeGiven({ metadata: metadata.value, spec: spec.value })) return decision
   return skipped([...decision.reasons, { kind: 'none-known', names: byNamespace }], decision.warnings)
 }
 
