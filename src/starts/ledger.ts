@@ -26,7 +26,7 @@ export interface Handover {
 
 /**
  * Counts the start of each pod once, by its uid. An app's start is judged two minutes later, when its probes and its events have had their
- * say, or when its pod is gone.
+ * say, or when its pod is gone and its events have had the time to come.
  */
 export interface Ledger {
   /** It's there, or has changed; may be what is known already, or older than that. */
@@ -53,7 +53,7 @@ export type EventsState = 'coming' | 'interrupted' | 'forbidden'
 const settles = 120_000
 /** So much longer a start is kept while no events come, in ms. */
 const patience = 600_000
-/** What is seen late, or by a wrong clock, has at least so long for its events, in ms. */
+/** What is seen late, by a wrong clock or not for long, has at least so long for its events, in ms. */
 const least = 10_000
 /** Pods that a handover names at the most. */
 const mostExcept = 10_000
@@ -73,12 +73,15 @@ interface Pending {
   node: string | undefined
   /** When its start is judged; undefined until its app has started. */
   due: number | undefined
+  /** Before that it isn't: its events are on their way. */
+  earliest: number
   /** The pod, reduced; as of its last change since its app started. */
   text: string | undefined
   readonly failed: Set<string>
   events: KeptEvent[]
   /** It's being deleted: what it shows from now on is its end. */
   ending: boolean
+  gone: boolean
 }
 
 /** @param now by the API server's clock, in ms @param since what was counted before */
@@ -102,7 +105,8 @@ export function createLedger({
 
   function forget(uid: string): void {
     const one = pods.get(uid)
-    pods.set(uid, undefined)
+    if (one?.gone) pods.delete(uid)
+    else pods.set(uid, undefined)
     if (!one) return
     pending--
     bytes -= sizeOf(one.text)
@@ -168,10 +172,12 @@ export function createLedger({
       namespace,
       node: undefined,
       due: undefined,
+      earliest: 0,
       text: undefined,
       failed: new Set(),
       events: [],
       ending: false,
+      gone: false,
     }
     if (found) {
       pods.set(uid, one)
@@ -183,7 +189,10 @@ export function createLedger({
     one.ending ||= pod.metadata?.deletionTimestamp !== undefined
     if (!one.ending) for (const status of statuses) if (firstFailure(status)) one.failed.add(status.name)
     if (mark === undefined || (one.ending && one.text !== undefined)) return
-    one.due ??= Math.max(Math.min(mark, now() + settles), now() + least)
+    if (one.due === undefined) {
+      one.earliest = now() + least
+      one.due = Math.max(Math.min(mark, now() + settles), one.earliest)
+    }
     const text = reduced(pod)
     if (sizeOf(text) > mostOfOne) omit(uid, 'too-large')
     else if (bytes - sizeOf(one.text) + sizeOf(text) > mostOfAll) omit(uid, 'too-many')
@@ -207,10 +216,22 @@ export function createLedger({
   function remove(uid: string, last: V1Pod | undefined): void {
     const known = pods.get(uid)
     if (last && (known || !pods.has(uid))) put(uid, last)
-    const one = pods.get(uid)
-    if (one) settle(uid, one)
-    pods.delete(uid)
     graves.add(uid)
+    const one = pods.get(uid)
+    if (one?.text === undefined) {
+      if (one) settle(uid, one)
+      pods.delete(uid)
+      return
+    }
+    one.gone = one.ending = true
+    one.due = one.earliest
+    if (isDue(one)) settle(uid, one)
+  }
+
+  /** While no events come, starts are judged later. */
+  function isDue({ due }: Pending): boolean {
+    const waits = states.Pod === 'interrupted' || states.Node === 'interrupted'
+    return due !== undefined && due + (waits ? patience : 0) <= now()
   }
 
   return {
@@ -222,7 +243,7 @@ export function createLedger({
       if (!graves.has(uid)) remove(uid, last)
     },
     listed(uids) {
-      for (const uid of [...pods.keys()]) if (!uids.has(uid)) remove(uid, undefined)
+      for (const uid of [...pods.keys()]) if (!uids.has(uid) && !pods.get(uid)?.gone) remove(uid, undefined)
       isListed = true
     },
     event(event) {
@@ -244,18 +265,16 @@ export function createLedger({
     },
     tick() {
       if (!isListed) return
-      const at = now()
-      const waits = states.Pod === 'interrupted' || states.Node === 'interrupted'
-      for (const [uid, one] of pods) {
-        if (one?.due !== undefined && one.due + (waits ? patience : 0) <= at) settle(uid, one)
-      }
+      for (const [uid, one] of pods) if (one && isDue(one)) settle(uid, one)
       limbo.tick()
       graves.tick()
     },
     handover() {
       if (!isListed) return since
       const except = new Set<string>()
-      for (const [uid, one] of pods) if (one?.due !== undefined && except.size < mostExcept) except.add(uid)
+      for (const [uid, one] of pods) {
+        if (one?.due !== undefined && !one.gone && except.size < mostExcept) except.add(uid)
+      }
       return { until: now(), except }
     },
     pending: () => pending,

@@ -7,37 +7,43 @@ import { hasLock } from '../cluster/kubernetes.ts'
 import { app, pod, sidecar } from '../cluster/pod.ts'
 import { installed, namespace, rolledOut, sample } from './installation.ts'
 
+type Series = ReadonlyMap<string, number>
+
 const part = ['-n', namespace, '-l', 'app.kubernetes.io/component=starts']
 const readinessProbe = { httpGet: { path: '/ready', port: 15021 }, periodSeconds: 1 }
 const proxy = (more: Record<string, unknown>) => sidecar('istio-proxy', { HTTP: ':15021', READY_AFTER: '2s' }, more)
 
-/** The exporter's own series, as Prometheus would get them. */
-async function scraped(): Promise<Map<string, number>> {
+/** The exporter's own series, as Prometheus would get them; undefined while it can't be reached. */
+async function scraped(): Promise<Series | undefined> {
   const name = await kubectl('get', 'pods', ...part, '-o', 'jsonpath={.items[0].metadata.name}')
   const path = `/api/v1/namespaces/${namespace}/pods/${name}:8080/proxy/metrics`
-  const { stdout } = await tryKubectl(['get', '--raw', path])
+  const { code, stdout } = await tryKubectl(['get', '--raw', path])
+  if (code !== 0) return undefined
   return new Map(
     [...stdout.matchAll(/^(sidecar_first_.+) (\S+)$/gm)].map(([, series = '', value]) => [series, Number(value)]),
   )
 }
-const showing = (series: string, value: number) =>
-  until(`${series} ${value}`, async () => {
-    const all = await scraped()
-    return all.get(series) === value ? all : undefined
-  })
 /** What holds the app of the sample, which asks. */
 const gate = hasLock ? 'lock' : 'hook'
 const allReady = (where: string) =>
   kubectl('wait', '-n', where, '--for=condition=Ready', 'pods', '--all', '--timeout=180s')
-const pending = (count: number) => showing('sidecar_first_starts_pending', count)
 
-/** By how much the counters of starts have grown. */
-const gained = (before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>) =>
-  [...after]
-    .map(([series, value]) => [series, value - (before.get(series) ?? 0)] as const)
-    .filter(([series, more]) => more > 0 && /_(starts|start_crashes)_total|wait_seconds_count/.test(series))
-    .map(([series, more]) => `${series.replace('sidecar_first_', '')} ${more}`)
-    .toSorted()
+const pending = 'sidecar_first_starts_pending'
+/** By how much the counters of starts have grown, all in all: those of a process that follows begin at 0. */
+function grown(before: Series, ...scrapes: readonly Series[]): readonly (readonly [string, number])[] {
+  const sum = (series: string) => scrapes.reduce((all, each) => all + (each.get(series) ?? 0), 0)
+  return [...new Set(scrapes.flatMap((each) => [...each.keys()]))]
+    .filter((series) => /_(starts|start_crashes)_total|wait_seconds_count/.test(series))
+    .map((series) => [series.replace('sidecar_first_', ''), sum(series) - (before.get(series) ?? 0)] as const)
+    .filter(([, more]) => more > 0)
+}
+/** Once so many starts more are counted, by the process before this one, too. */
+const counting = (count: number, before: Series, ...earlier: readonly Series[]) =>
+  until(`${count} counted starts`, async () => {
+    const now = await scraped()
+    const starts = now ? grown(before, ...earlier, now).filter(([series]) => series.startsWith('starts_total')) : []
+    return starts.reduce((all, [, more]) => all + more, 0) >= count ? now : undefined
+  })
 
 describe('install --starts on a real node', () => {
   const labelled = 'install-starts-labelled'
@@ -50,8 +56,11 @@ describe('install --starts on a real node', () => {
   after(() => deleteNamespaces(labelled, unlabelled))
 
   test('counts each start once, by what held the app back and how it went, through a restart of its container', async () => {
-    // Those of other tests.
-    const before = await pending(0)
+    // Those of other tests are counted by then.
+    const before = await until('nothing pending', async () => {
+      const now = await scraped()
+      return now?.get(pending) === 0 ? now : undefined
+    })
     const remembers = { volumes: [{ name: 'data', emptyDir: {} }] }
     const once = '[ -e /data/ran ] && exec sleep 3600; touch /data/ran; exit 1'
     const native = proxy({ restartPolicy: 'Always', startupProbe: readinessProbe })
@@ -67,17 +76,11 @@ describe('install --starts on a real node', () => {
       pod(unlabelled, 'without', [app()]),
       sample(labelled),
     )
-    await pending(4)
     for (const each of [unlabelled, labelled]) await allReady(each)
-    // One that is gone is counted at once.
+    // One that is gone is counted before its two minutes are over.
     await kubectl('delete', 'pod', '-n', labelled, 'sample')
     await kubectl('delete', 'pod', '-n', unlabelled, 'early')
-    assert.deepEqual(gained(before, await pending(2)), [
-      `early_starts_total{namespace="${unlabelled}",gate="none",sidecar="istio"} 1`,
-      `start_wait_seconds_count{gate="${gate}",outcome="ready",sidecar="other"} 1`,
-      `starts_total{gate="${gate}",outcome="held"} 1`,
-      'starts_total{gate="none",outcome="too-early"} 1',
-    ])
+    const first = await counting(2, before)
 
     const end = ['/usr/bin/node', '-e', 'process.kill(1)']
     // Its exit code is 137 where the container ends before it does.
@@ -87,13 +90,17 @@ describe('install --starts on a real node', () => {
       return (await kubectl('get', 'pods', ...part, '-o', restarts)) === '1' ? true : undefined
     })
     await rolledOut('sidecar-first-starts')
-    await pending(2)
     await kubectl('delete', 'pod', '-n', unlabelled, 'fails-once', 'native', 'without')
-    assert.deepEqual(gained(new Map(), await pending(0)), [
-      `early_starts_total{namespace="${unlabelled}",gate="none",sidecar="istio"} 1`,
+    const second = await counting(4, before, first)
+    assert.equal(second.get(pending), 0)
+    const lines = grown(before, first, second).map((each) => each.join(' '))
+    assert.deepEqual(lines.toSorted(), [
+      `early_starts_total{namespace="${unlabelled}",gate="none",sidecar="istio"} 2`,
       `start_crashes_total{namespace="${unlabelled}",gate="none",outcome="too-early"} 1`,
+      `start_wait_seconds_count{gate="${gate}",outcome="ready",sidecar="other"} 1`,
       'start_wait_seconds_count{gate="startup-probe",outcome="ready",sidecar="istio"} 1',
-      'starts_total{gate="none",outcome="too-early"} 1',
+      `starts_total{gate="${gate}",outcome="held"} 1`,
+      'starts_total{gate="none",outcome="too-early"} 2',
       'starts_total{gate="startup-probe",outcome="held"} 1',
     ])
   })

@@ -13,8 +13,6 @@ import { startWebhook, type Webhook } from './webhook.ts'
 
 const home = 'scan'
 const replicas = 10
-/** A kubelet's event and a container's own first line about the same start are so far apart at most, on a busy node, in s. */
-const apart = 2
 /** Where the pages and pictures of them go, to be looked at. */
 const { SCAN_PAGES: pages } = process.env
 
@@ -76,6 +74,16 @@ async function rolledOut() {
   })
 }
 
+/** When the kubelet first said so of a container, in ms since 1970: an event's name ends in its time in nanoseconds. */
+function eventOf(pod: string, reason: string, container: string): Promise<number> {
+  const selector = `involvedObject.name=${pod},reason=${reason},involvedObject.fieldPath=spec.containers{${container}}`
+  return until(`${reason} of ${container} in ${pod}`, async () => {
+    const found = await kubectl('get', 'events', '-n', home, '--field-selector', selector, '-o', 'name')
+    const digits = /\.([0-9a-f]{16})\s*$/.exec(found)?.[1]
+    return digits === undefined ? undefined : Number(BigInt(`0x${digits}`) / 1_000_000n)
+  })
+}
+
 /** The numbers at the head of the page. */
 async function numbersOf(page: Page): Promise<Record<string, number>> {
   const [names, values] = await Promise.all(['dt', 'dd'].map((tag) => page.locator(`.numbers ${tag}`).allInnerTexts()))
@@ -100,8 +108,8 @@ describe('a Deployment of ten, whose app fails when its sidecar is not ready', (
   let found: Scanned
   let mended: Scanned
   let exporter: Awaited<ReturnType<typeof startExporter>>
-  /** How long each pod's app has waited by what its containers have written, in s: until the sidecar was ready, and until the app's first line. */
-  let waited: readonly { least: number; most: number }[] = []
+  /** How long each pod's app has waited by the kubelet's events, in s. */
+  let waited: readonly number[] = []
   before(async () => {
     browser = await launch()
     webhook = await startWebhook(home)
@@ -216,8 +224,10 @@ describe('a Deployment of ten, whose app fails when its sidecar is not ready', (
         assert.equal(statusOf(pod, 'app')?.restartCount, 0, name)
         const log = await getLog(home, name)
         assert.ok(firstLineOf(log) >= markOf(log, 'envoy', 'ready'), `${name} started before envoy was ready`)
-        const since = (at: number) => (at - markOf(log, 'envoy', 'started')) / 1000
-        return { least: since(markOf(log, 'envoy', 'ready')), most: since(firstLineOf(log)) }
+        const started = await eventOf(name, 'Started', 'envoy')
+        const wentOn = await eventOf(name, 'Pulled', 'app')
+        assert.ok(started < wentOn && wentOn <= firstLineOf(log), `the events of ${name}`)
+        return (wentOn - started) / 1000
       }),
     )
     mended = await scan('after', 'unguarded')
@@ -265,20 +275,13 @@ describe('a Deployment of ten, whose app fails when its sidecar is not ready', (
     )
     assert.equal(sum(ours(all, 'start_waits_coarse_total')), 0)
     const total = sum(ours(all, 'start_wait_seconds_sum'))
-    const [least = 0, most = 0] = (['least', 'most'] as const).map((key) =>
-      waited.reduce((sum, each) => sum + each[key], 0),
-    )
-    t.diagnostic(
-      `${waited.length} waits: ${total} s by the exporter, ${least} to ${most} s by what the containers wrote`,
-    )
-    const inside = `${total} s in all, by the containers ${least} to ${most} s`
-    assert.ok(total > least - apart * waited.length && total < most + apart * waited.length, inside)
+    const expected = waited.reduce((sum, each) => sum + each, 0)
+    assert.ok(Math.abs(total - expected) < 0.002 * waited.length, `${total} s in all, by the events ${expected} s`)
+    t.diagnostic(`${waited.length} waits: ${total} s`)
     const buckets = ours(all, 'start_wait_seconds_bucket').filter(({ labels }) => labels.outcome === 'ready')
     for (const { labels, value } of buckets) {
       const edge = Number(labels.le === '+Inf' ? Infinity : labels.le)
-      const surely = waited.filter(({ most }) => most + apart <= edge).length
-      const perhaps = waited.filter(({ least }) => least - apart <= edge).length
-      assert.ok(value >= surely && value <= perhaps, `${value} waited at most ${edge} s, not ${surely} to ${perhaps}`)
+      assert.equal(value, waited.filter((each) => each <= edge).length, `at most ${edge} s`)
     }
     // At least those of which the scan knew. It may have seen more: what a status has lost by then.
     const known = (certainty: string) =>

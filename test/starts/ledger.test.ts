@@ -13,6 +13,8 @@ import { eventsOf, type Life, podAt } from './pods.ts'
 
 const begin = Date.parse('2026-01-01T10:00:00Z')
 const minute = 60_000
+/** What is gone earlier is judged when so much time has passed, in ms. */
+const eventsComeIn = 10_000
 
 /** A cluster, and a process that counts its starts. Time passes in steps of a second. */
 class World {
@@ -163,7 +165,13 @@ function counts() {
   const passes = (ms: number) => {
     now += ms
   }
-  return { ledger, told, passes }
+  /** It's gone, and its events have had their time. */
+  const ends = (uid: string, last?: V1Pod) => {
+    ledger.gone(uid, last)
+    passes(eventsComeIn)
+    ledger.tick()
+  }
+  return { ledger, told, passes, ends }
 }
 const running = (uid: string) => podAt(life({ uid }), begin + 30_000) ?? assert.fail()
 
@@ -204,6 +212,33 @@ describe('a start', () => {
     )
   })
 
+  test('of a pod that is gone before its events have come waits for them: without them nobody could say', () => {
+    for (const [state, until] of [
+      ['coming', 9000],
+      ['interrupted', 2 * minute],
+    ] as const) {
+      const { ledger, told, passes } = counts()
+      ledger.events('Pod', state)
+      ledger.pod(running('a'))
+      passes(5000)
+      ledger.gone('a')
+      ledger.listed(new Set())
+      passes(until - 5000)
+      ledger.tick()
+      assert.deepEqual(told.starts, [])
+      for (const { event } of eventsOf(life())) ledger.event(event)
+      ledger.events('Pod', 'coming')
+      passes(1000)
+      ledger.tick()
+      ledger.tick()
+      assert.deepEqual(
+        told.starts.map(({ outcome, seconds }) => [outcome, seconds]),
+        [['too-early', 0.8]],
+      )
+      assert.equal(ledger.pending(), 0)
+    }
+  })
+
   test('is not judged by what its pod shows while it is deleted', () => {
     const ending = (pod: V1Pod): V1Pod => {
       const end = (status: V1ContainerStatus): V1ContainerStatus => {
@@ -238,12 +273,12 @@ describe('a start', () => {
       [never(at(proxyFirst)), 'unknown', [], false],
       [at({ ...proxyFirst, fails: 5000 }), 'unknown', [], true],
     ] as const) {
-      const { ledger, told } = counts()
+      const { ledger, told, ends } = counts()
       ledger.pod(pod)
       for (const event of events) ledger.event(event)
       ledger.pod(ending(pod))
       ledger.event(unhealthy)
-      ledger.gone('a', ending(pod))
+      ends('a', ending(pod))
       assert.deepEqual(
         told.starts.map(({ outcome, early, crashed }) => [outcome, early, crashed]),
         [expected],
@@ -299,10 +334,10 @@ describe('a start', () => {
   })
 
   test('whose events come before its pod is known is judged by them', () => {
-    const { ledger, told } = counts()
+    const { ledger, told, ends } = counts()
     for (const { event } of eventsOf(life())) ledger.event(event)
     ledger.pod(running('a'))
-    ledger.gone('a')
+    ends('a')
     assert.equal(told.starts[0]?.seconds, 0.8)
   })
 
@@ -460,7 +495,7 @@ describe('what anybody may write', () => {
   })
 
   test('more large pods than there is room for are left out, and said to be, until others are counted', () => {
-    const { ledger, told } = counts()
+    const { ledger, told, ends } = counts()
     // It takes two bytes for each character.
     const put = (uid: string) => ledger.pod(hooked(uid, '\u4e00'.repeat(12_000)))
     for (let index = 0; index < 600; index++) put(`pod-${index}`)
@@ -468,7 +503,7 @@ describe('what anybody may write', () => {
     assert.equal(ledger.pending() + told.omitted.length, 600)
     assert.ok(ledger.pending() > 100)
     const left = told.omitted.length
-    for (let index = 0; index < 300; index++) ledger.gone(`pod-${index}`)
+    for (let index = 0; index < 300; index++) ends(`pod-${index}`)
     put('after')
     assert.equal(told.omitted.length, left)
   })
@@ -483,7 +518,7 @@ describe('what anybody may write', () => {
   })
 
   test('of nodes that come and go, a new one is known however many there were', () => {
-    const { ledger, told } = counts()
+    const { ledger, told, ends } = counts()
     const { pod, events = [], node = [] } = recordedPod('kubelet-restarted')
     const { nodeName = '' } = pod.spec ?? {}
     const source = { component: 'kubelet', host: nodeName }
@@ -506,7 +541,7 @@ describe('what anybody may write', () => {
         source: each.source?.component === 'kubelet' ? source : each.source,
         involvedObject: { ...each.involvedObject, uid: 'a' },
       } as CoreV1Event)
-    ledger.gone('a')
+    ends('a')
     assert.deepEqual(
       told.starts.flatMap(({ waits }) => waits.map(({ outcome }) => outcome)),
       ['kubelet-restarted'],
@@ -514,7 +549,7 @@ describe('what anybody may write', () => {
   })
 
   test('annotations of any size, and names of any kind, make no label', () => {
-    const { ledger, told } = counts()
+    const { ledger, told, ends } = counts()
     const pod = running('a')
     const { metadata, spec } = pod
     const name = '<script>"\n{sidecar="x"}\u001b[31m'
@@ -526,14 +561,14 @@ describe('what anybody may write', () => {
       },
       spec: { ...spec, containers: [...(spec?.containers ?? []), { name: 'mine', image: name }] },
     })
-    ledger.gone('a')
+    ends('a')
     const [start] = told.starts
     assert.ok(start?.early.every(({ sidecar }) => sidecarLabels.includes(sidecar)))
     assert.deepEqual(told.omitted, [])
   })
 
   test('events without end, for pods that are there and for those that never were, stay within their room', () => {
-    const { ledger, told } = counts()
+    const { ledger, told, ends } = counts()
     ledger.pod(running('a'))
     const [, first] = eventsOf(life())
     assert.ok(first)
@@ -543,7 +578,7 @@ describe('what anybody may write', () => {
       ledger.event({ ...first.event, involvedObject: { ...involvedObject, uid: `never-${index}` } })
     }
     for (const { event } of eventsOf(life())) ledger.event(event)
-    ledger.gone('a')
+    ends('a')
     assert.equal(told.starts.length, 1)
   })
 
@@ -551,11 +586,11 @@ describe('what anybody may write', () => {
     const events = eventsOf(life()).map(({ event }) => event)
     const forged = events.map((event) => ({ ...event, metadata: { ...event.metadata, namespace: 'theirs' } }))
     for (const early of [true, false]) {
-      const { ledger, told } = counts()
+      const { ledger, told, ends } = counts()
       if (early) for (const event of forged) ledger.event(event)
       ledger.pod(running('a'))
       if (!early) for (const event of forged) ledger.event(event)
-      ledger.gone('a')
+      ends('a')
       assert.deepEqual(
         told.starts.map(({ outcome, seconds }) => [outcome, seconds]),
         [['unknown', undefined]],
@@ -597,7 +632,7 @@ describe('what anybody may write', () => {
   })
 
   test('an event of braces holds nothing up', () => {
-    const { ledger, told } = counts()
+    const { ledger, told, ends } = counts()
     const [, first] = eventsOf(life())
     assert.ok(first)
     ledger.pod(running('a'))
@@ -605,7 +640,7 @@ describe('what anybody may write', () => {
     for (const fieldPath of ['{'.repeat(200_000), `${'{'.repeat(200_000)}}x`, `${'{}'.repeat(100_000)}x`]) {
       ledger.event({ ...first.event, involvedObject: { ...first.event.involvedObject, fieldPath } })
     }
-    ledger.gone('a')
+    ends('a')
     assert.equal(told.starts.length, 1)
   })
 
@@ -621,10 +656,10 @@ describe('what anybody may write', () => {
       { count: -1, lastTimestamp: 'x' },
       { count: 5, lastTimestamp: 'x' },
     ]) {
-      const { ledger, told } = counts()
+      const { ledger, told, ends } = counts()
       ledger.pod(running('a'))
       ledger.event({ ...first.event, ...more } as unknown as CoreV1Event)
-      ledger.gone('a')
+      ends('a')
       assert.equal(told.starts.length, 1)
     }
   })
