@@ -42,24 +42,23 @@ export function createActor({
     const { namespace } = rollout.metadata
     const pod = fetchPod(rollout, { node, image, pullPolicy, pullSecrets: like.pullSecrets, waiter })
     const { name } = pod.metadata
-    /** An API server before 1.35 stores the pod without the volume: it would end at once, and fetch nothing. */
-    async function keep(stored: WirePod) {
-      if (stored.spec.volumes?.some((volume) => volume.image)) return void space.learn(stored)
-      await cluster.removePod(namespace, name)
-      refusals.set(name, { times: REFUSALS, why: 'the API server does not store image volumes', at: steady() })
-    }
-    try {
-      await keep(await cluster.createPod(namespace, pod))
-    } catch (error) {
+    const stored = await cluster.createPod(namespace, pod).catch(async (error) => {
       const kind = failureKind(error)
       const found = kind === 'conflict' ? await cluster.readPod(namespace, name) : undefined
-      if (found) return await keep(found)
+      if (found) return found
       if (kind !== 'invalid' && kind !== 'forbidden') throw error
       // Something guards the namespace; a refusal by itself may pass.
       const times = kind === 'invalid' ? REFUSALS : (refusals.get(name)?.times ?? 0) + 1
       refusals.set(name, { times, why: error instanceof Error ? error.message : String(error), at: steady() })
       if (times < REFUSALS) throw error
-    }
+      return undefined
+    })
+    if (stored === undefined) return
+    if (stored.spec.volumes?.some((volume) => volume.image)) return void space.learn(stored)
+    // An API server before 1.35 stores the pod without the volume: it would end at once, and fetch nothing. That is so whether it can be removed
+    // or not; one that can't goes with its rollout.
+    refusals.set(name, { times: REFUSALS, why: 'the API server does not store image volumes', at: steady() })
+    await cluster.removePod(namespace, name)
   }
 
   async function read({ namespace, name }: { namespace: string; name: string }, space: Space) {

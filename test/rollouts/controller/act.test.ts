@@ -16,6 +16,23 @@ function withoutImageVolumes(pod: object): WirePod {
   return { metadata: { ...metadata, uid: 'uid', resourceVersion: '1' }, spec: rest, status: { phase: 'Succeeded' } }
 }
 
+test('a pod that fetches without its image volume, and can not be removed, is not taken for a refused one', async () => {
+  const cluster = {
+    createPod: async (_: string, pod: object) => withoutImageVolumes(pod),
+    async removePod() {
+      throw new ClusterError('forbidden', 'pods may not be deleted here')
+    },
+  } as unknown as Cluster
+  const actor = createActor({ cluster, steady: () => 0, waiter: 'waiter' })
+  const like = { ...wirePod('shop-0'), pullSecrets: [] }
+  const step = { do: 'fetch', node: 'n1', image: 'envoy:v2', pullPolicy: 'IfNotPresent', like } as unknown as Step
+  await assert.rejects(actor.take(step, rollout(), {} as Space), /may not be deleted/)
+  assert.deepEqual(actor.refusedFetch(rollout(), 'n1', 'envoy:v2'), {
+    is: 'unable',
+    why: 'the API server does not store image volumes',
+  })
+})
+
 for (const [what, there] of [
   ['is new', false],
   ['is there already', true],
