@@ -18,6 +18,7 @@ import { differs, statusOf, withWholeStatus } from './status.ts'
 import type { Shown, Step } from './step.ts'
 import { createStore, type Space, type Store } from './store.ts'
 import { Templates } from './templates.ts'
+import { ToldPods } from './told.ts'
 
 /** What the controller tells whatever observes it: metrics, the log. */
 export interface Observer {
@@ -83,7 +84,7 @@ class Controller {
   readonly #written = new Map<string, Written>()
   readonly #trouble = new Map<string, string>()
   readonly #settled = new Map<string, ReadonlySet<string>>()
-  readonly #told = new Map<string, ReadonlySet<string>>()
+  readonly #told = new ToldPods()
   /** Those on their way. */
   readonly #moving = new Set<string>()
   /** When the watch of rollouts last said something, and how new that was. */
@@ -182,7 +183,8 @@ class Controller {
     const key = keyOf({ name, namespace })
     const was = this.#rollouts.get(key)
     this.#rollouts.delete(key)
-    for (const known of [this.#written, this.#trouble, this.#settled, this.#told, this.#moving]) known.delete(key)
+    for (const known of [this.#written, this.#trouble, this.#settled, this.#moving]) known.delete(key)
+    this.#told.forget(key)
     this.#queue.forget(key)
     this.#templates.forget(key)
     if (was) this.#controlling.observer.forgot(was)
@@ -376,17 +378,15 @@ class Controller {
     return said
   }
 
-  /** An event for each pod that fails without stopping the rollout: after it was complete, or within maxFailures. */
+  /** Events of pods that fail without stopping the rollout: after it was complete, or within maxFailures. */
   async #tell(key: string, rollout: SidecarRollout, { failing, failure }: Decision) {
-    const { cluster, now, observer } = this.#controlling
-    const before = this.#told.get(key)
-    this.#told.set(key, new Set(failing.map(({ pod }) => pod ?? '')))
-    for (const { pod = '', reason, message } of failing) {
-      if (before?.has(pod) || failure?.pod === pod) continue
-      const report: Report = { type: 'Warning', reason: 'PodFailed', message: `pod ${pod}: ${reason}: ${message}` }
+    const { cluster, now, steady, observer } = this.#controlling
+    const { reports, again } = this.#told.say(key, failing, { known: failure?.pod, steady: steady() })
+    for (const report of reports) {
       observer.turned(rollout, report)
       await cluster.report(rollout, report, now()).catch((error) => observer.failed(failureKind(error), error))
     }
+    if (again !== undefined) this.#queue.add(key, again)
   }
 
   async #lookForLife(node: string) {
