@@ -49,13 +49,17 @@ export interface Trouble {
 /** In the order in which the kubelet starts them. */
 export function containersOf(pod: V1Pod, seen: readonly Happening[]): readonly Container[] {
   const { initContainers = [], containers = [], restartPolicy = 'Always' } = pod.spec ?? {}
-  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])]
+  const all = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])]
+  // A pod may have 15,000 containers: looking through all of them for each takes seconds.
+  const statuses = Map.groupBy(all, ({ name }) => name)
+  const happened = Map.groupBy(seen, ({ container }) => container)
   const hooks = hooksOf(pod)
-  return [...initContainers, ...containers].map((container) => {
+  return [...initContainers, ...containers].map((container, index) => {
     const { name, lifecycle, readinessProbe, startupProbe } = container
-    const kind = containers.includes(container) ? 'regular' : container.restartPolicy === 'Always' ? 'native' : 'init'
-    const status = statuses.find((each) => each.name === name)
-    const own = seen.filter((each) => each.container === name)
+    const isInit = index < initContainers.length
+    const kind = !isInit ? 'regular' : container.restartPolicy === 'Always' ? 'native' : 'init'
+    const [status] = statuses.get(name) ?? []
+    const own = happened.get(name) ?? []
     const first = (...reasons: readonly string[]) => own.find(({ reason }) => reasons.includes(reason))?.moment
     const { running, terminated } = status?.state ?? {}
     const run = firstRun(status)
