@@ -131,7 +131,7 @@ export const install: Command = {
     const because = delivery === found?.delivery ? found.because : 'the configuration says so'
     terminal.stdout.write(`${cluster.context}, ${cluster.server}: Kubernetes ${surveyed?.version}\n`)
     terminal.stdout.write(`the waiter comes by ${delivery}: ${because}\n`)
-    const { apply } = await import('../install/install.ts')
+    const { apply, awaitParts } = await import('../install/install.ts')
     const { objects } = cluster
     const progress = createProgress(terminal.stdout)
     const signal = AbortSignal.any([AbortSignal.timeout(timeout), interrupted()])
@@ -143,7 +143,7 @@ export const install: Command = {
       const warnings = await foresee(objects, wanted.namespace, configuration, mutating)
       say('sidecar-first', warnings)
     }
-    await apply({
+    const installation = {
       objects,
       progress,
       manifests: wholes,
@@ -156,12 +156,14 @@ export const install: Command = {
       dryRun: flags['dry-run'],
       force: flags.force,
       signal,
-    })
+    }
+    await apply(installation)
     if (!flags['dry-run'] && !observes && delivery !== 'shell') {
       const { tryWaiter } = await import('../check/installation/try-waiter.ts')
       const doubt = await tryWaiter({ objects, progress, signal, namespace: wanted.namespace }, configuration.waiter)
       if (doubt !== undefined) say('sidecar-first', [doubt])
     }
+    if (!flags['dry-run']) await awaitParts(installation)
     terminal.stdout.write(next(wanted, flags['dry-run']))
     return 0
   },

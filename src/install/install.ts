@@ -6,7 +6,7 @@ import { callsForLocks } from '../webhooks/path.ts'
 import { type Applying, applyObject, explained, label, type Manifest, present } from './apply.ts'
 import { damageOf, type Intrusion } from './damage.ts'
 import { labelled, leftovers } from './installed.ts'
-import { awaitEnds, awaitPatch, awaitRollout } from './ready.ts'
+import { awaitEnds, awaitPart, awaitPatch, awaitRollout } from './ready.ts'
 import { awaitTrust } from './trust.ts'
 
 export interface Installation extends Applying {
@@ -23,8 +23,13 @@ export interface Installation extends Applying {
   readonly signal: AbortSignal
 }
 
+/** The Deployments that admission doesn't need. */
+const parts: readonly string[] = [objectNames.rollouts, objectNames.starts]
+const isPart = ({ kind, metadata }: Manifest) => kind === 'Deployment' && parts.includes(metadata.name)
+
 /**
- * Applies everything: first what the pods need, then the pods, and once they are ready, the webhook configurations. Ends when a pod has been patched.
+ * Applies everything: first what the pods need, then the pods, and once those that serve are ready, the webhook configurations. Ends when a
+ * pod has been patched.
  * @throws ExpectedError
  */
 export async function apply(installation: Installation): Promise<void> {
@@ -45,7 +50,7 @@ export async function apply(installation: Installation): Promise<void> {
   }
   // The server can't start before certs has made its certificate; until then, only the pods of certs tell what is wrong.
   const makers = deployments.filter(({ metadata }) => metadata.name === objectNames.certs)
-  const awaited = new Set([...makers, ...deployments])
+  const awaited = new Set([...makers, ...deployments.filter((each) => !isPart(each))])
   if (!dryRun) for (const each of awaited) await awaitRollout(each, installation)
   // Theirs call whoever answers, and servers of 0.1 refuse what `auto` locks: it may lock once none of them answers.
   const unlocked = webhooks.some((each) => callsForLocks(before.get(each) as V1MutatingWebhookConfiguration) === false)
@@ -60,6 +65,11 @@ export async function apply(installation: Installation): Promise<void> {
     if (!dryRun) await objects.remove(each)
     progress.done(label(each), dryRun ? 'removed (dry run)' : 'removed: an earlier installation left it')
   }
+}
+
+/** Waits for what nobody should wait for before pods are patched. @throws ExpectedError */
+export async function awaitParts(installation: Installation): Promise<void> {
+  for (const each of installation.manifests.filter(isPart)) await awaitPart(each, installation)
 }
 
 /** Has a pod patched, in a dry run. */

@@ -19,18 +19,28 @@ export interface Waiting {
 
 /** Waits until all replicas of a Deployment have its newest template and are ready. @throws ExpectedError with what is in the way */
 export async function awaitRollout(reference: Manifest, { objects, progress, signal }: Waiting): Promise<void> {
-  const namespace = reference.metadata.namespace ?? ''
+  await until(label(reference), { progress, signal }, () => rolledOut(reference, objects))
+}
+
+/** The same for an optional part: whoever sees it stuck is told that pods aren't. @throws ExpectedError with what is in the way */
+export async function awaitPart(reference: Manifest, { objects, progress, signal }: Waiting): Promise<void> {
   await until(label(reference), { progress, signal }, async () => {
-    const deployment = await objects.read<V1Deployment>(reference)
-    if (deployment === undefined) return { done: false, state: 'not there' }
-    const first = rollout(deployment, [], [])
-    if (first.done) return { done: true, state: 'ready' }
-    const [pods, events] = await Promise.all([
-      podsOf(objects, deployment),
-      objects.list<CoreV1Event>({ apiVersion: 'v1', kind: 'Event' }, { namespace, fieldSelector: 'type=Warning' }),
-    ])
-    return rollout(deployment, pods, events)
+    const { done, state } = await rolledOut(reference, objects)
+    return { done, state: done ? state : `${state}; the webhook works without it` }
   })
+}
+
+async function rolledOut(reference: Manifest, objects: Objects): Promise<{ done: boolean; state: string }> {
+  const namespace = reference.metadata.namespace ?? ''
+  const deployment = await objects.read<V1Deployment>(reference)
+  if (deployment === undefined) return { done: false, state: 'not there' }
+  const first = rollout(deployment, [], [])
+  if (first.done) return { done: true, state: 'ready' }
+  const [pods, events] = await Promise.all([
+    podsOf(objects, deployment),
+    objects.list<CoreV1Event>({ apiVersion: 'v1', kind: 'Event' }, { namespace, fieldSelector: 'type=Warning' }),
+  ])
+  return rollout(deployment, pods, events)
 }
 
 /** A node that is lost may never report a pod's end, but nothing of it answers any more. */
