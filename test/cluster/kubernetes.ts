@@ -1,6 +1,6 @@
 /** The Kubernetes of the node; K8S names an older one than the newest. */
 export const kubernetesVersion = process.env.K8S || '1.36'
-const minor = Number(kubernetesVersion.split('.')[1])
+export const minor = Number(kubernetesVersion.split('.')[1])
 
 /** Variables from a file, which lock an app. Without them the API server drops the field, and refuses what is left. */
 export const hasLock = minor >= 35
