@@ -71,8 +71,8 @@ export function scanJson(text: string, most: number): { deep: boolean; duplicate
   return { deep: false, duplicates }
 }
 
-// By hand, since a regular expression with a loop in a loop overflows on a string of megabytes.
-function stringEnd(text: string, start: number): number {
+/** Behind the string that begins at an offset. By hand: a regular expression with a loop in a loop overflows on megabytes. */
+export function stringEnd(text: string, start: number): number {
   let end = start
   let escapes = 0
   do {

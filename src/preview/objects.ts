@@ -1,6 +1,7 @@
 import { isNode } from 'yaml'
 import { type Json, pointer } from '../admission/words/json.ts'
 import { formatJson, isObject, type JsonObject } from './json.ts'
+import { jsonPlace } from './json-places.ts'
 import { lineAndColumn, type ManifestDocument, type Manifests } from './manifests.ts'
 import type { Fault, Problem } from './problems.ts'
 
@@ -95,8 +96,9 @@ function kindOf(value: Json | undefined): { kind: string; apiVersion: string } {
 
 function positionOf({ document, path }: Pick<Place, 'document' | 'path'>): { line: number; column: number } {
   const { yaml } = document
-  const node = yaml?.tree.getIn(path, true)
-  if (yaml === undefined || !isNode(node) || !node.range) return { line: 1, column: 1 }
+  if (yaml === undefined) return jsonPlace(document, path, 'value')
+  const node = yaml.tree.getIn(path, true)
+  if (!isNode(node) || !node.range) return { line: 1, column: 1 }
   return lineAndColumn(document.text, yaml.lines, node.range[0])
 }
 

@@ -1,10 +1,11 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, type LineCounter, type Node, type Pair, visit } from 'yaml'
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, visit } from 'yaml'
 import { podTemplate } from '../admission/pod/template.ts'
 import type { Json } from '../admission/words/json.ts'
 import { isOurs, keys } from '../admission/words/keys.ts'
 import type { Said } from '../admission/words/messages.ts'
 import { isObject } from './json.ts'
-import { lineAndColumn, type ManifestDocument, readYaml } from './manifests.ts'
+import { jsonPlace } from './json-places.ts'
+import { lineAndColumn, type ManifestDocument } from './manifests.ts'
 import type { ManifestObject } from './objects.ts'
 
 /** What a message is about, in an object and in the text that it was read from. */
@@ -103,31 +104,10 @@ function written(way: Way): string {
     .join('')
 }
 
-/** Parsing JSON once more to find lines in it takes a third of a second for as many characters. */
-const mostJson = 200_000
-
-interface Source {
-  readonly tree: Document.Parsed
-  readonly lines: LineCounter
-}
-const jsonSources = new WeakMap<ManifestDocument, { readonly source: Source | undefined }>()
-
-/** JSON is YAML, too, whose parser keeps the places. */
-function sourceOf(document: ManifestDocument): Source | undefined {
-  if (document.yaml !== undefined) return document.yaml
-  const known = jsonSources.get(document)
-  if (known !== undefined) return known.source
-  const read = document.text.length > mostJson ? undefined : readYaml(document.text)
-  const source = read?.ok ? read.documents[0]?.yaml : undefined
-  jsonSources.set(document, { source })
-  return source
-}
-
 /** The place of the last key or item on the way that the text has. */
 function placeOf(document: ManifestDocument, way: Way): { readonly line: number; readonly column: number } {
-  const source = sourceOf(document)
-  if (source === undefined) return { line: 1, column: 1 }
-  const { tree, lines } = source
+  if (document.yaml === undefined) return jsonPlace(document, way, 'mark')
+  const { tree, lines } = document.yaml
   let node: unknown = tree.contents
   let offset = startOf(node) ?? 0
   for (const part of way) {

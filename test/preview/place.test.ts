@@ -64,6 +64,47 @@ describe('where a message belongs', () => {
     assert.deepEqual(spots(json), [{ path: 'spec.containers[1].name', at: `${line + 1}:9`, severity: 'warning' }])
   })
 
+  test('is found in a JSON list of any length, behind a byte order mark, with CRLF, and whatever its texts hold', () => {
+    const pod = (name: string) => ({
+      metadata: { name, annotations: { '}]"\\': '{["', 'sidecar-first.dev/sidecars': 'proxy', '1': '[' } },
+      spec: {
+        terminationGracePeriodSeconds: 1,
+        containers: [{ name: 'app', odd: ['}', '{', -1.5e3, null] }, { name: 'proxy' }],
+      },
+    })
+    const items = Array.from({ length: 400 }, (_, index) => pod(`p${index}`))
+    const json = `\uFEFF${JSON.stringify({ apiVersion: 'v1', kind: 'PodList', items }, null, 2)}`.replaceAll(
+      '\n',
+      '\r\n',
+    )
+    assert.ok(json.length > 200_000)
+    const lines = json.split('\n')
+    const proxies = lines.flatMap((line, index) => (line.includes('"name": "proxy"') ? [`${index + 1}:13`] : []))
+    assert.deepEqual(
+      spots(json).map(({ at }) => at),
+      proxies,
+    )
+    const previewed = preview(json, configuration)
+    assert.ok(previewed.ok)
+    const { name, line } = previewed.previews.at(-1)?.object ?? assert.fail()
+    assert.equal(
+      lines.slice(line - 1).findIndex((each) => each.includes(`"name": "${name}"`)),
+      2,
+    )
+    const oneLine = JSON.stringify({ kind: 'PodList', items })
+    assert.equal(spots(oneLine).at(-1)?.at, `1:${oneLine.lastIndexOf('"name":"proxy"') + 1}`)
+  })
+
+  test('is an outer one in JSON that is nested to make looking for it expensive', () => {
+    const inner = { kind: 'Pod', metadata: { annotations: { 'sidecar-first.dev/sidecars': 'a' } }, spec: 1 }
+    const nested = (times: number) =>
+      `${'{"kind":"List","items":['.repeat(times)}${JSON.stringify(inner)}${']}'.repeat(times)}`
+    const found = (times: number) => spots(nested(times)).map(({ at }) => Number(at.split(':')[1]))
+    assert.deepEqual(found(3), [nested(3).indexOf('"spec"') + 1])
+    const [deep = 0] = found(100)
+    assert.ok(deep > 100 && deep < nested(100).indexOf('"spec"'))
+  })
+
   test('is where the text of it stands: behind an anchor, a merge or an alias for a key', () => {
     const said = (annotations: string, proxy = '{name: proxy}') =>
       spots(`kind: Pod
