@@ -8,7 +8,7 @@ import type { Fault, Place, Problem } from './problems.ts'
 export interface ManifestDocument {
   readonly number: number
   readonly value: JsonObject
-  /** Of the whole input. */
+  /** Of the whole input, as the parser took it. */
   readonly text: string
   /** The YAML that it was read from; absent for JSON. Its ranges are offsets in the whole input. */
   readonly yaml: { readonly tree: Document.Parsed; readonly lines: LineCounter } | undefined
@@ -57,7 +57,8 @@ export function readJson(text: string): Manifests | undefined {
 }
 
 /** Like `readManifests`, for text that isn't JSON. Takes up to 3 s for a megabyte. */
-export function readYaml(text: string): Manifests {
+export function readYaml(given: string): Manifests {
+  const text = asTheParserTakesIt(given)
   const lines = new LineCounter()
   const tokens = [...new Parser(lines.addNewLine).parse(text)]
   const at = (document: number, offset: number, fault: Fault): Problem => {
@@ -100,8 +101,15 @@ export function readYaml(text: string): Manifests {
       else throw error
     }
   }
-  return problems.length > 0 ? { ok: false, problems } : { ok: true, text, documents }
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, text: given, documents }
 }
+
+/**
+ * YAML and kubectl know two things that the parser doesn't: a carriage return alone ends a line, and each document may begin with a
+ * byte order mark. What begins in a line stays where it is.
+ */
+const asTheParserTakesIt = (text: string): string =>
+  text.replace(/\r(?!\n)/g, '\n').replace(/^(---[ \t]*)(\r?\n)\uFEFF/gm, '$1 $2')
 
 /** Where nesting gets too deep to work with. The token tree is built without recursion, so it is walked without. */
 function tooDeep(tokens: readonly CST.Token[]): { document: number; offset: number } | undefined {

@@ -31,24 +31,20 @@ export function writeManifests(source: Source): string {
 }
 
 /** The documents of an input that change. */
-export function rewrite({ manifests: { text, documents }, previews }: Source): Rewritten[] {
+export function rewrite({ manifests: { documents }, previews }: Source): Rewritten[] {
   const byDocument = Map.groupBy(previews, ({ object }) => object.document)
   return documents.flatMap((document) => {
     const target = targetOf(document, byDocument.get(document) ?? [])
-    return target === undefined ? [] : [{ document, ...editDocument(document, text, target) }]
+    return target === undefined ? [] : [{ document, ...editDocument(document, target) }]
   })
 }
 
 /** The edits of a document's text that patch one of its objects, which has this path in it. */
 export function editsOf(document: ManifestDocument, path: string, patch: readonly Operation[]): readonly Edit[] {
-  return editDocument(document, document.text, applyPatch(document.value, atPath(path, patch))).edits
+  return editDocument(document, applyPatch(document.value, atPath(path, patch))).edits
 }
 
-function editDocument(
-  { yaml, value }: ManifestDocument,
-  text: string,
-  target: JsonObject,
-): Omit<Rewritten, 'document'> {
+function editDocument({ yaml, value, text }: ManifestDocument, target: JsonObject): Omit<Rewritten, 'document'> {
   if (yaml !== undefined) return editYaml(yaml.tree, text, value, target)
   const whole = { start: 0, end: text.length }
   const fresh = formatJson(target, jsonIndent(text)) + (text.endsWith('\n') ? '\n' : '')

@@ -67,6 +67,20 @@ test('markers, empty documents, a byte order mark and CRLF are no obstacle', () 
   assert.deepEqual(values('# nothing\n---\n\n---\nnull\n'), [])
 })
 
+test('a byte order mark before any document, and carriage returns alone, are read as kubectl reads them', () => {
+  assert.deepEqual(values('\uFEFFkind: a\n---\n\uFEFFkind: b\n--- \t\r\n\uFEFF# c\r\nkind: c\r\n'), [
+    { kind: 'a' },
+    { kind: 'b' },
+    { kind: 'c' },
+  ])
+  assert.deepEqual(values('# a comment\rkind: Pod\rtext: |\r  a\r  b\rquoted: "a\r  b"\r\nlast: 1\n'), [
+    { kind: 'Pod', text: 'a\nb\n', quoted: 'a b', last: 1 },
+  ])
+  assert.deepEqual(values('text: "---\\n\uFEFF"\nblock: |\n  ---\n  \uFEFF\n'), [
+    { text: '---\n\uFEFF', block: '---\n\uFEFF\n' },
+  ])
+})
+
 test('each thing wrong is said with its place', () => {
   const helm = 'this is a Helm template; render it first: helm template RELEASE CHART'
   const cases: [string, string[]][] = [
@@ -77,6 +91,7 @@ test('each thing wrong is said with its place', () => {
     ],
     ['{"a\\"":"\\"{[\\\\","b":1,"a\\"":2}', ['1:1:23 the key "a\\"" is there twice']],
     ['a: 1\n---\n"b c": 1\nb: 1\n"b c": 2\n', ['2:5:1 the key "b c" is there twice']],
+    ['a: 1\rb: 1\r\n---\n\uFEFFb: 1\nb: 2\n', ['2:5:1 the key "b" is there twice']],
     ['a:\n\tb: 1\n', ['1:2:1 invalid YAML: tabs are not allowed as indentation']],
     ['kind: Pod\nimage: {{ .Values.image }}\n', [`1:2:8 ${helm}`]],
     ['{{- if .Values.on }}\nkind: Pod\n{{- end }}\n', [`1:1:1 ${helm}`]],

@@ -133,6 +133,20 @@ test('a byte order mark is no reason to format anything anew; what is formatted 
   assert(!/[^\r]\n/.test(write(shared, moveLastFirst)))
 })
 
+test('byte order marks between documents and carriage returns alone stay where nothing changes', () => {
+  const kept = 'kind: ConfigMap\r\n---\n\uFEFFkind: Secret\r\n--- \r\n\uFEFF# of a pod\rkind: Pod\r'
+  const text = `${kept}metadata: {annotations: {sidecar-first.dev/sidecars: b}}\rspec:\r  containers: [{name: a}, {name: b}]\r`
+  const written = (text: string) => {
+    const previewed = preview(text, defaultConfiguration('0.0.0'))
+    assert(previewed.ok, previewed.ok ? '' : JSON.stringify(previewed.problems))
+    return writeManifests(previewed)
+  }
+  assert(written(text).startsWith(kept))
+  const usual = text.replace(/\r\n?/g, '\n').replaceAll('\uFEFF', '')
+  assert.deepEqual(values(written(text)), values(written(usual)))
+  assert.notDeepEqual(values(written(text)), values(usual))
+})
+
 test('empty and flow parts become block parts', () => {
   const text =
     'kind: Pod\nmetadata: {annotations: {a: b}} # c\nspec: # d\n  volumes: []\n  initContainers:\n  containers: [{name: a}, {name: b}]\n'
