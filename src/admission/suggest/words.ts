@@ -28,7 +28,7 @@ export function todayText({ gate, behind, holds }: KnownSidecar): string {
     case 'init-container':
       return `${gate.name}, an init container, does its work before the app starts`
     case 'not-yet-there':
-      return `is added when the pod is created (${gate.key}); whether the app waits for it is up to its injector`
+      return `is added when the pod is created (${gate.key}); whether the app waits for it is up to its injector, or to a rule`
     default:
       return gate satisfies never
   }
