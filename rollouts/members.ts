@@ -141,15 +141,16 @@ function standingOf({
   memory: Memory
 }): Member['standing'] {
   const { metadata, spec } = rollout
-  // A pod that its kubelet hasn't taken on yet may still come to run on any node.
-  if (pod.taken && pod.observed === undefined) return 'too old'
-  if (note || sameName(image, spec.image)) return 'eligible'
-  const stale = pod.notes.get(container.name)
+  // Born with it: nothing is to be done there, whatever its kubelet is.
+  if (!note && sameName(image, spec.image)) return 'eligible'
+  const stale = note ? undefined : pod.notes.get(container.name)
   if (stale?.rollout === metadata.uid && stale.revision === metadata.generation && !sameName(image, stale.wanted)) {
     return isRefused(stale, pod, container) ? 'refused' : 'superseded'
   }
   const known = memory.revisions.some((revision) => sameName(revision.image, image))
-  return known || isOrigin(image, rollout, memory) ? 'eligible' : 'superseded'
+  if (!note && !known && !isOrigin(image, rollout, memory)) return 'superseded'
+  // A pod that its kubelet hasn't taken on yet may still come to run on any node.
+  return pod.taken && pod.observed === undefined ? 'too old' : 'eligible'
 }
 
 /** Until the image has proven itself, a pod that was given it before its start must show that it starts. */

@@ -64,7 +64,7 @@ export type OnFailure = 'pause' | 'rollback'
  * - `Waiting`: an older rollout claims the container
  * - `Progressing`: images are fetched, pods are touched, or something holds them back that will pass (the condition says what)
  * - `Paused`: by `paused: true`
- * - `Stopped`: by a failure, or by admission that refuses every touch; continues when the spec changes
+ * - `Stopped`: by a failure, until the spec changes; or because admission refuses every touch, or every kubelet is too old, until that changes
  * - `RollingBack`, `RolledBack`: after a failure under `onFailure: rollback`; a changed spec is a new attempt
  * - `Complete`: as many pods as are to have the image have it and are done
  */
@@ -132,7 +132,7 @@ export interface RolloutStatus {
 /**
  * - `Ready`: the rollout is complete
  * - `Reconciling`: it is on its way, or waits for what will pass
- * - `Stalled`: it needs somebody: a failure, a conflict, or nothing but refused touches
+ * - `Stalled`: it needs somebody: a failure, a conflict, nothing but refused touches, or nothing but kubelets that are too old
  * - `Progressing`: what it does, or what holds it
  * - `Completed`: True from when a generation has reached its share; later pods are brought along
  * - `Failed`: reason, pod and what the container said
@@ -175,6 +175,7 @@ export type ProgressReason =
   | 'Paused'
   | 'Stopped'
   | 'Refused'
+  | 'NodesTooOld'
   | 'RolledBack'
   | 'Complete'
   | 'NoPods'

@@ -9,20 +9,21 @@ import { type RolloutView, viewOf } from './view.ts'
 /**
  * - `done`: the share is reached
  * - `failed`: a failure has stopped it
+ * - `stopped`: nothing has failed, and it can't go on
  * - `rolled back`: a failure has stopped it, and every pod is as it was
  * - `unseen`: no controller has taken it up in time
  * - `ended`: by the signal
  */
-export type Outcome = 'done' | 'failed' | 'rolled back' | 'unseen' | 'ended'
+export type Outcome = 'done' | 'failed' | 'stopped' | 'rolled back' | 'unseen' | 'ended'
 
 /** How a rollout has ended; undefined while it continues. */
-export function outcomeOf({ metadata, status }: SidecarRollout): 'done' | 'failed' | 'rolled back' | undefined {
+export function outcomeOf({ metadata, status }: SidecarRollout): Exclude<Outcome, 'unseen' | 'ended'> | undefined {
   if (status === undefined || status.observedGeneration < metadata.generation) return undefined
   switch (status.phase) {
     case 'Complete':
       return 'done'
     case 'Stopped':
-      return 'failed'
+      return status.failure ? 'failed' : 'stopped'
     case 'RolledBack':
       return 'rolled back'
     case 'Waiting':

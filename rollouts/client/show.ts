@@ -26,5 +26,5 @@ export async function show(session: Session, name: string | undefined, json: boo
   }
   const [only] = name === undefined ? [] : rollouts
   const outcome = only && outcomeOf(only)
-  return outcome === 'failed' || outcome === 'rolled back' ? 1 : 0
+  return outcome === undefined || outcome === 'done' ? 0 : 1
 }

@@ -72,7 +72,7 @@ export function viewOf(
     selector: selectorText(spec.selector),
     image: spec.image,
     phase: seen ? status.phase : 'Unseen',
-    ...codeOf(seen, failureIn(rollout)),
+    ...codeOf(seen, rollout),
     why: seen ? whyOf(rollout) : '',
     // Of one decision with the phase; before there is one, as the pods are.
     counts: status === undefined ? counted(rows) : reported(status),
@@ -86,9 +86,10 @@ export function viewOf(
 const rank: Record<PodState, number> = { failed: 0, 'in progress': 1, new: 2, old: 3 }
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-function codeOf(seen: boolean, failure: RolloutFailure | undefined): { readonly code?: Code } {
+function codeOf(seen: boolean, rollout: SidecarRollout): { readonly code?: Code } {
   if (!seen) return { code: rolloutCodes.unseen }
-  return failure === undefined ? {} : { code: rolloutCodes.failed }
+  const isOver = rollout.status?.phase === 'Stopped' || failureIn(rollout) !== undefined
+  return isOver ? { code: rolloutCodes.failed } : {}
 }
 
 /** What went wrong, in the phases that a failure decides. */

@@ -29,6 +29,12 @@ export async function wait(session: Session, name: string): Promise<ExitCode> {
         `sidecar-first: ${rolloutCodes.failed} the rollout has failed. Undo it: sidecar-first rollout undo ${again}\n`,
       )
       return 1
+    case 'stopped':
+      terminal.stderr.write(
+        `sidecar-first: ${rolloutCodes.failed} the rollout can't go on; it does by itself once that has changed. ` +
+          `Watch it again: sidecar-first rollout status ${again} --wait\n`,
+      )
+      return 1
     case 'rolled back':
       terminal.stderr.write(
         `sidecar-first: ${rolloutCodes.failed} the rollout has failed, and every pod is back on the image it had\n`,

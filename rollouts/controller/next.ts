@@ -8,7 +8,7 @@ import { sameName } from '../image.ts'
 import { type Counts, countsOf, type Member, membersOf, SILENT, settledKey, withContainer } from '../members.ts'
 import { type Memory, pulledFor, remember } from '../memory.ts'
 import type { Note } from '../record.ts'
-import { allowedFailures } from '../share.ts'
+import { allowedFailures, desiredOf } from '../share.ts'
 import { deadlineOf, isRewritten, noteOf, type Patience, patienceOf, standing } from '../sidecar.ts'
 import type { FailureReason, ProgressReason, RolloutFailure, RolloutPhase, SidecarRollout } from '../types.ts'
 import { named } from './names.ts'
@@ -83,7 +83,8 @@ export function next(shown: Shown): Decision {
     awaited: awaitedOf(all),
     again: soonest(all, patience),
   }
-  const alone = still.leftAlone.superseded.length + still.leftAlone.tooOld.length
+  const { superseded, tooOld } = still.leftAlone
+  const alone = { superseded: superseded.length, tooOld: tooOld.length }
   if (shown.claimedBy !== undefined) {
     const message = `SidecarRollout ${shown.claimedBy} is older and upgrades ${rollout.spec.container} of the same pods`
     return { ...still, steps: [], phase: 'Waiting', reason: 'Waiting', message }
@@ -94,11 +95,11 @@ export function next(shown: Shown): Decision {
     kept ?? (completed ? undefined : failureOf(shown, all, { failing, image: pulledFor(rollout.spec.image, memory) }))
   const why = failure && `${failure.reason} (${placeOf(failure)})`
   if (strategy.paused) {
-    const message = `${progressOf(counts, { alone })}; no more pods are touched${why ? `; ${why}` : ''}`
+    const message = `${progressOf(counts, alone)}; no more pods are touched${why ? `; ${why}` : ''}`
     return { ...still, phase: 'Paused', reason: 'Paused', message, failure }
   }
   if (failure && strategy.onFailure === 'pause') {
-    const message = `${progressOf(counts, { broken: failing.length, alone })}; stopped by ${why}: continues when the spec changes`
+    const message = `${progressOf(counts, { broken: failing.length, ...alone })}; stopped by ${why}: continues when the spec changes`
     return { ...still, phase: 'Stopped', reason: 'Stopped', message, failure }
   }
 
@@ -131,7 +132,13 @@ export function next(shown: Shown): Decision {
     return { ...going, phase: 'RollingBack', reason: 'RollingBack', message }
   }
   const done = counts.updatedReady >= Math.min(counts.updated, counts.desired) - broken
-  const progress = progressOf(counts, { back: back ? moves.length : 0, broken, alone })
+  const progress = progressOf(counts, { back: back ? moves.length : 0, broken, ...alone })
+  // Complete would say that something has run.
+  const none = all.every(({ standing: is }) => is === 'too old' || is === 'superseded')
+  if (none && desiredOf(strategy.partition, tooOld.length) > 0) {
+    const message = `none of ${tooOld.length} pods can be upgraded in place, ${KUBELETS}: ${named(tooOld)}; continues on newer nodes`
+    return { ...going, phase: 'Stopped', reason: 'NodesTooOld', message, completed: false }
+  }
   if (idle && (completed || done)) {
     const reason = counts.matched === 0 ? 'NoPods' : 'Complete'
     const unneeded = counts.matched > 0 && all.every(({ note }) => note?.rollout !== uid)
@@ -155,12 +162,19 @@ export function next(shown: Shown): Decision {
 export const placeOf = ({ pod, node }: Pick<RolloutFailure, 'pod' | 'node'>) =>
   [pod && `pod ${pod}`, node && `node ${node}`].filter(Boolean).join(' on ')
 
-function progressOf({ matched, desired, updatedReady }: Counts, { back = 0, broken = 0, alone = 0 }): string {
+const KUBELETS = 'since their kubelets are older than 1.34'
+
+function progressOf(
+  { matched, desired, updatedReady }: Counts,
+  { back = 0, broken = 0, superseded = 0, tooOld = 0 },
+): string {
   if (matched === 0) return 'no pods match'
   if (back > 0) return `${back} to take back; ${desired} of ${matched} pods are to have the image`
   const done =
     desired === 0 ? `none of ${matched} pods is to have the image` : `${updatedReady} of ${desired} pods are done`
-  return [done, broken > 0 ? `${broken} failed` : '', alone > 0 ? `${alone} left alone` : ''].filter(Boolean).join(', ')
+  const failed = broken > 0 ? `${broken} failed` : ''
+  const alone = superseded > 0 ? `${superseded} left alone` : ''
+  return [done, failed, alone, tooOld > 0 ? `${tooOld} left alone ${KUBELETS}` : ''].filter(Boolean).join(', ')
 }
 
 /** The first pods that are on their way, or have the image and aren't ready with it. */

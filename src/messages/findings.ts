@@ -261,7 +261,7 @@ export const findings: FindingEntries<Exclude<Finding, { kind: PassedOn }>> = {
     example: rollout,
   },
   'rollout-failed': {
-    means: 'An upgrade in place went wrong and ended.',
+    means: 'An upgrade in place went wrong and ended, or cannot go on.',
     example: { ...rollout, phase: 'Stopped', message: 'pod web-0 does not become ready' },
   },
   'rollout-under-way': { example: { ...rollout, phase: 'Progressing', done: 2, desired: 5 } },

@@ -63,7 +63,8 @@ export function judgeRollout(
   }
   const { phase, failure, desired, updatedReady } = status
   if (phase === 'Stopped' || phase === 'RolledBack') {
-    return [{ kind: 'rollout-failed', ...rollout, phase, message: failure?.message ?? '' }]
+    const progress = status.conditions.find(({ type }) => type === 'Progressing')
+    return [{ kind: 'rollout-failed', ...rollout, phase, message: failure?.message ?? progress?.message ?? '' }]
   }
   if (phase !== 'Complete') return [{ kind: 'rollout-under-way', ...rollout, phase, done: updatedReady, desired }]
 

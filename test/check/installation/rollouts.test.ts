@@ -79,6 +79,8 @@ describe('rollouts', () => {
     const [stopped] = judge(both, [], 'Stopped', { failure })
     assert.equal(stopped?.level, 'warning')
     assert.match(stopped?.text ?? '', /prod\/shop-envoy has stopped: envoy was not ready/)
+    const [stuck] = judgeRollout(rollout('Stopped', 'none of 2 pods can be upgraded in place'), both, [])
+    assert.equal(stuck?.text, 'prod/shop-envoy has stopped: none of 2 pods can be upgraded in place')
     const [unseen] = judgeRollout(rollout(undefined), both, [])
     assert.match(unseen?.text ?? '', /no controller has taken up/)
     assert.equal(unseen?.next, 'sidecar-first rollout status -n prod shop-envoy')

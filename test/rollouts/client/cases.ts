@@ -149,6 +149,13 @@ export const cases: Readonly<Record<string, { rollout: SidecarRollout; pods: rea
     rollout: rollout('Stopped', '', { matched: 3, updated: 2, updatedReady: 1, inProgress: 1, failure }),
     pods: [pod(0, { touched: 90, ready: 80 }), pod(1, { touched: 70, failed: true }), pod(2)],
   },
+  'cannot go on': {
+    rollout: rollout('Stopped', 'none of 2 pods can be upgraded in place, since their kubelets are older than 1.34', {
+      matched: 2,
+      desired: 0,
+    }),
+    pods: [pod(0), pod(1)],
+  },
   'taking back': {
     rollout: rollout('Progressing', '1 to take back; 0 of 3 pods are to have the image', {
       matched: 3,

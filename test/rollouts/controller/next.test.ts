@@ -531,12 +531,45 @@ test('only images that were there at first are replaced, or those that the spec 
   assert.deepEqual(decide(pods, { status }).memory.origins, ['envoy:v1'])
 })
 
-test('kubelets that do not say what they have seen: their pods are left alone', () => {
-  const wire = wirePod('a')
+/** On a node whose kubelet doesn't say what it has seen. */
+function onOldNode(...args: Parameters<typeof wirePod>): SeenPod {
+  const wire = wirePod(...args)
   const { observedGeneration: _, ...status } = wire.status ?? {}
-  const old = seenPod({ ...wire, status: { ...status, startTime: iso(NOW) } }, undefined, NOW)
-  const decision = decide([old, pod('b')], { strategy: { maxUnavailable: 2 } })
+  return seenPod({ ...wire, status: { ...status, startTime: iso(NOW) } }, undefined, NOW)
+}
+
+test('kubelets that do not say what they have seen: their pods are left alone', () => {
+  const decision = decide([onOldNode('a'), pod('b')], { strategy: { maxUnavailable: 2 } })
   assert.deepEqual([touched(decision), decision.leftAlone.tooOld], [['b envoy:v2'], ['a']])
+  const half = decide([onOldNode('a'), pod('b', { image: 'envoy:v2', touch: {} })])
+  assert.deepEqual(
+    [half.phase, half.message],
+    ['Complete', '1 of 1 pods are done, 1 left alone since their kubelets are older than 1.34'],
+  )
+})
+
+test('where all kubelets are too old nothing has run, so it is not complete: it needs somebody, until that changes', () => {
+  const decision = decide([onOldNode('a'), onOldNode('b'), onOldNode('c', { image: 'other:v1' })], {
+    status: { ...takenUp(1), origins: ['envoy:v1'] },
+  })
+  const why =
+    'none of 2 pods can be upgraded in place, since their kubelets are older than 1.34: a, b; continues on newer nodes'
+  assert.deepEqual([decision.phase, decision.message, decision.steps], ['Stopped', why, []])
+  assert.deepEqual([decision.completed, decision.leftAlone.superseded], [false, ['c']])
+  const status = left(decision)
+  const is = (name: string) => status.conditions.find(({ type }) => type === name)
+  assert.deepEqual(
+    ['Ready', 'Stalled', 'Completed', 'NodesTooOld'].map((name) => is(name)?.status),
+    ['False', 'True', 'False', 'True'],
+  )
+  assert.deepEqual([is('Stalled')?.reason, is('Stalled')?.message], ['NodesTooOld', why])
+  assert.deepEqual(touched(decide([onOldNode('a'), pod('b')], { status })), ['b envoy:v2'])
+})
+
+test('on kubelets that are too old it is complete where nothing is to be done', () => {
+  const born = [onOldNode('a', { image: 'envoy:v2' }), onOldNode('b', { image: 'envoy:v2' })]
+  assert.deepEqual([decide(born).phase, decide(born).message], ['Complete', '2 of 2 pods are done'])
+  assert.equal(decide([onOldNode('a')], { strategy: { partition: '100%' } }).phase, 'Complete')
 })
 
 test('a touch that the kubelet has not seen: silent, unavailable, and never late', () => {
