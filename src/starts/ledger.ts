@@ -60,8 +60,10 @@ const mostExcept = 10_000
 
 /** The largest that is kept of a pod: some fifty containers with hooks and probes. */
 const mostOfOne = 65_536
-/** Of all pods whose app has started within two minutes, in bytes: 10,000 of 2,000, and a fifth more. */
+/** Of all pods whose start waits to be judged, in bytes: 10,000 of 2,000, and a fifth more. */
 const mostOfAll = 24_000_000
+/** With more than this, pods that are gone don't wait for their events: what starts now needs the room. */
+const mostWithGone = mostOfAll / 2
 /** An ordinary start has 15; twelve containers that all fail have these. */
 const mostEventsOfOne = 120
 /** 10,000 pods of 15, some 100 bytes each. */
@@ -185,7 +187,8 @@ export function createLedger({
       counted.expected(found, namespace)
       for (const event of early) add(one, event)
     }
-    one.node = pod.spec?.nodeName
+    // An older list may not have it yet.
+    one.node ??= pod.spec?.nodeName
     one.ending ||= pod.metadata?.deletionTimestamp !== undefined
     if (!one.ending) for (const status of statuses) if (firstFailure(status)) one.failed.add(status.name)
     if (mark === undefined || (one.ending && one.text !== undefined)) return
@@ -225,7 +228,7 @@ export function createLedger({
     }
     one.gone = one.ending = true
     one.due = one.earliest
-    if (isDue(one)) settle(uid, one)
+    if (isDue(one) || bytes > mostWithGone) settle(uid, one)
   }
 
   /** While no events come, starts are judged later. */

@@ -26,6 +26,7 @@ class World {
   #shown = new Map<string, string>()
   #told = new Set<object>()
   readonly #events
+  #deaf = false
 
   constructor(lives: readonly Life[]) {
     this.#lives = lives
@@ -66,8 +67,22 @@ class World {
     this.#ledger?.listed(new Set(there.map(({ metadata }) => metadata?.uid ?? '')))
     this.#shown = new Map(there.map((pod) => [pod.metadata?.uid ?? '', JSON.stringify(pod)]))
     this.tell()
+    if (this.#deaf) return
     this.#ledger?.events('Pod', 'coming')
     this.#ledger?.events('Node', 'coming')
+  }
+
+  /** The events of pods fail, until they're listed again. */
+  set deaf(deaf: boolean) {
+    if (deaf === this.#deaf) return
+    this.#deaf = deaf
+    if (deaf) {
+      this.#ledger?.events('Pod', 'interrupted')
+      return
+    }
+    this.#told.clear()
+    this.tell()
+    this.#ledger?.events('Pod', 'coming')
   }
 
   /** What the watches say. */
@@ -89,6 +104,7 @@ class World {
   }
 
   tell() {
+    if (this.#deaf) return
     for (const each of this.#events) {
       if (this.now < each.from + 500 || this.#told.has(each)) continue
       this.#told.add(each)
@@ -239,6 +255,20 @@ describe('a start', () => {
     }
   })
 
+  test('is judged by its node’s events, even if an older list came when the pod had no node', () => {
+    const { ledger, told, passes } = counts()
+    ledger.pod(running('a'))
+    for (const { event } of eventsOf(life())) ledger.event(event)
+    ledger.pod(podAt(life(), begin + 9500) ?? assert.fail())
+    ledger.listed(new Set())
+    passes(eventsComeIn)
+    ledger.tick()
+    assert.deepEqual(
+      told.starts.map(({ outcome, seconds }) => [outcome, seconds]),
+      [['too-early', 0.8]],
+    )
+  })
+
   test('is not judged by what its pod shows while it is deleted', () => {
     const ending = (pod: V1Pod): V1Pod => {
       const end = (status: V1ContainerStatus): V1ContainerStatus => {
@@ -384,7 +414,9 @@ test('whatever happens to processes, watches and clocks: no start is counted twi
   const happening = fc.record({
     at: fc.integer({ min: 0, max: 1200 }),
     lasts: fc.integer({ min: 1, max: 40 }),
-    what: fc.constantFrom('restart', 'gap', 'list', 'stale') as fc.Arbitrary<'restart' | 'gap' | 'list' | 'stale'>,
+    what: fc.constantFrom('restart', 'gap', 'list', 'stale', 'deaf') as fc.Arbitrary<
+      'restart' | 'gap' | 'list' | 'stale' | 'deaf'
+    >,
   })
   fc.assert(
     fc.property(fc.array(anyLife, { maxLength: 8 }), fc.array(happening, { maxLength: 6 }), (some, happenings) => {
@@ -394,19 +426,25 @@ test('whatever happens to processes, watches and clocks: no start is counted twi
       const world = new World(lives)
       world.start()
       let blindUntil = 0
+      let deafUntil = 0
       let isDown = false
       const blind: number[] = []
+      let deafFor = 0
       for (let second = 0; second < 3600; second++) {
         world.now = begin + second * 1000
         for (const { what, lasts } of happenings.filter(({ at }) => at === second)) {
           if (what === 'list') world.list()
           if (what === 'stale') world.stale(lasts * 1000)
+          // Up to a quarter of an hour.
+          if (what === 'deaf') deafUntil = Math.max(deafUntil, second + 22 * lasts)
           if (what === 'gap' || what === 'restart') blindUntil = Math.max(blindUntil, second + lasts)
           if (what === 'restart' && !isDown) {
             isDown = true
             world.end()
           }
         }
+        world.deaf = second < deafUntil
+        if (second < deafUntil) deafFor++
         if (second < blindUntil) {
           blind.push(world.now)
           if (!isDown) world.tick()
@@ -421,15 +459,24 @@ test('whatever happens to processes, watches and clocks: no start is counted twi
         world.tick()
       }
       const times = Map.groupBy(world.counted, ({ uid }) => uid)
-      for (const { uid, given, app, gone } of lives) {
+      const isOne = happenings.every(({ what }) => what !== 'restart')
+      const isBlind = (from: number, to: number) => blind.some((at) => at >= from && at <= to)
+      for (const { uid, given, app, gone, ahead } of lives) {
         const count = times.get(uid)?.length ?? 0
         assert.ok(count <= 1, `${uid} was counted ${count} times`)
         const due = given + app + 2 * minute
         // Seen from its start to a while after it was due, and what happened meanwhile was not its end.
-        const outlived = gone > due + 60_000
+        const outlived = gone > due + 60_000 + (deafFor > 0 ? 10 * minute : 0)
         if (outlived && due > begin + 2000) assert.equal(count, 1, `${uid} was lost`)
         if (due < begin - 2000 && given + app < begin && gone > begin)
           assert.equal(count, 0, `${uid} was before our time`)
+        // However soon it was gone, and whatever had its events wait for less than the ten minutes.
+        const began = given + app
+        const wasSeen = began > begin && gone - began >= 2000 && !isBlind(began, gone)
+        if (!isOne || !wasSeen) continue
+        assert.equal(count, 1, `${uid}, soon gone, was lost`)
+        if (deafFor > 580 || ahead !== 0 || isBlind(began, began + 15_000)) continue
+        assert.equal(times.get(uid)?.[0]?.start.seconds, app / 1000, `${uid} was judged without its events`)
       }
       assert.equal(world.pending, 0)
     }),
@@ -506,6 +553,19 @@ describe('what anybody may write', () => {
     for (let index = 0; index < 300; index++) ends(`pod-${index}`)
     put('after')
     assert.equal(told.omitted.length, left)
+  })
+
+  test('pods that are gone wait for their events only while half of the room is free, and nothing is left out for them', () => {
+    const { ledger, told } = counts()
+    ledger.events('Pod', 'interrupted')
+    const put = (uid: string) => ledger.pod(hooked(uid, '\u4e00'.repeat(12_000)))
+    for (let index = 0; index < 600; index++) {
+      put(`pod-${index}`)
+      ledger.gone(`pod-${index}`)
+    }
+    assert.equal(told.omitted.length, 0)
+    assert.ok(ledger.pending() > 100)
+    assert.equal(ledger.pending() + told.starts.length, 600)
   })
 
   test('what has its room keeps it when it changes', () => {
