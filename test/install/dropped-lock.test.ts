@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { KubeConfig, type V1Pod } from '@kubernetes/client-node'
+import type { V1Pod } from '@kubernetes/client-node'
 import { install } from '../../src/cli/install.ts'
 import { run } from '../cli/inside.ts'
+import { fakeApiServer } from '../kubernetes/fake-api-server.ts'
 
 /** As much of an API server of 1.36 as install asks before it prints, a fake: one that stores variables from files, or drops them and sees what is left. */
 async function startCluster(context: TestContext, stores: boolean) {
   const tried: string[] = []
-  const server = createServer(async (request, response) => {
+  const server = await fakeApiServer(async (request, response) => {
     const answer = (body: object, code = 200) =>
       response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     if (request.method === 'POST') {
@@ -30,17 +28,13 @@ async function startCluster(context: TestContext, stores: boolean) {
     ]
     return answer(request.url === '/api/v1' ? { resources } : { metadata: {}, items: [] })
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
   const folder = mkdtempSync(join(tmpdir(), 'sidecar-first-dropped-'))
   const before = process.env.KUBECONFIG
   process.env.KUBECONFIG = join(folder, 'kubeconfig')
-  const config = new KubeConfig()
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  config.loadFromClusterAndUser({ name: 'fake', server: url, skipTLSVerify: true }, { name: 'nobody' })
-  writeFileSync(process.env.KUBECONFIG, config.exportConfig())
+  writeFileSync(process.env.KUBECONFIG, server.kubeconfig.exportConfig())
   context.after(() => {
     process.env.KUBECONFIG = before
-    server.close()
+    server[Symbol.dispose]()
     rmSync(folder, { recursive: true })
   })
   return tried

@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { KubeConfig } from '@kubernetes/client-node'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { rawCalls } from '../../src/kubernetes/raw.ts'
+import { fakeApiServer } from './fake-api-server.ts'
 
 type Answer = readonly [code: number, headers: Readonly<Record<string, string>>, body: object]
 
@@ -19,28 +16,14 @@ const busy = (code: number, retryAfter?: string): Answer => [
 /** An API server that gives these answers, the last one again and again, and how long it was left alone between them, in ms. */
 async function cluster(...answers: readonly Answer[]) {
   const asked: (string | undefined)[] = []
-  const server = createServer(({ method, url }, response) => {
+  const server = await fakeApiServer(({ method, url }, response) => {
     const [code, headers, body] = answers[Math.min(asked.length, answers.length - 1)] ?? page('none')
     asked.push(`${method} ${new URL(url ?? '', 'http://x').searchParams.get('continue') ?? ''}`.trim())
     response.writeHead(code, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const kubeconfig = new KubeConfig()
-  kubeconfig.loadFromClusterAndUser(
-    { name: 'c', server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, skipTLSVerify: true },
-    { name: 'u' },
-  )
+  })
   const waits: number[] = []
-  const calls = rawCalls(connection(kubeconfig), { busy: async (ms) => void waits.push(ms) })
-  return {
-    calls,
-    asked,
-    waits,
-    [Symbol.dispose]() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
+  const calls = rawCalls(connection(server.kubeconfig), { busy: async (ms) => void waits.push(ms) })
+  return { ...server, calls, asked, waits }
 }
 
 async function names({ calls }: { calls: ReturnType<typeof rawCalls> }) {

@@ -1,36 +1,18 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type RequestListener, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { KubeConfig } from '@kubernetes/client-node'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { follow, type WireObject } from '../../src/kubernetes/follow.ts'
 import { rawCalls } from '../../src/kubernetes/raw.ts'
 import { SECOND, until } from '../until.ts'
-
-/** What answers lists and watches, and how to reach it. */
-async function serving(answer: RequestListener) {
-  const server = createServer(answer)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const kubeconfig = new KubeConfig()
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  kubeconfig.loadFromClusterAndUser({ name: 'fake', server: url, skipTLSVerify: true }, { name: 'nobody' })
-  return {
-    kubeconfig,
-    [Symbol.dispose]() {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
-}
+import { fakeApiServer } from './fake-api-server.ts'
 
 test('of a list there is never more than one object: each is taken before the next one comes, and the watch goes on from its end', async () => {
   const names: string[] = []
   const taken = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const watched = Promise.withResolvers<string | null>()
   const asked: string[] = []
-  using server = await serving(async ({ url = '' }, response) => {
+  using server = await fakeApiServer(async ({ url = '' }, response) => {
     const { searchParams } = new URL(url, 'http://x')
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
     if (searchParams.get('watch') === 'true') return watched.resolve(searchParams.get('resourceVersion'))
@@ -91,7 +73,7 @@ test('a watch that never begins is a failed call, and a list shows what it would
     (response) => void response.writeHead(403).end(),
     (response) => response.flushHeaders(),
   ]
-  using server = await serving(({ url = '' }, response) => {
+  using server = await fakeApiServer(({ url = '' }, response) => {
     const { searchParams } = new URL(url, 'http://x')
     const from = searchParams.get('watch') === 'true' ? searchParams.get('resourceVersion') : undefined
     asked.push(from === undefined ? 'list' : `watch ${from}`)
@@ -126,7 +108,7 @@ test('a list that the API server has forgotten in its middle begins again, and o
     [200, { metadata: { resourceVersion: '7' }, items: [{ metadata: { name: 'b' } }] }],
   ]
   const asked: (string | null)[] = []
-  using server = await serving(({ url = '' }, response) => {
+  using server = await fakeApiServer(({ url = '' }, response) => {
     const { searchParams } = new URL(url, 'http://x')
     if (searchParams.get('watch') === 'true') return response.flushHeaders()
     asked.push(searchParams.get('continue'))

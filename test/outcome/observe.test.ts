@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { KubeConfig } from '@kubernetes/client-node'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { objects } from '../../src/kubernetes/objects.ts'
 import { observe } from '../../src/outcome/observe.ts'
 import { timelineOf } from '../../src/timeline/timeline.ts'
+import { fakeApiServer } from '../kubernetes/fake-api-server.ts'
 import { recordedPod } from './recorded.ts'
 
 const seen = recordedPod('held')
@@ -25,25 +22,12 @@ async function cluster(crowd: number) {
     if (left <= size) return { items: [...Array(left).fill(odd), ...(seen.events ?? [])], metadata: {} }
     return { items: Array(size).fill(odd), metadata: { continue: String(from + size) } }
   }
-  const server = createServer(({ url }, response) =>
+  const server = await fakeApiServer(({ url }, response) =>
     response
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify(answer(new URL(url ?? '', 'http://x')))),
-  ).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const kubeconfig = new KubeConfig()
-  kubeconfig.loadFromClusterAndUser(
-    { name: 'c', server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, skipTLSVerify: true },
-    { name: 'u' },
   )
-  return {
-    objects: objects(connection(kubeconfig)),
-    asked,
-    [Symbol.dispose]() {
-      server.close()
-      server.closeAllConnections()
-    },
-  }
+  return { ...server, objects: objects(connection(server.kubeconfig)), asked }
 }
 
 test('of a pod with a few hundred events its own tell how it started', async () => {

@@ -1,28 +1,15 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { KubeConfig } from '@kubernetes/client-node'
 import { mirror } from '../../../rollouts/controller/mirror.ts'
 import type { WireObject } from '../../../src/kubernetes/follow.ts'
 import type { Paging, RawCalls } from '../../../src/kubernetes/raw.ts'
-
-/** What answers watches, and how to reach it. */
-async function watchServer(answer: RequestListener) {
-  const server = createServer(answer)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const kubeconfig = new KubeConfig()
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  kubeconfig.loadFromClusterAndUser({ name: 'fake', server: url, skipTLSVerify: true }, { name: 'nobody' })
-  return { server, kubeconfig }
-}
+import { fakeApiServer } from '../../kubernetes/fake-api-server.ts'
 
 /** How many watches it opens until its third list, by whether anything is under way. */
 async function watchesUntilThirdList(isCalm: boolean): Promise<number> {
   let watches = 0
-  const { server, kubeconfig } = await watchServer((_, response) => {
+  using server = await fakeApiServer((_, response) => {
     watches++
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders()
   })
@@ -36,7 +23,7 @@ async function watchesUntilThirdList(isCalm: boolean): Promise<number> {
     },
   } as unknown as RawCalls
   await mirror<WireObject>({
-    kubeconfig,
+    kubeconfig: server.kubeconfig,
     calls,
     path: '/api/v1/pods',
     into: { put() {}, gone() {}, listed() {}, isCalm: () => isCalm },
@@ -44,8 +31,6 @@ async function watchesUntilThirdList(isCalm: boolean): Promise<number> {
     signal: ended.signal,
     failed: (_, error) => assert.fail(String(error)),
   })
-  server.closeAllConnections()
-  server.close()
   return watches
 }
 
@@ -54,7 +39,7 @@ test('all pods are listed again each time while something is under way, and one 
 })
 
 test('an API server that answers lists but refuses watches is asked for lists ever more rarely', async () => {
-  const { server, kubeconfig } = await watchServer((_, response) => response.writeHead(429).end())
+  using server = await fakeApiServer((_, response) => response.writeHead(429).end())
   const ended = new AbortController()
   let lists = 0
   const calls = {
@@ -65,7 +50,7 @@ test('an API server that answers lists but refuses watches is asked for lists ev
     },
   } as unknown as RawCalls
   const over = mirror<WireObject>({
-    kubeconfig,
+    kubeconfig: server.kubeconfig,
     calls,
     path: '/api/v1/pods',
     into: { put() {}, gone() {}, listed() {} },
@@ -76,6 +61,5 @@ test('an API server that answers lists but refuses watches is asked for lists ev
   await sleep(2000)
   ended.abort()
   await over
-  server.close()
   assert.ok(lists >= 1 && lists <= 6, `${lists} lists`)
 })
