@@ -3,13 +3,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { run } from '../cli/process.ts'
-import { launch } from '../page/chromium.ts'
-import { openOffline } from '../page/offline.ts'
-import { create, createNamespace, deleteNamespaces, kubectl, until } from './cluster.ts'
-import { type Series, startExporter } from './exporter.ts'
-import { app, type Container, firstLineOf, getLog, getPods, markOf, podSpec, sidecar, statusOf } from './pod.ts'
-import { startWebhook, type Webhook } from './webhook.ts'
+import { run } from '../../cli/process.ts'
+import { launch } from '../../page/chromium.ts'
+import { openOffline } from '../../page/offline.ts'
+import { create, createNamespace, deleteNamespaces, kubectl, until } from '../cluster.ts'
+import { type Series, startExporter } from '../exporter.ts'
+import { app, type Container, firstLineOf, getLog, getPods, markOf, podSpec, sidecar, statusOf } from '../pod.ts'
+import { startWebhook, type Webhook } from '../webhook.ts'
 
 const home = 'scan'
 const replicas = 10
@@ -165,7 +165,7 @@ describe('a Deployment of ten, whose app fails when its sidecar is not ready', (
 
   for (const path of ['README.md', 'docs/scan.md']) {
     test(`is what ${path} shows`, async () => {
-      const page = await readFile(new URL(`../../${path}`, import.meta.url), 'utf8')
+      const page = await readFile(new URL(`../../../${path}`, import.meta.url), 'utf8')
       const [, sample = ''] = /```\n\$ sidecar-first scan -n scan --all\n(.*?)```/s.exec(page) ?? []
       // Numbers differ, and the drawing with them.
       const alike = (shown: string) =>
@@ -262,7 +262,7 @@ describe('a Deployment of ten, whose app fails when its sidecar is not ready', (
     const ours = (series: readonly Series[], name: string) =>
       series.filter((each) => each.name === `sidecar_first_${name}` && each.labels.sidecar === 'envoy')
     const sum = (series: readonly Series[]) => series.reduce((all, { value }) => all + value, 0)
-    // A pod that is gone is counted at once. No other test of this node has an Envoy.
+    // A pod that is gone is counted at once.
     await kubectl('scale', '-n', home, 'deploy', '--all', '--replicas=0')
     const all = await until('all of them to be counted', async () => {
       const found = await exporter.scrape()
