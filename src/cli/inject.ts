@@ -33,6 +33,10 @@ ${ignoreHelp}
 It prints nothing and exits with 1 if an object is refused or a file can't be
 read. Reasons and warnings go to standard error.
 
+The configuration's waiter.image is where the pods pull the waiter from: name
+yours, since nobody has published it under its default name. Pods that say
+sidecar-first.dev/waiter: shell need none.
+
 Example, to be followed by | kubectl apply -f -
 sidecar-first inject -f - <<'EOF'
 ${sampleManifest}EOF
