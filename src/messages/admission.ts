@@ -324,7 +324,7 @@ export const warnings: Entries<Warning> = {
     means:
       'An annotation names a container that the pod does not have. If no injector adds it later, nothing waits for it.',
     example: { key: keys.sidecars, name: 'evnoy', near: 'envoy' },
-    next: 'Correct the name. If an injector adds the container, nothing is wrong: sidecar-first is called again after it.',
+    next: 'Correct the name. If an injector adds the container, nothing is wrong: sidecar-first is called after it.',
   },
   'keeps-own-hook': {
     means: "The container's own PostStart hook stays, so there is no place for ours.",
