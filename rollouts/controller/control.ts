@@ -55,6 +55,8 @@ const LIVES = 3000
 const HEARD = 2000
 /** So many of the pods that fail a rollout are read before it has failed. */
 const CONFIRMED = 10
+/** After this, in ms, it is looked whether this process leads again. */
+const AGAIN = 500
 /** How often a rollout is looked at while it fetches an image, in ms. */
 const FETCHING = 2000
 
@@ -216,7 +218,8 @@ class Controller {
     const { leads, now, observer } = this.#controlling
     const rollout = this.#rollouts.get(key)
     const space = rollout && this.#store.space(rollout.metadata.namespace)
-    if (!rollout || !space || !leads()) return false
+    if (!rollout || !space) return false
+    if (!leads()) return this.#leftOff(key)
     const { namespace, deletionTimestamp } = rollout.metadata
     if (deletionTimestamp !== undefined) {
       // Kept by a finalizer; whoever deleted it wants no more of it, and a younger one may have its pods now.
@@ -242,7 +245,8 @@ class Controller {
     const said = await this.#say(key, rollout, decision)
     if (!this.#rollouts.has(key)) return false
     await this.#tell(key, said, decision)
-    if (leads()) await this.#actor.clear(said, space, decision.wanted, shown.now)
+    if (!leads()) return this.#leftOff(key)
+    await this.#actor.clear(said, space, decision.wanted, shown.now)
     await this.#act(key, said, { space, decision, written: said !== rollout })
     this.#trouble.delete(key)
     if (decision.again !== undefined) this.#queue.add(key, decision.again - now())
@@ -257,6 +261,12 @@ class Controller {
       if (await this.#lookAtTemplates(key, said, shown)) this.#queue.add(key)
     }
     return decision.phase === 'RollingBack' || decision.reason === 'TakingBack'
+  }
+
+  /** A renewal may only have been late: then nothing else would have it looked at again. */
+  #leftOff(key: string): false {
+    this.#queue.add(key, AGAIN)
+    return false
   }
 
   /** A slice of the steps. Before each, the spec must still be the one by which it was decided: it may have been paused. */
@@ -275,7 +285,7 @@ class Controller {
       if (metadata?.uid !== rollout.metadata.uid || metadata.generation !== rollout.metadata.generation) {
         return this.#queue.add(key)
       }
-      if (!leads()) return
+      if (!leads()) return void this.#leftOff(key)
       const began = steady()
       if (step.do === 'fetch') {
         // Another worker may have begun it since this was decided.
@@ -417,6 +427,7 @@ class Controller {
     const rest = Date.parse(condition.lastTransitionTime) + seconds * 1000 - now()
     if (rest > 0) this.#queue.add(key, rest)
     else if (leads()) await cluster.removeRollout(rollout)
+    else this.#leftOff(key)
   }
 
   /** Reads the rollout itself, since a watch that has gone silent may have missed that it was paused. */

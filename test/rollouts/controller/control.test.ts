@@ -12,6 +12,7 @@ import { iso, NOW, rollout, wirePod } from '../pods.ts'
 function controllerOf(
   present: SidecarRollout,
   written: (into: Mirrored<SidecarRollout>, found: SidecarRollout, status: RolloutStatus) => SidecarRollout,
+  leads = () => true,
 ) {
   const stop = new AbortController()
   const done: string[] = []
@@ -60,7 +61,7 @@ function controllerOf(
       listPods: () => never,
       listBudgets: () => never,
     },
-    leads: () => true,
+    leads,
     now: () => NOW,
     steady: () => performance.now(),
     waiter: 'waiter',
@@ -126,4 +127,14 @@ test('while the status is never written nothing is done', async () => {
   })
   await until('three tries', 10 * SECOND, async () => controller.failures.length >= 3 || controller.done.length > 9)
   assert.ok(controller.done.every((what) => what === 'looked' || what === 'status' || what === 'forgot'))
+})
+
+test('a Lease that is renewed late leaves no rollout standing', async () => {
+  const answers = [false, true, false]
+  await using controller = controllerOf(
+    rollout(),
+    (_, found, status) => stored(found, status),
+    () => answers.shift() ?? true,
+  )
+  await until('a pod that fetches', 10 * SECOND, async () => controller.done.includes('fetch'))
 })
