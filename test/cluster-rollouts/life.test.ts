@@ -6,6 +6,7 @@ import type { SidecarRollout } from '../../rollouts/types.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { type RawCalls, rawCalls } from '../../src/kubernetes/raw.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
+import { mutatingPolicies } from '../cluster/kubernetes.ts'
 import { installKind } from '../rollouts/client/cluster-fixture.ts'
 import { SECOND, until } from '../until.ts'
 import { createPod, type RolloutChoice, rolloutOf, rolloutsPath, running } from './envoy.ts'
@@ -18,7 +19,7 @@ let metrics: () => Promise<string>
 let ended: Promise<void> | undefined
 const stop = new AbortController()
 before(async () => {
-  api = await startApiServer()
+  api = await startApiServer(mutatingPolicies.flags)
   calls = rawCalls(connection(api.kubeconfig('admin')))
   await api.kubectl(['create', 'namespace', 'sidecar-first'])
   await installKind(api)
@@ -226,7 +227,7 @@ async function createOwner(
 
 /** A policy that gives each changed pod its old image back. */
 async function putBack(namespace: string) {
-  const apiVersion = 'admissionregistration.k8s.io/v1'
+  const { apiVersion } = mutatingPolicies
   const metadata = { name: `${namespace}.example` }
   const expression = `Object{spec: Object.spec{containers: oldObject.spec.containers.map(c,
     Object.spec.containers{name: c.name, image: c.image})}}`

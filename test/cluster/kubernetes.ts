@@ -10,3 +10,14 @@ export const lockRefused = /valueFrom: Invalid value: "": must specify one of: `
 export const forwardsAreCreated = minor >= 35
 /** Volumes of the type image. Without them the API server drops the field, and refuses what is left. */
 export const hasImageVolumes = minor >= 35
+/** MutatingAdmissionPolicies. Before 1.36 they are a beta; a node has these flags by scripts/node-1.34/etc. */
+export const mutatingPolicies =
+  minor >= 36
+    ? { apiVersion: 'admissionregistration.k8s.io/v1', flags: [] }
+    : {
+        apiVersion: 'admissionregistration.k8s.io/v1beta1',
+        flags: [
+          '--feature-gates=MutatingAdmissionPolicy=true',
+          '--runtime-config=admissionregistration.k8s.io/v1beta1=true',
+        ],
+      }
