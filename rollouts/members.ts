@@ -94,10 +94,13 @@ export function membersOf(
       type === 'Completed' && value === 'True' && observedGeneration === metadata.generation,
   )
   const completedAt = completed ? Date.parse(completed.lastTransitionTime) : Number.NEGATIVE_INFINITY
+  // In an earlier generation: what a process has seen itself is forgotten with it.
+  const wasDone = ({ wanted, at }: Note) =>
+    memory.revisions.some((one) => sameName(one.image, wanted) && at <= Date.parse(one.completedAt ?? ''))
   const all = pods.map(({ pod, container }): Member => {
     const found = noteOf(pod, container)
     const note = found?.rollout === metadata.uid ? found : undefined
-    const settled = note !== undefined && (note.at <= completedAt || isSettled(settledKey(pod, note)))
+    const settled = note !== undefined && (note.at <= completedAt || wasDone(note) || isSettled(settledKey(pod, note)))
     const state = sidecarState(pod, container, patience, settled)
     const image = note?.wanted ?? nominal(container.image, memory)
     const mayBeReplaced = note === undefined && isOrigin(image, rollout, memory) && !sameName(image, spec.image)

@@ -92,6 +92,8 @@ export interface Revision {
   /** Once completed: the partition with which it was. */
   readonly partition: number | string
   readonly completed: boolean
+  /** When it last was, with no pod failing: those that had been touched with it by then were done. */
+  readonly completedAt?: string
   /** What admission makes of the image. */
   readonly effective?: string
 }

@@ -143,7 +143,8 @@ export function next(shown: Shown): Decision {
     const reason = counts.matched === 0 ? 'NoPods' : 'Complete'
     const unneeded = counts.matched > 0 && all.every(({ note }) => note?.rollout !== uid)
     const behind = unneeded ? [] : shown.behind
-    const finished = { ...going, memory: withCompleted(memory, rollout, counts), unneeded, behind, completed: true }
+    const at = completed || broken > 0 ? undefined : new Date(shown.now).toISOString()
+    const finished = { ...going, memory: withCompleted(memory, rollout, counts, at), unneeded, behind, completed: true }
     return { ...finished, phase: 'Complete', reason, message: progress }
   }
   const only = moves.length === 0 && counts.inProgress === broken && counts.refused > 0
@@ -206,12 +207,13 @@ function withEffective(memory: Memory, members: readonly Member[]): Memory {
   return { ...memory, revisions }
 }
 
-/** With its share; an image that no pod is to have isn't one to come back to. */
-function withCompleted(memory: Memory, { spec }: SidecarRollout, { desired }: Counts): Memory {
+/** With its share; an image that no pod is to have isn't one to come back to. @param at when, if all touched pods are done just now */
+function withCompleted(memory: Memory, { spec }: SidecarRollout, { desired }: Counts, at: string | undefined): Memory {
   const present = memory.revisions.at(-1)
   if (!present) return memory
   const { partition } = spec.strategy
-  return { ...memory, revisions: [...memory.revisions.slice(0, -1), { ...present, partition, completed: desired > 0 }] }
+  const complete = { ...present, partition, completed: desired > 0, ...(desired > 0 && at && { completedAt: at }) }
+  return { ...memory, revisions: [...memory.revisions.slice(0, -1), complete] }
 }
 
 /** Notes that don't yet say what admission has made of the image. */

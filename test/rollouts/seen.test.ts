@@ -418,3 +418,23 @@ test('whoever reads the status knows which pods are waited for, and which kubele
   world.settle()
   assert.equal(message(), '3 of 3 pods are done')
 })
+
+for (const restart of ['before', 'after'] as const) {
+  test(`a pod that was done can't fail a greater share, for a leader that begins ${restart} the spec is changed, either`, () => {
+    const world = new World(4, { partition: 2, onFailure: 'rollback' })
+    world.settle()
+    const [done] = world.pods.filter(({ image }) => image === 'envoy:v2')
+    assert.ok(done)
+    if (restart === 'before') world.turn(0)
+    world.change({ strategy: { partition: 0 } })
+    if (restart === 'after') world.turn(1)
+    for (let i = 0; i < 6; i++) {
+      world.end(done)
+      for (let j = 0; j < 16; j++) {
+        world.pass(1000)
+        assert.equal(world.turn().failure, undefined)
+      }
+    }
+    assert.equal(world.settle().phase, 'Complete')
+  })
+}
