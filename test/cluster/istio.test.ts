@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces } from './cluster.ts'
-import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, sidecar } from './pod.ts'
+import { app, firstLineOf, getPod, late, logOf, markOf, pod } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
 // The test sidecar stands for istio-proxy: by its names, its init container and its hook.
@@ -59,12 +59,6 @@ const rules = `
 - name: mesh
   match: {preset: istio, namespaceSelector: {matchLabels: {mesh: istio}}}
 `
-const late = (name: string, port: number, more: Record<string, unknown> = {}): Container =>
-  sidecar(
-    name,
-    { HTTP: `:${port}`, READY_AFTER: '8s' },
-    { readinessProbe: { httpGet: { path: '/ready', port } }, ...more },
-  )
 const proxy = late('istio-proxy', 15_021, {
   lifecycle: { postStart: { exec: { command: ['/usr/local/bin/pilot-agent', 'wait'] } } },
 })

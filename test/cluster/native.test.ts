@@ -6,6 +6,7 @@ import {
   type Container,
   firstLineOf,
   getPod,
+  late,
   logOf,
   markOf,
   pod,
@@ -185,10 +186,6 @@ const asked = (sidecars: string, gate: 'hook' | 'native' = 'native') => ({
 })
 
 const ready = (port: number) => ({ httpGet: { path: '/ready', port } })
-
-/** A sidecar that is ready late enough for an app that isn't held back to be seen. */
-const late = (name: string, port: number): Container =>
-  sidecar(name, { HTTP: `:${port}`, READY_AFTER: '8s' }, { readinessProbe: ready(port) })
 
 const hooked: Container = {
   ...late('sidecar', 15_021),

@@ -1,19 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces } from './cluster.ts'
-import {
-  app,
-  type Container,
-  firstLineOf,
-  getPod,
-  logOf,
-  markOf,
-  pod,
-  podSpec,
-  sharedVolume,
-  sidecar,
-  tier,
-} from './pod.ts'
+import { app, firstLineOf, getPod, late, logOf, markOf, pod, podSpec, sharedVolume, tier } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
 describe('the start order', () => {
@@ -83,7 +71,3 @@ describe('the start order', () => {
     )
   })
 })
-
-/** A sidecar that is ready 8 s after its start: a busy node takes seconds to start them. */
-const late = (name: string, port: number): Container =>
-  sidecar(name, { HTTP: `:${port}`, READY_AFTER: '8s' }, { readinessProbe: { httpGet: { path: '/ready', port } } })

@@ -14,6 +14,14 @@ export function sidecar(name: string, env: Record<string, string>, more: Record<
   }
 }
 
+/** A sidecar that is ready 8 s after its start: a busy node takes seconds to start a container. */
+export const late = (name: string, port: number, more: Record<string, unknown> = {}): Container =>
+  sidecar(
+    name,
+    { HTTP: `:${port}`, READY_AFTER: '8s' },
+    { readinessProbe: { httpGet: { path: '/ready', port } }, ...more },
+  )
+
 /** Sidecars of one tier, which need `sharedVolume`: each is ready 8 s after its start, and not before all of them run, so none may wait for another. */
 export const tier = (ports: Readonly<Record<string, number>>): Container[] =>
   Object.entries(ports).map(([name, port]) =>

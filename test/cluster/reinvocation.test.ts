@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces, tryCreate } from './cluster.ts'
 import { type FakeInjector, injectKey, startFakeInjector } from './injector.ts'
 import { hasLock, lockRefused } from './kubernetes.ts'
-import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, sidecar } from './pod.ts'
+import { app, type Container, firstLineOf, getPod, late, logOf, markOf, pod } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
 describe('an injector beside sidecar-first', () => {
@@ -23,8 +23,8 @@ describe('an injector beside sidecar-first', () => {
       await startFakeInjector('zzz-fake-injector-forgetting', { injector: forgetting }, { forgets: 'reinvoked' }),
     )
     await create(
-      pod(after_, 'annotated', [app(), late('sidecar')], { annotations: { ...asked, ...injects(other) } }),
-      pod(before_, 'ruled', [app()], { annotations: injects(late('ruled')) }),
+      pod(after_, 'annotated', [app(), late('sidecar', 15_021)], { annotations: { ...asked, ...injects(other) } }),
+      pod(before_, 'ruled', [app()], { annotations: injects(late('ruled', 15_021)) }),
     )
   })
   after(async () => {
@@ -48,7 +48,9 @@ describe('an injector beside sidecar-first', () => {
 
   // In the first round nothing of the pod concerns us, so the API server calls us in no other one.
   test('after us, adding the very sidecar that concerns us: the pod is refused', async () => {
-    const { code, stderr } = await tryCreate([pod(after_, 'ruled', [app()], { annotations: injects(late('ruled')) })])
+    const { code, stderr } = await tryCreate([
+      pod(after_, 'ruled', [app()], { annotations: injects(late('ruled', 15_021)) }),
+    ])
     assert.equal(code, 1)
     assert.match(stderr, /denied the request: .*ruled lacks the PostStart hook/)
     assert.match(stderr, /sidecar-first was not called: run "sidecar-first check"/)
@@ -76,7 +78,7 @@ describe('an injector beside sidecar-first', () => {
 
   test('after us, insisting on the first place: the pod is refused, with who stands where', async () => {
     const { code, stderr } = await tryCreate([
-      pod(insisting, 'annotated', [app(), late('sidecar')], { annotations: { ...asked, ...injects(other) } }),
+      pod(insisting, 'annotated', [app(), late('sidecar', 15_021)], { annotations: { ...asked, ...injects(other) } }),
     ])
     assert.equal(code, 1)
     assert.match(stderr, /sidecar has to be at spec\.containers\[0\], before other, which is there now/)
@@ -93,14 +95,10 @@ const rules = `
   enforce: true
 `
 const locked = (namespace: string) =>
-  pod(namespace, 'locked', [app(), late('sidecar')], { annotations: { ...asked, 'sidecar-first.dev/lock': 'on' } })
+  pod(namespace, 'locked', [app(), late('sidecar', 15_021)], {
+    annotations: { ...asked, 'sidecar-first.dev/lock': 'on' },
+  })
 const asked = { 'sidecar-first.dev/sidecars': 'sidecar' }
 const injects = (container: Container) => ({ [injectKey]: JSON.stringify(container) })
-const late = (name: string): Container =>
-  sidecar(
-    name,
-    { HTTP: ':15021', READY_AFTER: '8s' },
-    { readinessProbe: { httpGet: { path: '/ready', port: 15_021 } } },
-  )
 /** Nobody's sidecar. */
 const other: Container = { ...app(), name: 'other' }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { create, createNamespace, deleteNamespaces } from './cluster.ts'
-import { app, type Container, firstLineOf, getPod, logOf, markOf, pod, sidecar } from './pod.ts'
+import { app, firstLineOf, getPod, late, logOf, markOf, pod } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
 // Two namespaceSelectors that match one namespace: a webhook for each, and one for the rules without.
@@ -56,5 +56,3 @@ const rules = `
 - {name: live, match: {container: live, namespaceSelector: {matchLabels: {stage: live}}}, tier: 10}
 - {name: native, match: {container: native, namespaceSelector: {matchLabels: {stage: live}}}, tier: 40, gate: native}
 `
-const late = (name: string, port: number): Container =>
-  sidecar(name, { HTTP: `:${port}`, READY_AFTER: '8s' }, { readinessProbe: { httpGet: { path: '/ready', port } } })
