@@ -31,11 +31,17 @@ export interface Settings {
 export async function run(settings: Settings, metricsPort: number | undefined): Promise<void> {
   const steady = () => performance.now()
   const metrics = createMetrics(steady)
+  let isLeaseRead = false
   if (metricsPort !== undefined) {
-    const port = await serveHealth(metrics, { port: metricsPort, signal: settings.signal })
+    const lacks = () => (isLeaseRead ? undefined : 'lease-not-read')
+    const port = await serveHealth({ ...metrics, lacks }, { port: metricsPort, signal: settings.signal })
     settings.log.info({ port }, 'serving metrics and health')
   }
-  await keep(settings, [metrics.observer])
+  await keep(settings, [metrics.observer], {
+    learned() {
+      isLeaseRead = true
+    },
+  })
 }
 
 /** `certs once`: until certificates exist and are trusted, or `signal` aborts. @returns which */
@@ -43,15 +49,22 @@ export async function bootstrap(settings: Settings): Promise<boolean> {
   let finished = false
   const stop = new AbortController()
   const signal = AbortSignal.any([settings.signal, stop.signal])
-  await keep({ ...settings, signal }, [], (phase) => {
-    finished = phase === 'steady' || phase === 'retiring' || phase === 'switching'
-    if (finished) stop.abort()
-    return finished
+  await keep({ ...settings, signal }, [], {
+    learned() {},
+    done(phase) {
+      finished = phase === 'steady' || phase === 'retiring' || phase === 'switching'
+      if (finished) stop.abort()
+      return finished
+    },
   })
   return finished
 }
 
-async function keep(settings: Settings, observers: readonly Observer[], done?: (phase: Phase) => boolean) {
+async function keep(
+  settings: Settings,
+  observers: readonly Observer[],
+  { learned, done }: { learned: () => void; done?: (phase: Phase) => boolean },
+) {
   const { kubeconfig, names, lifetimes, extraNames, log, signal, wallClock, callTimeout } = settings
   const steady = () => performance.now()
   const all: readonly Observer[] = [...observers, logging(log)]
@@ -71,7 +84,16 @@ async function keep(settings: Settings, observers: readonly Observer[], done?: (
   const identity = candidateName()
   const failed = (kind: FailureKind, error: unknown) => observer.failed(kind, error)
   const bell = createBell()
-  const contest = { store: lease, identity, duration: settings.lease, steady, signal, failed, elected: bell.ring }
+  const contest = {
+    store: lease,
+    identity,
+    duration: settings.lease,
+    steady,
+    signal,
+    failed,
+    elected: bell.ring,
+    learned,
+  }
   const candidate = contend(contest)
   const watching = watchChanges(kubeconfig, names, { signal, changed: bell.ring })
   await keepCertificates({

@@ -34,7 +34,9 @@ const TURN = 500
 export async function run({ kubeconfig, namespace, lease, resync, waiter, log, signal, metricsPort }: Settings) {
   const steady = () => performance.now()
   const metrics = createMetrics(steady)
-  const port = await serveHealth(metrics, { port: metricsPort, signal })
+  let isLeaseRead = false
+  const lacks = () => (isLeaseRead ? undefined : 'lease-not-read')
+  const port = await serveHealth({ ...metrics, lacks }, { port: metricsPort, signal })
   log.info({ port }, 'serving metrics and health')
   const clock = createClock()
   // A write that begins while this process leads must be over before another may.
@@ -51,6 +53,9 @@ export async function run({ kubeconfig, namespace, lease, resync, waiter, log, s
     signal,
     failed,
     elected() {},
+    learned() {
+      isLeaseRead = true
+    },
   })
   let term: { end: AbortController; over: Promise<void> } | undefined
   while (!signal.aborted) {

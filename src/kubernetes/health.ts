@@ -12,10 +12,11 @@ export interface Health {
   lacks?(): Lack | undefined
 }
 
-export type Lack = 'pods-not-listed'
+export type Lack = 'pods-not-listed' | 'lease-not-read'
 const texts: Readonly<Record<Lack | 'loop-stalled', string>> = {
   'loop-stalled': 'the loop has stalled',
   'pods-not-listed': 'the pods are not listed yet; see the log',
+  'lease-not-read': 'the Lease is not read yet; see the log',
 }
 
 /** Serves `/metrics`, `/healthz` and `/readyz` over HTTP; resolves to the port once it listens. @param port 0 picks a free one */

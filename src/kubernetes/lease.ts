@@ -38,6 +38,7 @@ export function contend({
   signal,
   failed,
   elected,
+  learned,
 }: {
   store: LeaseStore
   identity: string
@@ -47,6 +48,8 @@ export function contend({
   failed: (kind: FailureKind, error: unknown) => void
   /** Called when this process begins to lead. */
   elected: () => void
+  /** Called each time it has read who leads, whoever that is: the API server answers, and the right is there. */
+  learned: () => void
 }): Candidate {
   let renewed = Number.NEGATIVE_INFINITY
   let seen: { record: LeaseRecord; since: number } | undefined
@@ -64,6 +67,7 @@ export function contend({
   async function attempt() {
     const asked = steady()
     const record = await store.read()
+    learned()
     if (!record) {
       await store.create(identity, duration)
       return held(asked)

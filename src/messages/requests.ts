@@ -132,4 +132,10 @@ export const requests: { readonly [K in RequestFaultKind]: FailureEntry } = {
       '`starts run` is not ready: it counts nothing before it has seen all pods once. It goes on trying, and its liveness probe is fine.',
     next: 'If it stays, its log says why, and `sidecar-first check` which right it lacks.',
   },
+  'lease-not-read': {
+    text: 'the Lease is not read yet; see the log',
+    means:
+      '`certs run` or `rollouts run` is not ready: since it began, it has not read the Lease that says who leads. It goes on trying, and its liveness probe is fine. Once it has read it, no outage makes it unready.',
+    next: 'If it stays, its log says why: the API server cannot be reached, or a right is missing.',
+  },
 }

@@ -34,6 +34,7 @@ export const requestFaults = {
   'loop-stalled': { code: 'SF064', status: 503 },
   'server-fault': { code: 'SF065', status: 500 },
   'pods-not-listed': { code: 'SF066', status: 503 },
+  'lease-not-read': { code: 'SF067', status: 503 },
 } as const satisfies Readonly<Record<string, RequestFault>>
 
 export type RequestFaultKind = keyof typeof requestFaults
