@@ -67,7 +67,9 @@ export function keptEvent(event: CoreV1Event): KeptEvent | undefined {
   if ([uid, name, host ?? '', happening.container ?? ''].some((each) => each.length > mostName)) return undefined
   const { moment } = happening
   if (Number.isNaN(moment.at)) return undefined
-  const last = (count > 1 && lastTimestamp && new Date(lastTimestamp).getTime()) || undefined
+  const again = count > 1 && lastTimestamp ? new Date(lastTimestamp).getTime() : 0
+  // It is cut to the second: within the same one it would come before the first time, and hide it.
+  const last = again > moment.at ? again : undefined
   return { container: shared(happening.container), reason, probe, ...moment, last, host: shared(host) }
 }
 

@@ -269,6 +269,20 @@ describe('a start', () => {
     )
   })
 
+  test('is known to the millisecond, even if the app was restarted within the same second and only one event says both', () => {
+    const { ledger, told, ends } = counts()
+    ledger.pod(running('a'))
+    for (const { event } of eventsOf(life())) {
+      const again = { ...event, count: 2, lastTimestamp: event.firstTimestamp } as CoreV1Event
+      ledger.event(event.reason === 'Started' ? again : event)
+    }
+    ends('a')
+    assert.deepEqual(
+      told.starts.map(({ outcome, seconds }) => [outcome, seconds]),
+      [['too-early', 0.8]],
+    )
+  })
+
   test('is not judged by what its pod shows while it is deleted', () => {
     const ending = (pod: V1Pod): V1Pod => {
       const end = (status: V1ContainerStatus): V1ContainerStatus => {
