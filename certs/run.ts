@@ -31,17 +31,14 @@ export interface Settings {
 export async function run(settings: Settings, metricsPort: number | undefined): Promise<void> {
   const steady = () => performance.now()
   const metrics = createMetrics(steady)
-  let isLeaseRead = false
+  let learned = () => {}
   if (metricsPort !== undefined) {
-    const lacks = () => (isLeaseRead ? undefined : 'lease-not-read')
-    const port = await serveHealth({ ...metrics, lacks }, { port: metricsPort, signal: settings.signal })
-    settings.log.info({ port }, 'serving metrics and health')
+    const { signal, log } = settings
+    const { port, ready } = await serveHealth(metrics, { port: metricsPort, signal, lacks: 'lease-not-read' })
+    learned = ready
+    log.info({ port }, 'serving metrics and health')
   }
-  await keep(settings, [metrics.observer], {
-    learned() {
-      isLeaseRead = true
-    },
-  })
+  await keep(settings, [metrics.observer], { learned })
 }
 
 /** `certs once`: until certificates exist and are trusted, or `signal` aborts. @returns which */

@@ -34,9 +34,7 @@ const TURN = 500
 export async function run({ kubeconfig, namespace, lease, resync, waiter, log, signal, metricsPort }: Settings) {
   const steady = () => performance.now()
   const metrics = createMetrics(steady)
-  let isLeaseRead = false
-  const lacks = () => (isLeaseRead ? undefined : 'lease-not-read')
-  const port = await serveHealth({ ...metrics, lacks }, { port: metricsPort, signal })
+  const { port, ready } = await serveHealth(metrics, { port: metricsPort, signal, lacks: 'lease-not-read' })
   log.info({ port }, 'serving metrics and health')
   const clock = createClock()
   // A write that begins while this process leads must be over before another may.
@@ -53,9 +51,7 @@ export async function run({ kubeconfig, namespace, lease, resync, waiter, log, s
     signal,
     failed,
     elected() {},
-    learned() {
-      isLeaseRead = true
-    },
+    learned: ready,
   })
   let term: { end: AbortController; over: Promise<void> } | undefined
   while (!signal.aborted) {

@@ -54,9 +54,7 @@ export async function run({ kubeconfig, resync, namespaces, state, log, signal, 
     },
   })
   const listed = Promise.withResolvers<void>()
-  let isListed = false
-  const lacks = () => (isListed ? undefined : 'pods-not-listed')
-  const port = await serveHealth({ ...metrics, lacks }, { port: metricsPort, signal })
+  const { port, ready } = await serveHealth(metrics, { port: metricsPort, signal, lacks: 'pods-not-listed' })
   log.info({ port }, 'serving metrics and health')
   const failed = (kind: FailureKind, error: unknown) => {
     metrics.failed(kind)
@@ -81,7 +79,7 @@ export async function run({ kubeconfig, resync, namespaces, state, log, signal, 
   ledger = createLedger({ now: clock.now, since, counted: metrics.counted })
   const common = { kubeconfig, calls, signal }
   const into = podsInto(ledger, () => {
-    isListed = true
+    ready()
     listed.resolve()
   })
   const pods = follow({ ...common, path: '/api/v1/pods', resync, failed, into })

@@ -6,8 +6,10 @@ import { SECOND, until } from '../until.ts'
 test('a process that is stopped before it serves still comes to its end', async () => {
   const signal = AbortSignal.abort()
   let served = false
-  void serveHealth({ registry: new Registry(), alive: () => true }, { port: 0, signal }).then(() => {
-    served = true
-  })
+  void serveHealth({ registry: new Registry(), alive: () => true }, { port: 0, signal, lacks: 'lease-not-read' }).then(
+    () => {
+      served = true
+    },
+  )
   await until('the end', 10 * SECOND, async () => served)
 })
