@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { runs } from '../../runs.ts'
+import { isAcceptable } from './acceptable.ts'
+import { change, changed, type Hostile, hostile, plain, rules } from './arbitraries.ts'
+import { configured, escapesOf, mutated, refusalsOf, told } from './judged.ts'
+import type { Rules } from './rules.ts'
+import { type Pod, tricks } from './tricks.ts'
+
+/** Rules are read once for some pods: reading is slower than a decision. `npm test` tries 20 times as many pods as this says. */
+const count = 200
+const together = rules.chain((each) =>
+  fc.tuple(fc.constant(each), fc.array(fc.tuple(hostile(each), change), { minLength: 20, maxLength: 20 })),
+)
+
+describe('before an enforced gate has opened, no container of the author’s runs but the exceptions', () => {
+  test('in what the mutating call makes of a pod', () => {
+    fc.assert(
+      fc.property(together, ([given, pods]) => {
+        const configuration = configured(given)
+        if (configuration === undefined) return
+        for (const [{ pod }] of pods) {
+          if (!isAcceptable(pod)) continue
+          const made = mutated(pod, configuration)
+          if ('refused' in made || !made.isStorable) continue
+          const escapes = escapesOf(made.pod, given)
+          assert.ok(escapes.length === 0, told(escapes, given, made.pod, pod))
+        }
+      }),
+      runs(count),
+    )
+  })
+
+  test('in a pod that comes to the final check as its author wrote it', () => {
+    fc.assert(
+      fc.property(together, ([given, pods]) => {
+        const configuration = configured(given)
+        if (configuration === undefined) return
+        for (const [{ pod }] of pods) {
+          if (!isAcceptable(pod) || refusalsOf(pod, configuration).length > 0) continue
+          const escapes = escapesOf(pod, given)
+          assert.ok(escapes.length === 0, told(escapes, given, pod))
+        }
+      }),
+      runs(count),
+    )
+  })
+
+  test('in a pod of ours in which a later webhook has changed one place', () => {
+    fc.assert(
+      fc.property(together, ([given, pods]) => {
+        const configuration = configured(given)
+        if (configuration === undefined) return
+        for (const [{ pod }, edit] of pods) {
+          const made = isAcceptable(pod) ? mutated(pod, configuration) : { refused: [] }
+          if ('refused' in made) continue
+          const final = changed(made.pod, edit)
+          if (!isAcceptable(final) || refusalsOf(final, configuration).length > 0) continue
+          const escapes = escapesOf(final, given)
+          assert.ok(escapes.length === 0, told(escapes, given, final, made.pod))
+        }
+      }),
+      runs(count),
+    )
+  })
+})
+
+/** A name that an injector may still add is refused in the end if none has. */
+function listsMissing({ metadata, spec }: Pod): boolean {
+  const listed = `${metadata.annotations['sidecar-first.dev/sidecars'] ?? '*'}`.split(/[,+]/).map((name) => name.trim())
+  const all = [...spec.containers, ...(spec.initContainers ?? [])]
+  return listed.some((name) => name !== '*' && all.every((each) => each.name !== name))
+}
+
+test('whatever the mutating call made of a pod, the final check admits, also when it is called again', () => {
+  fc.assert(
+    fc.property(together, ([given, pods]) => {
+      const configuration = configured(given)
+      if (configuration === undefined) return
+      for (const [{ pod }] of pods) {
+        const made = isAcceptable(pod) ? mutated(pod, configuration) : { refused: [] }
+        if ('refused' in made || !made.isStorable || listsMissing(pod)) continue
+        const refusals = refusalsOf(made.pod, configuration)
+        assert.ok(refusals.length === 0, `${refusals.join('; ')}\n${told([], given, made.pod, pod)}`)
+        const again = mutated(made.pod, configuration)
+        assert.ok(!('refused' in again), `${'refused' in again && again.refused}\n${told([], given, made.pod, pod)}`)
+        const late = refusalsOf(again.pod, configuration)
+        assert.ok(late.length === 0, `called again: ${late.join('; ')}\n${told([], given, again.pod, pod)}`)
+      }
+    }),
+    runs(count),
+  )
+})
+
+/** Of the pods that an enforced rule concerns. */
+function tally(sample: readonly (readonly [Rules, readonly Hostile[]])[]) {
+  const seen = new Map<string, number>()
+  let admitted = 0
+  let concerned = 0
+  for (const [given, pods] of sample) {
+    const configuration = configured(given)
+    if (configuration === undefined) continue
+    for (const { pod, tricks: played } of pods) {
+      // What nobody has patched lets the app run, or the rules don't concern it.
+      if (!isAcceptable(pod) || escapesOf(pod, given).length === 0) continue
+      concerned += 1
+      for (const name of played) seen.set(name, (seen.get(name) ?? 0) + 1)
+      if (!('refused' in mutated(pod, configuration))) admitted += 1
+    }
+  }
+  return { seen, share: admitted / concerned, concerned }
+}
+
+test('the pods that are tried play every trick on a rule that concerns them', () => {
+  const each = rules.chain((given) =>
+    fc.tuple(fc.constant(given), fc.array(hostile(given), { minLength: 20, maxLength: 20 })),
+  )
+  const { seen } = tally(fc.sample(each, { numRuns: 400, seed: 1 }))
+  const names = new Set(tricks.flatMap((trick) => fc.sample(trick, { numRuns: 1, seed: 1 })).map(({ name }) => name))
+  const rare = [...names].filter((name) => (seen.get(name) ?? 0) < 20)
+  assert.deepEqual(rare, [])
+})
+
+test('of pods as people write them, most are admitted', () => {
+  const honest = rules.chain((given) =>
+    fc.tuple(
+      fc.constant(given),
+      fc.array(
+        plain(given).map((pod) => ({ pod, tricks: [] })),
+        { minLength: 20, maxLength: 20 },
+      ),
+    ),
+  )
+  const { share, concerned } = tally(fc.sample(honest, { numRuns: 100, seed: 1 }))
+  assert.ok(concerned > 300, `${concerned}`)
+  assert.ok(share > 0.5, `${share}`)
+})
