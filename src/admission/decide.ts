@@ -1,10 +1,11 @@
 import { type Decision, patched, refused, skipped, unchanged } from './decision.ts'
-import { type Examined, examine } from './examine.ts'
+import { type Examined, examine, mayRefuse } from './examine.ts'
 import type { Configuration } from './intent/configuration.ts'
+import type { Context } from './intent/context.ts'
 import { changeOf } from './patch/patch.ts'
 import type { Plan } from './plan/plan.ts'
 import type { Surroundings } from './pod/surroundings.ts'
-import { isCost, type Reason, type StartOrder } from './words/messages.ts'
+import { isCost, type Reason, type StartOrder, type Warning } from './words/messages.ts'
 
 /**
  * The one function behind `/mutate`, `/preview`, `inject` and the page: from a pod's manifest (any value; anyone may have written it)
@@ -15,7 +16,23 @@ export function decide(
   configuration: Configuration,
   surroundings: Surroundings = { job: false },
 ): Decision {
-  const examined = examine(pod, { configuration, surroundings })
+  const context = { configuration, surroundings }
+  const examined = examine(pod, context)
+  return decisionOn(
+    { ...examined, warnings: [...auditOf(pod, examined, context), ...examined.warnings] },
+    configuration,
+  )
+}
+
+/** What rules with `enforce: audit` would refuse, if they were enforced and nothing else refuses the pod. */
+function auditOf(pod: unknown, today: Examined, { configuration, surroundings }: Context): readonly Warning[] {
+  if (!configuration.rules.audits || (today.kind === 'invalid' && mayRefuse(today, configuration))) return []
+  const then = examine(pod, { configuration, surroundings: { ...surroundings, audit: true } })
+  const [problem] = then.kind === 'invalid' && then.binding === 'enforced' ? then.problems : []
+  return problem === undefined ? [] : [{ kind: 'audited', problem }]
+}
+
+function decisionOn(examined: Examined, configuration: Configuration): Decision {
   switch (examined.kind) {
     case 'left':
       return skipped([examined.reason], examined.warnings)
@@ -42,10 +59,11 @@ function unlocked({ lock }: Plan): readonly string[] {
 }
 
 /** An invalid pod is refused, or left untouched with a warning if nobody relies on the order. */
-function refuse({ problems, warnings, binding }: Extract<Examined, { kind: 'invalid' }>, { invalid }: Configuration) {
+function refuse(examined: Extract<Examined, { kind: 'invalid' }>, configuration: Configuration) {
+  const { problems, warnings } = examined
   // Nothing is done, so nothing is paid.
   const free = warnings.filter((warning) => !isCost(warning))
-  if (binding && invalid === 'refuse') return refused(problems, free)
+  if (mayRefuse(examined, configuration)) return refused(problems, free)
   return skipped(problems, [...problems.map((problem) => ({ kind: 'left-untouched', problem }) as const), ...free])
 }
 

@@ -1,11 +1,14 @@
 import { optsOut, readWishes, type Wishes } from './intent/annotations.ts'
+import type { Configuration } from './intent/configuration.ts'
 import type { Context } from './intent/context.ts'
 import { audible } from './intent/ignored.ts'
 import { type Intent, mergeIntent, type Ruled } from './intent/intent.ts'
-import { ruledContainers, rulesFor } from './intent/rules.ts'
+import type { Rule } from './intent/rule.ts'
+import { longestText } from './intent/rule-index.ts'
+import { ruledContainers, rulesFor, standingFor, unreadImages } from './intent/rules.ts'
 import { patch } from './patch/patch.ts'
 import { type Plan, plan } from './plan/plan.ts'
-import type { Container, Metadata, Pod, Spec } from './pod/pod.ts'
+import type { Metadata, Pod, Spec } from './pod/pod.ts'
 import { readMetadata, readSpec } from './pod/read.ts'
 import type { Read } from './pod/reader.ts'
 import { readStatus } from './pod/status.ts'
@@ -18,7 +21,7 @@ import { nearest } from './words/nearest.ts'
 /** Reads a pod's manifest, merges what it says with the rules, plans and patches. Never throws. */
 export function examine(manifest: unknown, context: Context): Examined {
   const metadata = readMetadata(manifest)
-  if (!metadata.ok) return invalid(metadata.problems, [], true)
+  if (!metadata.ok) return invalid(metadata.problems, [], bindingWhere(true, mayBeEnforced(context)))
   const examined = examinePod(manifest, metadata.value, context)
   return { ...examined, warnings: audible(examined.warnings, metadata.value) }
 }
@@ -26,7 +29,7 @@ export function examine(manifest: unknown, context: Context): Examined {
 function examinePod(manifest: unknown, metadata: Metadata, context: Context): Examined {
   const claim = claimOf(manifest, metadata, context)
   if (claim.kind === 'left') return claim
-  const { spec, ruled, binding } = claim
+  const { spec, ruled, unread, binding } = claim
   const wishes = readWishes(metadata, context.configuration)
   if (!spec.ok) return invalid([...wishes.problems, ...spec.problems], wishes.warnings, binding)
 
@@ -34,12 +37,11 @@ function examinePod(manifest: unknown, metadata: Metadata, context: Context): Ex
   const intent = asPlanned(mergeIntent(wishes, ruled, context.configuration), wishes, pod, context)
   const planned = plan(pod, intent, context)
   const { absent, idle } = withoutEffect(wishes, intent, pod.spec)
-  const warnings = [...absent, ...wishes.warnings, ...intent.warnings, ...idle, ...planned.warnings]
-  if (!planned.ok) return invalid([...wishes.problems, ...planned.problems], warnings, binding)
-  if (wishes.problems.length > 0) return invalid(wishes.problems, warnings, binding)
-  const { enforced } = intent
+  const warnings = [...claim.exempt, ...absent, ...wishes.warnings, ...intent.warnings, ...idle, ...planned.warnings]
+  const problems = [...wishes.problems, ...unread, ...(planned.ok ? [] : planned.problems)]
+  if (!planned.ok || problems.length > 0) return invalid(problems, warnings, binding)
   const operations = patch(planned.plan, pod)
-  return { kind: 'planned', pod, plan: planned.plan, operations, absent, warnings, binding, enforced }
+  return { kind: 'planned', pod, plan: planned.plan, operations, absent, warnings, binding }
 }
 
 /**
@@ -60,7 +62,7 @@ export type Examined =
       readonly kind: 'invalid'
       readonly problems: readonly Problem[]
       readonly warnings: readonly Warning[]
-      readonly binding: boolean
+      readonly binding: Binding
     }
   | {
       readonly kind: 'planned'
@@ -70,11 +72,23 @@ export type Examined =
       /** What the pod's keys name and isn't there. */
       readonly absent: readonly Warning[]
       readonly warnings: readonly Warning[]
-      /** The pod itself asks for it, or an enforced rule: then it can be refused. Other rules never get a pod refused. */
-      readonly binding: boolean
-      /** Whether a rule that a pod can't change has a say. */
-      readonly enforced: boolean
+      readonly binding: Binding
     }
+
+/**
+ * Whether the pod can be refused: `asked` by itself, unless `invalid: warn` says otherwise; `enforced` by a rule that neither the pod nor `invalid`
+ * can change. Other rules never get a pod refused.
+ */
+export type Binding = 'no' | 'asked' | 'enforced'
+
+export const mayRefuse = ({ binding }: { readonly binding: Binding }, { invalid }: Configuration): boolean =>
+  binding === 'enforced' || (binding === 'asked' && invalid === 'refuse')
+
+const bindingWhere = (asks: boolean, enforced: boolean): Binding => (enforced ? 'enforced' : asks ? 'asked' : 'no')
+
+/** Of a pod that can't be read. */
+const mayBeEnforced = ({ configuration, surroundings: { sets } }: Context): boolean =>
+  rulesFor(configuration.rules, sets).some(({ enforce }) => enforce)
 
 /** Nothing asked for, opted out, or not ours to touch. */
 interface Left {
@@ -87,7 +101,7 @@ function left(kind: 'opted-out' | 'mirror-pod' | 'windows-pod' | 'only-sidecars'
   return { kind: 'left', reason: { kind }, warnings: [] }
 }
 
-function invalid(problems: readonly Problem[], warnings: readonly Warning[], binding: boolean): Examined {
+function invalid(problems: readonly Problem[], warnings: readonly Warning[], binding: Binding): Examined {
   return { kind: 'invalid', problems, warnings, binding }
 }
 
@@ -96,7 +110,11 @@ interface Claim {
   readonly kind: 'claim'
   readonly spec: Read<Spec>
   readonly ruled: Ruled
-  readonly binding: boolean
+  /** The enforced rules that let this pod by. */
+  readonly exempt: readonly Warning[]
+  /** The containers that an enforced rule could be about, if their image could be read. */
+  readonly unread: readonly Problem[]
+  readonly binding: Binding
 }
 
 /** Whether anything is asked for this pod. Pods that ask for nothing are most of them, so no more of them is read than is needed. */
@@ -104,42 +122,54 @@ function claimOf(manifest: unknown, metadata: Metadata, { configuration, surroun
   const { annotations, labels } = metadata
   const asks = (annotations.get(keys.sidecars) ?? null) !== null
   const optedOut = optsOut(metadata)
-  if (!asks && configuration.rules.rules.length === 0) return nothingAsked(metadata, optedOut, configuration)
+  const { rules } = configuration
+  if (!asks && rules.rules.length === 0) return nothingAsked(metadata, optedOut, configuration)
   if (annotations.has(mirrorKey)) return left('mirror-pod')
 
   const spec = readSpec(manifest)
-  const ruled: Ruled = spec.ok
-    ? withoutDisguise(ruledContainers(configuration.rules, spec.value, labels, surroundings.sets), spec.value)
-    : new Map()
+  const standing = standingFor(metadata, surroundings)
+  const found = spec.ok ? ruledContainers(rules, spec.value, labels, surroundings.sets) : new Map<string, Rule>()
+  const ruled: Ruled = new Map([...found].map(([name, rule]) => [name, standing(rule)]))
   // Which of its containers rules are about isn't looked at then, so it is any of them.
   const unseen = !spec.ok && spec.problems.some(({ kind }) => kind === 'too-many-containers')
-  const asked = unseen ? rulesFor(configuration.rules, surroundings.sets) : [...ruled.values()]
-  const enforced = asked.some((rule) => rule.enforce)
+  const unread = spec.ok ? unreadImages(rules, spec.value, metadata, surroundings, standing) : []
+  const isEnforced = (rule: Rule) => rule.enforce
+  const enforced =
+    unread.length > 0 ||
+    (unseen
+      ? rulesFor(rules, surroundings.sets).some((rule) => isEnforced(standing(rule)))
+      : [...ruled.values()].some(isEnforced))
   if (optedOut && !enforced) return left('opted-out')
-  if (!asks && ruled.size === 0 && !unseen) return nothingAsked(metadata, optedOut, configuration)
+  if (!asks && ruled.size === 0 && !unseen && unread.length === 0)
+    return nothingAsked(metadata, optedOut, configuration)
   if (spec.ok && spec.value.windows) return left('windows-pod')
-  if (!asks && spec.ok && !hasApp(spec.value, ruled, enforced)) return left('only-sidecars')
-  return { kind: 'claim', spec, ruled, binding: asks || enforced }
+  if (!asks && spec.ok && unread.length === 0 && !hasApp(spec.value, ruled, enforced)) return left('only-sidecars')
+  const exempt = new Set([...found.values()].filter((rule) => rule.enforce && !standing(rule).enforce))
+  return {
+    kind: 'claim',
+    spec,
+    ruled: enforced && spec.ok ? withoutDisguise(ruled, spec.value) : ruled,
+    exempt: [...exempt].map(({ name }) => ({ kind: 'exempt', rule: name })),
+    unread: unread.slice(0, mostProblems).map(({ name }) => ({ kind: 'image-unread', name, most: longestText })),
+    binding: bindingWhere(asks, enforced),
+  }
 }
 
 /**
- * Where every regular container is a sidecar by a rule, the app may have the name of one: beside an enforced rule's sidecar, those of other rules
- * count as the app.
+ * Where everything that goes on running is a sidecar by a rule, the app may have the name of one: beside an enforced rule's sidecar, those of other
+ * rules count as the app. Which list they stand in doesn't matter, since our own patch moves them.
  */
-function withoutDisguise(ruled: Ruled, { containers }: Spec): Ruled {
-  if (![...ruled.values()].some(({ enforce }) => enforce)) return ruled
-  if (!containers.every(({ name }) => ruled.has(name))) return ruled
-  const regular = new Set(containers.map(({ name }) => name))
-  return new Map([...ruled].filter(([name, { enforce }]) => enforce || !regular.has(name)))
+function withoutDisguise(ruled: Ruled, { containers, initContainers }: Spec): Ruled {
+  const running = [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')]
+  if (!running.every(({ name }) => ruled.has(name))) return ruled
+  return new Map([...ruled].filter(([, { enforce }]) => enforce))
 }
 
-/** Whether there is anything to hold back. Under an enforced rule, an app among the init containers counts as well. */
+/** Whether there is anything to hold back. Under an enforced rule, an app among the init containers counts as well, and whatever others rule. */
 function hasApp({ containers, initContainers }: Spec, ruled: Ruled, enforced: boolean): boolean {
-  const isApp = ({ name }: Container) => !ruled.has(name)
-  return (
-    containers.some(isApp) ||
-    (enforced && initContainers.some((each) => each.restartPolicy === 'Always' && isApp(each)))
-  )
+  if (!enforced) return containers.some(({ name }) => !ruled.has(name))
+  const running = [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')]
+  return running.some(({ name }) => ruled.get(name)?.enforce !== true)
 }
 
 function nothingAsked(metadata: Metadata, optedOut: boolean, configuration: Context['configuration']): Left {

@@ -29,6 +29,14 @@ export interface ReviewFacts {
   readonly dryRun: boolean
 }
 
+/** What a platform team follows up of its enforced rules: in the log, in metrics and in audit annotations. */
+export interface RuleNotes {
+  /** The rules that let the pod by. */
+  readonly exempt?: string
+  /** What a rule with `enforce: audit` would refuse the pod for. */
+  readonly audited?: string
+}
+
 /** The answer to an AdmissionReview, at either path, with what a log says of it. */
 export type Reviewed =
   | {
@@ -37,13 +45,16 @@ export type Reviewed =
       readonly verdict: (Decision | Validity)['verdict']
       readonly reasons: readonly string[]
       readonly facts: ReviewFacts
+      readonly notes?: RuleNotes
     }
   /** Not an AdmissionReview v1 with a request: a client's error, answered 400. */
   | { readonly ok: false; readonly error: string; readonly problems: readonly string[] }
 
 /** Answers a parsed AdmissionReview (any value) at `/mutate/lock`. Never throws. */
 export function review(body: unknown, configuration: Configuration): Reviewed {
-  return reviewBy(body, configuration, (pod) => decide(pod, configuration, surroundingsOf(pod, configuration)))
+  return reviewBy(body, configuration, (pod, into) =>
+    decide(pod, configuration, surroundingsOf(pod, into, configuration)),
+  )
 }
 
 /**
@@ -51,29 +62,43 @@ export function review(body: unknown, configuration: Configuration): Reviewed {
  * namespaceSelector: the pod is marked with it and planned in one go.
  */
 export function reviewUnlocked(body: unknown, configuration: Configuration, set?: string): Reviewed {
-  return reviewBy(body, configuration, (pod) => decideMarked(pod, configuration, set))
+  return reviewBy(body, configuration, (pod, into) => decideMarked(pod, into, configuration, set))
 }
 
-function reviewBy(body: unknown, configuration: Configuration, decideOn: (pod: unknown) => Decision): Reviewed {
+function reviewBy(
+  body: unknown,
+  configuration: Configuration,
+  decideOn: (pod: unknown, into: string) => Decision,
+): Reviewed {
   const opened = openReview(body)
   if (!opened.ok) return opened
   const { uid, facts, notOurs, pod } = opened
-  const decision = notOurs === undefined ? decideOn(pod) : skipped([notOurs], [])
+  const decision = notOurs === undefined ? decideOn(pod, facts.namespace) : skipped([notOurs], [])
   const reasons = decision.reasons.map(coded)
-  const response = respond(uid, decision, reasons, configuration)
-  return { ok: true, response, verdict: decision.verdict, reasons, facts }
+  const notes = notesOf(decision)
+  const response = respond(uid, decision, { ...audit(decision, reasons, configuration), ...notes }, configuration)
+  return { ok: true, response, verdict: decision.verdict, reasons, facts, notes }
 }
 
-function decideMarked(pod: unknown, configuration: Configuration, set: string | undefined): Decision {
+function notesOf({ warnings }: Decision): RuleNotes {
+  const exempt = warnings.flatMap((each) => (each.kind === 'exempt' ? [each.rule] : []))
+  const audited = warnings.find(({ kind }) => kind === 'audited')
+  return {
+    ...(exempt.length > 0 && { exempt: printable(exempt.join(','), 1024) }),
+    ...(audited && { audited: coded(audited) }),
+  }
+}
+
+function decideMarked(pod: unknown, into: string, configuration: Configuration, set: string | undefined): Decision {
   const known = set !== undefined && isKnown(set, configuration)
   if (!known) {
-    const decision = decide(pod, configuration, { ...surroundingsOf(pod, configuration), asker: 'unlocked' })
+    const decision = decide(pod, configuration, { ...surroundingsOf(pod, into, configuration), asker: 'unlocked' })
     if (set === undefined) return decision
     return { ...decision, warnings: [{ kind: 'webhooks-behind' }, ...decision.warnings] }
   }
   const marks = mark(pod, set)
   const at = marks.length === 0 ? pod : marked(pod, set)
-  const decision = decide(at, configuration, { ...surroundingsOf(pod, configuration, set), asker: 'unlocked' })
+  const decision = decide(at, configuration, { ...surroundingsOf(pod, into, configuration, set), asker: 'unlocked' })
   if (decision.verdict === 'patched') return { ...decision, patch: [...marks, ...decision.patch] }
   if (decision.verdict !== 'unchanged' || marks.length === 0) return decision
   return { ...decision, verdict: 'patched', change: 'notes', unlocked: [], patch: marks }
@@ -103,7 +128,8 @@ export function reviewFinal(body: unknown, configuration: Configuration, set?: s
   const opened = openReview(body)
   if (!opened.ok) return opened
   const { uid, facts, notOurs, pod } = opened
-  const validity = notOurs === undefined ? validate(pod, configuration, surroundingsOf(pod, configuration, set)) : valid
+  const surroundings = surroundingsOf(pod, facts.namespace, configuration, set)
+  const validity = notOurs === undefined ? validate(pod, configuration, surroundings) : valid
   const { verdict } = validity
   const reasons = validity.reasons.map(coded)
   const response = verdict === 'allowed' ? allowed({ uid }) : refused({ uid }, validity.reasons)
@@ -113,13 +139,14 @@ export function reviewFinal(body: unknown, configuration: Configuration, set?: s
 const isKnown = (set: string, { rules }: Configuration) => set === enforcedMark || rules.sets.has(set)
 
 /** `also`: a set that the API server has found to select the namespace, whatever the marks say. A set that nobody knows has no rules. */
-function surroundingsOf(pod: unknown, { mode, rules }: Configuration, also?: string): Surroundings {
-  if (rules.sets.size === 0) return { job: false }
+function surroundingsOf(pod: unknown, into: string, { mode, rules }: Configuration, also?: string): Surroundings {
+  const here = into === '' ? { job: false } : { job: false, into }
+  if (rules.sets.size === 0) return here
   // Where nothing is patched, marks are the author's.
   const marks = mode === 'observe' ? [] : marksOf(pod)
   const sets = also === undefined ? marks : [...marks, also]
   // Every rule of a set is looked up in them, for every container.
-  return { job: false, sets: [...new Set(sets)].filter((set) => rules.sets.has(set)) }
+  return { ...here, sets: [...new Set(sets)].filter((set) => rules.sets.has(set)) }
 }
 
 type Opened =
@@ -169,10 +196,16 @@ function whyNotOurs(request: Fields): Reason | undefined {
   return request.operation === 'CREATE' ? undefined : { kind: 'not-a-creation' }
 }
 
-function respond(uid: string, decision: Decision, reasons: readonly string[], { mode }: Configuration): ReviewResponse {
+function respond(
+  uid: string,
+  decision: Decision,
+  auditAnnotations: Readonly<Record<string, string>>,
+  { mode }: Configuration,
+): ReviewResponse {
   const observed = mode === 'observe'
   const { verdict } = decision
-  const base = { uid, auditAnnotations: audit(decision, reasons, observed) }
+  const reasons = decision.reasons.map(coded)
+  const base = { uid, auditAnnotations }
   // What nearly every pod costs is for those who look for it: `preview` and the page.
   const warnings = decision.warnings.filter((each) => !isCost(each)).map(coded)
   const instead = (would: 'change' | 'refuse') =>
@@ -222,11 +255,15 @@ function denial(said: readonly Said[]): NonNullable<ReviewResponse['status']> {
 }
 
 /** Keys are qualified names without a slash; the API server puts the webhook's name before them. */
-function audit(decision: Decision, reasons: readonly string[], observed: boolean): Readonly<Record<string, string>> {
+function audit(
+  decision: Decision,
+  reasons: readonly string[],
+  { mode }: Configuration,
+): Readonly<Record<string, string>> {
   const tiers = 'tiers' in decision ? decision.tiers : []
   const ruled = tiers.flat().filter(({ rule }) => rule !== undefined)
   return {
-    verdict: observed ? `${decision.verdict} (observed)` : decision.verdict,
+    verdict: mode === 'observe' ? `${decision.verdict} (observed)` : decision.verdict,
     reason: reasons.length === 1 ? (reasons[0] ?? '') : printable(reasons.join('; '), 1024),
     ...(ruled.length > 0 ? { rules: printable(ruled.map(({ name, rule }) => `${name}=${rule}`).join(','), 1024) } : {}),
     ...(tiers.length > 0 ? { tiers: tiers.map((tier) => tier.map(({ name }) => name).join('+')).join(',') } : {}),

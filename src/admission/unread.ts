@@ -40,9 +40,11 @@ export function giveUp(
   asks: boolean,
   { mode, invalid, rules }: Configuration,
 ): Answered {
-  const binding = webhook !== 'workloads' && (asks || rules.rules.some(({ enforce }) => enforce))
+  // An enforced rule binds whatever `invalid` says.
+  const enforced = rules.rules.some(({ enforce }) => enforce)
+  const binding = webhook !== 'workloads' && (enforced || (asks && invalid === 'refuse'))
   const base = { ok: true, facts, reasons: [coded(problem)] } as const
-  if (binding && mode !== 'observe' && invalid === 'refuse') {
+  if (binding && mode !== 'observe') {
     const status = { code: 400, reason: 'BadRequest', message: coded(problem) }
     return { ...base, verdict: 'refused', response: { uid, allowed: false, status } }
   }

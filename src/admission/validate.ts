@@ -1,5 +1,5 @@
 import { allowed, refused, type Validity } from './decision.ts'
-import { type Examined, examine } from './examine.ts'
+import { type Examined, examine, mayRefuse } from './examine.ts'
 import { lockOf, readsLock } from './hook/lock.ts'
 import { openedBy, unwrap } from './hook/unwrap.ts'
 import type { Configuration } from './intent/configuration.ts'
@@ -18,31 +18,30 @@ export function validate(
   configuration: Configuration,
   surroundings: Surroundings = { job: false },
 ): Validity {
-  const { mode, invalid } = configuration
-  if (mode === 'observe' || invalid === 'warn') return allowed
+  if (configuration.mode === 'observe') return allowed
   const context = { configuration, surroundings: { ...surroundings, asker: 'final' } } as const
   const reasons = objections(examine(pod, context), configuration)
   return reasons.length === 0 ? allowed : refused(reasons)
 }
 
 function objections(examined: Examined, configuration: Configuration): readonly (Problem | Warning)[] {
+  if (examined.kind === 'left' || !mayRefuse(examined, configuration)) return []
   switch (examined.kind) {
-    case 'left':
-      return []
     case 'invalid':
-      return examined.binding ? examined.problems : []
+      return examined.problems
     case 'planned':
-      return examined.binding ? [...examined.absent, ...shortfalls(examined, configuration)] : []
+      return [...(configuration.invalid === 'warn' ? [] : examined.absent), ...shortfalls(examined, configuration)]
     default:
       return examined satisfies never
   }
 }
 
 function shortfalls(
-  { plan, pod: { metadata, spec }, enforced }: Extract<Examined, { kind: 'planned' }>,
+  { plan, pod: { metadata, spec }, binding }: Extract<Examined, { kind: 'planned' }>,
   { version }: Configuration,
 ): readonly Problem[] {
   const { order, delivery, lock } = plan
+  const enforced = binding === 'enforced'
   // Replicas of two versions answer side by side during an upgrade, and those of two configurations during a change. What one has written the
   // other is asked about.
   const lenient = !enforced && isOfAnother(version, metadata.annotations)

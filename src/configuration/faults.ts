@@ -50,6 +50,15 @@ const values = {
     code: 'SF308',
     text: ({ text }: Text) => `${quote(text)} can't match an image; only "*" is special and stands for any characters`,
   },
+  'not-a-pod-glob': {
+    code: 'SF334',
+    text: ({ text }: Text) =>
+      `${quote(text)} is not NAMESPACE/NAME, such as shop/checkout-*; "*" stands for any characters of a name`,
+  },
+  'not-a-container': {
+    code: 'SF335',
+    text: ({ text }: Text) => `${quote(text)} is not a container name; no patterns here`,
+  },
   'not-a-label-key': {
     code: 'SF309',
     text: ({ text }: Text) => `${quote(text)} is not a label key; write it like app or example.com/app`,
@@ -77,7 +86,11 @@ const faults = {
     text: ({ path, is, least, most }: At & Is & { readonly least: number; readonly most: number }) =>
       `${path} takes a whole number from ${least} to ${most}, not ${is}`,
   },
-  'not-a-boolean': { code: 'SF317', text: ({ path, is }: At & Is) => `${path} takes true or false, not ${is}` },
+  'not-a-boolean': {
+    code: 'SF317',
+    text: ({ path, is, word }: At & Is & { readonly word: string }) =>
+      `${path} takes true, false or ${word}, not ${is}`,
+  },
   'wrong-value': {
     code: 'SF318',
     text: ({ path, problem }: At & { readonly problem: WrongValue | Problem }) =>
@@ -96,6 +109,16 @@ const faults = {
   'enforced-probe-gone': {
     code: 'SF340',
     text: ({ path }: At) => `${path}: an enforced rule that removes the startupProbe needs a check of its own`,
+  },
+  'locks-nothing': {
+    code: 'SF341',
+    text: ({ path, by }: At & { readonly by: string }) =>
+      `${path}: "on" locks nothing beside ${by}, and the rule is enforced; take one of the two away`,
+  },
+  'too-many-entries': {
+    code: 'SF342',
+    text: ({ path, count, most }: At & { readonly count: number; readonly most: number }) =>
+      `${path} has ${count} entries; it takes ${most}`,
   },
   missing: { code: 'SF321', text: ({ path }: At) => `${path} is missing` },
   'choice-missing': {
@@ -145,6 +168,10 @@ const faults = {
     code: 'SF332',
     text: ({ path }: At) => `${path} changes nothing: no rule has enforce: true`,
   },
+  'only-enforced': {
+    code: 'SF336',
+    text: ({ path }: At) => `${path} changes nothing: the rule isn't enforced`,
+  },
   'too-many-rules': {
     code: 'SF331',
     text: () => 'there are too many rules to compare this one and later ones with all others',
@@ -172,6 +199,7 @@ const notices: ReadonlySet<Fault['kind']> = new Set([
   'never-matches',
   'checks-share-tier',
   'no-enforced-rule',
+  'only-enforced',
   'too-many-rules',
 ])
 /** Whether the file is valid all the same. */

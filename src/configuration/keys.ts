@@ -8,10 +8,11 @@ export const configurationKeys = {
   defaults: ['check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook', 'startupProbe', 'lock'],
   lock: ['runtimeClasses'],
   annotations: ['checks'],
-  enforced: ['failurePolicy'],
+  enforced: ['failurePolicy', 'inFront'],
+  'enforced.inFront[]': ['container', 'image'],
   'rules[]': [
     ...['name', 'match', 'tier', 'check', 'timeout', 'onTimeout'],
-    ...['gate', 'nativePosition', 'existingHook', 'startupProbe', 'lock', 'enforce'],
+    ...['gate', 'nativePosition', 'existingHook', 'startupProbe', 'lock', 'enforce', 'exempt', 'allowNatives'],
   ],
   'rules[].match': ['container', 'image', 'preset', 'podSelector', 'namespaceSelector'],
 } as const

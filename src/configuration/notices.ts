@@ -17,7 +17,7 @@ const mostComparisons = 1_000_000
 /** Checks that must run in their own container, which then comes last in its tier. */
 const inside: ReadonlySet<CheckKind> = new Set(['exec', 'file', 'unix', 'hook'])
 
-/** Rules that, because of other rules, can't do what they seem to say. At most one notice for each. */
+/** Rules that can't do what they seem to say, mostly because of other rules. */
 export function noticesOf(rules: readonly Rule[]): readonly RuleNotice[] {
   const notices: RuleNotice[] = []
   const scopes = rules.map(scopeOf)
@@ -27,6 +27,10 @@ export function noticesOf(rules: readonly Rule[]): readonly RuleNotice[] {
   let left = mostComparisons
   for (const [position, scope] of scopes.entries()) {
     const { rule, containers } = scope
+    const unused = (['exempt', 'allowNatives'] as const).find((key) => rule[key].length > 0)
+    if (unused !== undefined && !rule.enforce && !rule.audit) {
+      notices.push({ position, fault: { kind: 'only-enforced', path: `rules[${position}].${unused}` } })
+    }
     const named = containers.every((glob) => !glob.includes('*'))
     const lists = named
       ? [...containers.map((name) => byName.get(name) ?? []), unnamed]

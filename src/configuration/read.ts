@@ -2,6 +2,7 @@ import { LineCounter, type Node, parseAllDocuments } from 'yaml'
 import { parseDuration } from '../admission/check/duration.ts'
 import { type CheckKind, checkKinds, parseCheck } from '../admission/check/grammar.ts'
 import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
+import type { Rule } from '../admission/intent/rule.ts'
 import { indexRules, noRules } from '../admission/intent/rule-index.ts'
 import { knowsLock } from '../admission/plan/lock.ts'
 import {
@@ -19,7 +20,7 @@ import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import type { Fault, Remark, WrongValue } from './faults.ts'
 import { configurationKeys } from './keys.ts'
 import { noticesOf } from './notices.ts'
-import { parseImageGlob, readRules } from './rules.ts'
+import { parseImageGlob, readInFront, readRules } from './rules.ts'
 import { type Report, Section } from './section.ts'
 
 /** All remarks are in the order of the lines. */
@@ -100,7 +101,10 @@ function configurationOf(
     },
     runtimeClasses: new Set(lock.texts('runtimeClasses', parseRuntimeClass, [])),
     annotations: { checks: new Set(annotations.choices<CheckKind>('checks', checkKinds, checkKinds)) },
-    enforced: { failurePolicy: enforced.choice('failurePolicy', failurePolicies, standard.enforced.failurePolicy) },
+    enforced: {
+      failurePolicy: enforced.choice('failurePolicy', failurePolicies, standard.enforced.failurePolicy),
+      inFront: readInFront(enforced),
+    },
     rules: rules.length === 0 ? noRules : indexRules(rules),
   }
   // Such a pod would start its app at once, and only a node that is too old could tell.
@@ -111,11 +115,27 @@ function configurationOf(
       if (rule.lock === 'on') report(offset, locked(`rules[${index}].lock`))
     }
   }
+  // The app would run beside a sidecar that isn't ready, and nothing would say so.
+  for (const [index, { rule, offset }] of placed.entries()) {
+    const by = unlocking(rule, configuration.defaults)
+    if (by !== undefined) report(offset, { kind: 'locks-nothing', path: `rules[${index}].lock`, by })
+  }
   const notices = noticesOf(rules).map(({ position, fault }) => ({ offset: placed[position]?.offset ?? 0, fault }))
-  const idle = enforced.has('failurePolicy') && !rules.some(({ enforce }) => enforce)
-  const path = enforced.pathOf('failurePolicy')
-  const more = idle ? [{ offset: enforced.offset, fault: { kind: 'no-enforced-rule', path } as const }] : []
+  const idle = rules.some(({ enforce, audit }) => enforce || audit) ? [] : ['failurePolicy', 'inFront']
+  const more = idle
+    .filter((key) => enforced.has(key))
+    .map((key) => ({
+      offset: enforced.offset,
+      fault: { kind: 'no-enforced-rule', path: enforced.pathOf(key) } as const,
+    }))
   return { configuration, notices: [...notices, ...more] }
+}
+
+/** What keeps an enforced rule's lock from locking anything. */
+function unlocking({ enforce, audit, lock, check, existingHook }: Rule, defaults: Configuration['defaults']) {
+  if (!(enforce || audit) || (lock ?? defaults.lock) !== 'on') return undefined
+  if ((check ?? defaults.check).kind === 'none') return 'check: none'
+  return (existingHook ?? defaults.existingHook) === 'keep' ? 'existingHook: keep' : undefined
 }
 
 /** `1.36`, `v1.36.3` and what a provider adds to it: `1.36+`, `v1.36.3-gke.1`. */

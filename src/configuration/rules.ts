@@ -1,7 +1,9 @@
 import { parseDuration } from '../admission/check/duration.ts'
 import { parseCheck } from '../admission/check/grammar.ts'
+import type { Configuration } from '../admission/intent/configuration.ts'
 import { type Preset, presetOf, presets } from '../admission/intent/presets.ts'
 import type { Rule } from '../admission/intent/rule.ts'
+import { isContainerName } from '../admission/intent/sidecars.ts'
 import {
   existingHooks,
   gates,
@@ -60,9 +62,10 @@ function readRule(section: Section): Rule {
       if (section.has(bound)) section.fault(bound, { kind: 'hook-bounds-itself', path: section.pathOf(bound) })
     }
   }
-  const enforce = section.flag('enforce', false)
+  const flag = section.flag('enforce', 'audit')
+  const enforce = flag === true
   const startupProbe = section.choice('startupProbe', startupProbeChoices, undefined)
-  if (enforce && startupProbe === 'hook' && (check ?? preset?.check ?? probe).kind === 'probe') {
+  if (flag !== false && startupProbe === 'hook' && (check ?? preset?.check ?? probe).kind === 'probe') {
     section.fault('startupProbe', { kind: 'enforced-probe-gone', path: section.pathOf('startupProbe') })
   }
   return {
@@ -84,8 +87,38 @@ function readRule(section: Section): Rule {
     startupProbe,
     lock: section.choice('lock', locks, undefined),
     enforce,
+    audit: flag === 'audit',
+    exempt: few(section, 'exempt', parsePodGlob),
+    allowNatives: few(section, 'allowNatives', parseContainer),
     preset,
   }
+}
+
+/** Entries of a list that is compared with containers and pods one by one. */
+const mostEntries = 64
+
+function few(section: Section, key: string, parse: (text: string) => Parsed<string, WrongValue>): readonly string[] {
+  const items = section.texts(key, parse, [])
+  tooMany(section, key, items.length)
+  return items
+}
+
+function tooMany(section: Section, key: string, count: number): void {
+  if (count <= mostEntries) return
+  section.fault(key, { kind: 'too-many-entries', path: section.pathOf(key), count, most: mostEntries })
+}
+
+/** The containers that may start before the sidecars of enforced rules. */
+export function readInFront(enforced: Section): Configuration['enforced']['inFront'] {
+  const sections = enforced.sections('inFront', configurationKeys['enforced.inFront[]'])
+  tooMany(enforced, 'inFront', sections.length)
+  return sections.map((section) => {
+    for (const key of ['container', 'image']) {
+      if (!section.has(key)) section.fault(undefined, { kind: 'missing', path: section.pathOf(key) })
+    }
+    const container = section.text('container', parseContainerGlob, '')
+    return { container, image: section.text('image', parseImageGlob, '') }
+  })
 }
 
 const list = (items: readonly string[] | undefined) => (items?.length === 0 ? undefined : items)
@@ -104,6 +137,15 @@ function parsePreset(text: string): Parsed<Preset, WrongValue> {
 /** A glob that no name or image can match is a mistake: a regular expression, say, or `?`. */
 function parseContainerGlob(text: string): Parsed<string, WrongValue> {
   return /^[a-z0-9*-]{1,256}$/.test(text) ? parsed(text) : problem({ kind: 'not-a-container-glob', text })
+}
+
+/** An exemption is for one namespace; in that, whoever creates pods chooses their names. */
+function parsePodGlob(text: string): Parsed<string, WrongValue> {
+  return /^[a-z0-9-]{1,63}\/[a-z0-9.*-]{1,253}$/.test(text) ? parsed(text) : problem({ kind: 'not-a-pod-glob', text })
+}
+
+function parseContainer(text: string): Parsed<string, WrongValue> {
+  return isContainerName(text) ? parsed(text) : problem({ kind: 'not-a-container', text })
 }
 
 export function parseImageGlob(text: string): Parsed<string, WrongValue> {

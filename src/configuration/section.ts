@@ -94,12 +94,13 @@ export class Section {
     return this.#scalar(name, (at) => ({ kind: 'not-a-number', least, most, ...at }), fallback, fits)
   }
 
-  flag(name: string, fallback: boolean): boolean {
+  /** True, false, or one word instead. */
+  flag<T extends string>(name: string, word: T): boolean | T {
     return this.#scalar(
       name,
-      (at) => ({ kind: 'not-a-boolean', ...at }),
-      fallback,
-      (value) => typeof value === 'boolean',
+      (at) => ({ kind: 'not-a-boolean', word, ...at }),
+      false,
+      (value): value is boolean | T => typeof value === 'boolean' || value === word,
     )
   }
 

@@ -219,11 +219,29 @@ export const problems: Entries<Problem> = {
     example: { name: 'envoy', at: '/.sidecar-first' },
     next: 'Mount that volume elsewhere.',
   },
-  'app-hidden': {
+  'starts-in-front': {
     means:
-      'Nothing but sidecars is left among the containers, and the real app runs as a restartable init container, which starts first.',
-    example: { name: 'app', sidecar: 'envoy' },
-    next: "Make it a regular container, or exclude the pod with the rule's `podSelector`.",
+      'The rule is enforced, and the container would run before its sidecar is ready. A mesh proxy is refused and not moved: behind another sidecar it could leave that without a network.',
+    example: { name: 'istio-proxy', native: false, sidecar: 'envoy', rule: 'egress' },
+    next: "Start the container behind the sidecar. If it has to be in front, name it in the rule's `allowNatives`, or with its image under `enforced.inFront`; `sidecar-first check` proposes the entries for what runs.",
+  },
+  'not-locked': {
+    means:
+      'The rule has `lock: on`, and nothing could unlock the app: the sidecar has no check, or only the kubelet can ask it.',
+    example: { name: 'envoy', rule: 'mesh' },
+    next: 'Give the rule a `check`, or the sidecar a readinessProbe that can be written as one.',
+  },
+  'processes-shared': {
+    means:
+      "A process that sees the sidecar's processes can write into their files, so it could open the lock before the sidecar is ready.",
+    example: { name: 'helper', by: 'shareProcessNamespace' },
+    next: 'Take the field away. A container that starts behind the sidecars may keep it.',
+  },
+  'image-unread': {
+    means:
+      'The image is longer than any that a registry can have, so it is not compared with the rules; an enforced one could be about it.',
+    example: { name: 'envoy', most: 520 },
+    next: 'Write the image with its tag or its digest, without what is superfluous.',
   },
   'wrong-list': {
     means: 'The final pod has the sidecar in another list than the plan, after all webhooks.',
@@ -314,6 +332,17 @@ export const problems: Entries<Problem> = {
 
 /** What is said of a pod that is admitted. */
 export const warnings: Entries<Warning> = {
+  audited: {
+    means:
+      'A rule with `enforce: audit` matches the pod. Nothing is refused yet; with `enforce: true` the pod would be.',
+    example: { problem: { kind: 'starts-in-front', name: 'otel', native: true, sidecar: 'envoy', rule: 'mesh' } },
+    next: 'Look up the quoted problem, and mend the pod or the rule before the rule is enforced.',
+  },
+  exempt: {
+    means: "The rule is enforced, and its `exempt` names this pod, so here the pod's own keys win over it.",
+    example: { rule: 'mesh' },
+    next: 'Take the entry out of `exempt` once the pod no longer needs it.',
+  },
   'left-untouched': {
     means:
       'Something is wrong, and the pod is admitted as it is: only a rule asks for an order, or the configuration says `invalid: warn`.',

@@ -50,6 +50,16 @@ export const values: Entries<WrongValue> = {
     example: { text: '*/proxy v2' },
     next: 'Correct it; only `*` is special.',
   },
+  'not-a-pod-glob': {
+    means: 'An exemption names pods of one namespace.',
+    example: { text: 'checkout-*' },
+    next: 'Write the namespace, a slash and a name; `*` stands for any characters of the name.',
+  },
+  'not-a-container': {
+    means: 'The value cannot be the name of a container.',
+    example: { text: 'istio-*' },
+    next: 'Write the whole name.',
+  },
   'not-a-label-key': {
     means: 'Kubernetes allows no label with that key.',
     example: { text: 'app name' },
@@ -90,8 +100,8 @@ export const faults: Entries<Exclude<Fault, { kind: 'wrong-value' }>> = {
     next: 'Write a number without quotes.',
   },
   'not-a-boolean': {
-    means: 'true or false is expected there.',
-    example: { path: 'rules[0].enforce', is: 'text' },
+    means: 'true, false or one word is expected there.',
+    example: { path: 'rules[0].enforce', is: 'text', word: 'audit' },
     next: 'Write it without quotes.',
   },
   'unknown-key': {
@@ -108,6 +118,16 @@ export const faults: Entries<Exclude<Fault, { kind: 'wrong-value' }>> = {
     means: 'Without its probe, only the hook would say what to wait for, and anyone can write a hook.',
     example: { path: 'rules[0].startupProbe' },
     next: 'Give the rule a `check`, or use `startupProbe: eager`.',
+  },
+  'locks-nothing': {
+    means: 'An enforced rule would promise a lock, and no hook of sidecar-first could open one.',
+    example: { path: 'rules[0].lock', by: 'check: none' },
+    next: 'Give the rule a `check` and let `existingHook` be `chain`, or take `lock: on` away.',
+  },
+  'too-many-entries': {
+    means: 'Each entry is compared with pods one by one, so there can only be a few.',
+    example: { path: 'rules[0].exempt', count: 100, most: 64 },
+    next: 'Use `*`, or a podSelector.',
   },
   missing: { means: 'The key is required.', example: { path: 'rules[0].name' }, next: see },
   'choice-missing': {
@@ -161,6 +181,11 @@ export const faults: Entries<Exclude<Fault, { kind: 'wrong-value' }>> = {
       'Pods that both rules match would be left untouched: some checks run in their own container, and a tier has one hook.',
     example: { rule: 'envoy', other: 'otel', tier: 10 },
     next: 'Give the two rules different tiers.',
+  },
+  'only-enforced': {
+    means: 'The key says what an enforced rule lets by, and this rule refuses nothing.',
+    example: { path: 'rules[0].exempt' },
+    next: 'Take it away, or write `enforce: true` or `enforce: audit`.',
   },
   'no-enforced-rule': {
     means: 'The section is about enforced rules, and the configuration has none.',

@@ -89,6 +89,8 @@ function answer(
       const { answered, text } = within(reviewed, path, body, configuration.current)
       outcome = answered.verdict
       line = describe(answered, path)
+      if (answered.notes?.exempt !== undefined) tallies.rules.exempt++
+      if (answered.notes?.audited !== undefined) tallies.rules.audited++
       sendText(response, 200, 'application/json', text)
     } else {
       outcome = 'invalid'
@@ -141,7 +143,7 @@ function unreadAt(
 }
 
 /** What the log says about an admission: of the pod, only its name. */
-function describe({ response, verdict, reasons, facts }: Answered, { set }: AdmissionPath) {
+function describe({ response, verdict, reasons, facts, notes }: Answered, { set }: AdmissionPath) {
   return {
     ...(set !== undefined && { set: short(set) }),
     uid: short(response.uid),
@@ -151,6 +153,7 @@ function describe({ response, verdict, reasons, facts }: Answered, { set }: Admi
     dryRun: facts.dryRun,
     verdict,
     reasons: reasons.slice(0, 16),
+    ...notes,
   }
 }
 

@@ -34,6 +34,20 @@ export function createMetrics({ tallies, inFlight, connections, certificate, con
       }
     },
   })
+  for (const [what, help] of [
+    ['exempt', 'Pods for which an enforced rule was not enforced, because its exempt names them.'],
+    ['audited', 'Pods that a rule with enforce: audit would have refused.'],
+  ] as const) {
+    new Counter({
+      name: `sidecar_first_enforced_rules_${what}_total`,
+      help,
+      registers,
+      collect() {
+        this.reset()
+        this.inc(tallies.rules[what])
+      },
+    })
+  }
   new Counter({
     name: 'sidecar_first_overload_refusals_total',
     help: 'Requests answered 429 because too much was in flight.',

@@ -27,6 +27,8 @@ export interface Tally {
 }
 
 export interface Tallies extends Readonly<Record<Webhook, Tally>> {
+  /** Pods that an enforced rule let by, and those that one with `enforce: audit` would have refused. */
+  readonly rules: { exempt: number; audited: number }
   /** Rejected versions of files. */
   readonly reloadFailures: { certificate: number; configuration: number }
 }
@@ -49,6 +51,7 @@ export function createTallies(): Tallies {
     validate: tally('validate'),
     mark: tally('mark'),
     workloads: tally('workloads'),
+    rules: { exempt: 0, audited: 0 },
     reloadFailures: { certificate: 0, configuration: 0 },
   }
 }

@@ -47,7 +47,7 @@ test('an enforced rule and one whose sidecar has no hook share a selector', () =
   const configuration = configured([inA('s', 'tier: 1'), inA('d', 'tier: 2, enforce: true')])
   const admitted = admit(pod({}, [app, s, d]), configuration, [a])
   settled(admitted, configuration, [a])
-  assert.deepEqual(names(admitted.pod), ['s', 'd', 'app'])
+  assert.deepEqual(names(admitted.pod), ['d', 's', 'app'], 'what is enforced is first, whatever its tier')
 })
 
 test('"*" stands for the rules of a selector wherever it stands', () => {

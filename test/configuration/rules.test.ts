@@ -53,6 +53,8 @@ test('everything a rule may say', () => {
     existingHook: refuse
     startupProbe: hook
     enforce: true
+    exempt: [payments/old-*]
+    allowNatives: [istio-proxy]
 `)
   assert.deepEqual(configuration.rules.rules, [
     {
@@ -80,6 +82,9 @@ test('everything a rule may say', () => {
       startupProbe: 'hook',
       lock: 'on',
       enforce: true,
+      audit: false,
+      exempt: ['payments/old-*'],
+      allowNatives: ['istio-proxy'],
       preset: undefined,
     },
   ])
@@ -130,7 +135,7 @@ test('each problem of a rule, at its place', () => {
     [`name: a, ${match}, tier: "1"`, '2:42 rules[0].tier takes a whole number from -1000 to 1000, not "1"'],
     [`name: a, ${match}, tier: 1.5`, '2:42 rules[0].tier takes a whole number from -1000 to 1000, not "1.5"'],
     [`name: a, ${match}, tier: 1001`, '2:42 rules[0].tier takes a whole number from -1000 to 1000, not "1001"'],
-    [`name: a, ${match}, tier: 1, enforce: yes`, '2:54 rules[0].enforce takes true or false, not "yes"'],
+    [`name: a, ${match}, tier: 1, enforce: yes`, '2:54 rules[0].enforce takes true, false or audit, not "yes"'],
     [`name: a, ${match}, tier: 1, gat: native`, '2:45 unknown key "gat" in rules[0]; did you mean gate?'],
     [
       `name: a, ${match}, tier: 1, gate: nativ`,

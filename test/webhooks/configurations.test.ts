@@ -154,7 +154,7 @@ test('where an outage means something else for enforced rules, they have webhook
     const configuration = {
       ...defaultConfiguration('test'),
       rules: indexRules(rules),
-      enforced: { failurePolicy },
+      enforced: { failurePolicy, inFront: [] },
     }
     const { mutating, validating } = webhookConfigurations(configuration, '', { ...options, mode })
     return [mutating.webhooks ?? [], validating.webhooks ?? []].map((list) =>

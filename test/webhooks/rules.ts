@@ -17,6 +17,9 @@ export function rule(match: Partial<Rule['match']>, enforce = false): Rule {
     startupProbe: undefined,
     lock: undefined,
     enforce,
+    audit: false,
+    exempt: [],
+    allowNatives: [],
     preset: undefined,
   }
 }

@@ -36,8 +36,12 @@ export interface Configuration {
   readonly runtimeClasses: ReadonlySet<string>
   /** The kinds of check that annotations may use. */
   readonly annotations: { readonly checks: ReadonlySet<CheckKind> }
-  /** What an outage means for pods under enforced rules; by default, what it means for all others. */
-  readonly enforced: { readonly failurePolicy: FailurePolicy | undefined }
+  readonly enforced: {
+    /** What an outage means for pods under enforced rules; by default, what it means for all others. */
+    readonly failurePolicy: FailurePolicy | undefined
+    /** The containers that may start before an enforced rule's sidecar, such as a mesh's proxy: globs, both of which have to match. */
+    readonly inFront: readonly { readonly container: string; readonly image: string }[]
+  }
   readonly rules: RuleIndex
 }
 
@@ -66,7 +70,7 @@ export function defaultConfiguration(version: string): Configuration {
     },
     runtimeClasses: new Set(),
     annotations: { checks: new Set(checkKinds) },
-    enforced: { failurePolicy: undefined },
+    enforced: { failurePolicy: undefined, inFront: [] },
     rules: noRules,
   }
 }

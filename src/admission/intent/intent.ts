@@ -125,31 +125,23 @@ function startupProbeFor(choice: StartupProbeChoice | undefined, check: Check, r
 }
 
 /**
- * The annotation's tiers, `*` standing for the rules'. Sidecars of enforced rules come first, in the rules' order: nothing that a pod
- * lists may start before them.
+ * The annotation's tiers, `*` standing for the rules'. Sidecars of enforced rules come first, in the rules' order: nothing that a pod lists, or has
+ * called like another rule's sidecar, may start before them.
  */
 function mergeTiers({ sidecars }: Wishes, ruled: Ruled, enforced: Ruled): readonly (readonly string[])[] {
-  if (sidecars === undefined) return byTier(ruled)
-  if (ruled.size === 0) return listed(sidecars, enforced)
-  const named = new Set(sidecars.flatMap((tier) => (tier === '*' ? [] : tier)))
-  const added = new Map([...ruled].filter(([name, rule]) => rule.enforce || !named.has(name)))
-  if (sidecars[0] === '*') {
-    return [...byTier(added), ...listed(sidecars.slice(1), enforced)]
-  }
-  const free = new Map([...added].filter(([, rule]) => !rule.enforce))
-  const tiers = sidecars.flatMap((tier) => (tier === '*' ? byTier(free) : listed([tier], enforced)))
+  const named = new Set(sidecars?.flatMap((tier) => (tier === '*' ? [] : tier)))
+  const free = new Map([...ruled].filter(([name, rule]) => !rule.enforce && !named.has(name)))
+  const tiers = (sidecars ?? ['*']).flatMap((tier) => (tier === '*' ? byTier(free) : listed(tier, enforced)))
   return [...byTier(enforced), ...tiers]
 }
 
-function listed(tiers: NonNullable<Wishes['sidecars']>, enforced: Ruled): readonly (readonly string[])[] {
-  return tiers
-    .map((tier) => (tier === '*' ? [] : tier.filter((name) => !enforced.has(name))))
-    .filter((tier) => tier.length > 0)
+function listed(tier: readonly string[], enforced: Ruled): readonly (readonly string[])[] {
+  const names = tier.filter((name) => !enforced.has(name))
+  return names.length === 0 ? [] : [names]
 }
 
-/** A tier's enforced sidecars are waited for before its others and apart from them: what a pod says of those may fail the tier's hook. */
 function byTier(ruled: Ruled): readonly (readonly string[])[] {
-  const tiers = Map.groupBy(ruled, ([, { tier, enforce }]) => 2 * tier + (enforce ? 0 : 1))
+  const tiers = Map.groupBy(ruled, ([, { tier }]) => tier)
   return [...tiers].sort(([a], [b]) => a - b).map(([, members]) => members.map(([name]) => name))
 }
 

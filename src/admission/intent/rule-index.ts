@@ -7,6 +7,8 @@ import type { Rule } from './rule.ts'
  */
 export interface RuleIndex {
   readonly rules: readonly Rule[]
+  /** Whether any says `enforce: audit`. */
+  readonly audits: boolean
   /** The sets that rules belong to. */
   readonly sets: ReadonlySet<string>
   readonly byName: GramIndex
@@ -31,7 +33,7 @@ interface GramIndex {
  * No longer text is compared: a name has at most 63 characters, and an image that a registry can have at most 255 for its name, 128 for its
  * tag and 135 for a digest by SHA-512, with a separator before each of the latter two.
  */
-const longestText = 520
+export const longestText = 520
 
 /** Longer grams narrow more, but a short pattern has none. */
 const longestGram = 6
@@ -52,7 +54,7 @@ export function indexRules(rules: readonly Rule[]): RuleIndex {
     else best.enter(position)
   }
   const sets = new Set(rules.flatMap(({ set }) => set ?? []))
-  return { rules, sets, byName, byImage, byLabel, others }
+  return { rules, audits: rules.some(({ audit }) => audit), sets, byName, byImage, byLabel, others }
 }
 
 export const noRules: RuleIndex = indexRules([])

@@ -35,5 +35,11 @@ export interface Rule {
   readonly lock: LockChoice | undefined
   /** A pod's own keys and its opt-out can't change what the rule says. */
   readonly enforce: boolean
+  /** `enforce: audit`: it isn't enforced yet, and a pod that it would refuse is told of. */
+  readonly audit: boolean
+  /** Globs of `NAMESPACE/NAME`: pods for which it isn't enforced. */
+  readonly exempt: readonly string[]
+  /** Restartable init containers that may start before its sidecar. */
+  readonly allowNatives: readonly string[]
   readonly preset: Preset | undefined
 }

@@ -1,5 +1,6 @@
-import type { Container, Spec } from '../pod/pod.ts'
+import type { Container, Metadata, Spec } from '../pod/pod.ts'
 import { selects } from '../pod/selector.ts'
+import type { Surroundings } from '../pod/surroundings.ts'
 import type { Json } from '../words/json.ts'
 import { type ImageTexts, imageTexts, matchesGlob, matchesImage } from './glob.ts'
 import type { Rule } from './rule.ts'
@@ -13,15 +14,17 @@ export function findRules(
 ): (container: Container) => Rule | undefined {
   const always = labelCandidates(index, labels)
   return (container) => {
-    if (!isComparable(container.name) || !isComparable(container.image)) return undefined
+    if (!isComparable(container.name)) return undefined
+    const readable = isComparable(container.image)
     let texts: ImageTexts | undefined
     const fits = (globs: readonly string[]) => {
+      if (!readable) return false
       const compared = texts ?? imageTexts(container.image)
       texts = compared
       return globs.some((glob) => matchesImage(glob, compared))
     }
     let best = Number.POSITIVE_INFINITY
-    for (const list of [...always, ...containerCandidates(index, container)]) {
+    for (const list of [...always, ...containerCandidates(index, readable ? container : { ...container, image: '' })]) {
       for (const position of list) {
         if (position >= best) break
         const rule = index.rules[position]
@@ -37,6 +40,55 @@ export function rulesFor({ rules }: RuleIndex, sets: readonly string[] = []): re
   return rules.filter((rule) => applies(rule, sets))
 }
 
+/** How a rule counts for one pod: whether it is enforced is said by more than the rule. */
+export type Standing = (rule: Rule) => Rule
+
+/** Enforced, unless the pod is exempt; a rule that is audited, if that is what is asked. */
+export function standingFor(
+  { name, namespace }: Metadata,
+  { into = namespace, audit = false }: Surroundings,
+): Standing {
+  const pod = `${into}/${name}`
+  const known = new Map<Rule, Rule>()
+  return (rule) => {
+    if (!(rule.enforce || (audit && rule.audit))) return rule
+    const found = known.get(rule)
+    if (found !== undefined) return found
+    const enforce = !rule.exempt.some((glob) => matchesGlob(glob, pod))
+    const standing = enforce === rule.enforce ? rule : { ...rule, enforce }
+    known.set(rule, standing)
+    return standing
+  }
+}
+
+/** Containers whose image is too long that are compared with the rules by their names; nobody has as many. */
+const mostUnread = 8
+
+/**
+ * The containers whose image is too long to be read, although an enforced rule that asks for images could be about them. Without this, such a name
+ * would walk around the rule.
+ */
+export function unreadImages(
+  index: RuleIndex,
+  { initContainers, containers }: Spec,
+  { labels }: Metadata,
+  { sets = [] }: Surroundings,
+  standing: Standing,
+): readonly Container[] {
+  const unread = [...initContainers.filter(isRestartable), ...containers].filter(({ image }) => !isComparable(image))
+  if (unread.length === 0) return []
+  const byImage = rulesFor(index, sets).filter((rule) => {
+    const { images, podSelector } = rule.match
+    if (images === undefined || !standing(rule).enforce) return false
+    return podSelector === undefined || selects(podSelector, labels)
+  })
+  const could = ({ name }: Container) =>
+    byImage.some(({ match: { containers } }) => containers?.some((glob) => matchesGlob(glob, name)) ?? true)
+  return byImage.length === 0 ? [] : unread.filter((container, at) => at >= mostUnread || could(container))
+}
+
+const isRestartable = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always'
+
 const applies = ({ set }: Rule, sets: readonly string[]): boolean => set === undefined || sets.includes(set)
 
 /** The rule of each container that can be a sidecar: of the rules without a namespaceSelector, and of those in `sets`. */
@@ -48,7 +100,7 @@ export function ruledContainers(
 ): ReadonlyMap<string, Rule> {
   const ruled = new Map<string, Rule>()
   if (index.rules.length === 0) return ruled
-  const natives = spec.initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')
+  const natives = spec.initContainers.filter(isRestartable)
   const find = findRules(index, labels, sets)
   for (const container of [...natives, ...spec.containers]) {
     const rule = find(container)

@@ -1,29 +1,169 @@
+import { lockDirectory, lockVolume } from '../hook/lock.ts'
 import { waiterDirectory, waiterName, waiterProgram } from '../hook/waiter.ts'
 import type { Configuration } from '../intent/configuration.ts'
-import { imageTexts, matchesImage, repositoryOf } from '../intent/glob.ts'
+import { imageTexts, matchesGlob, matchesImage, repositoryOf } from '../intent/glob.ts'
+import type { Rule } from '../intent/rule.ts'
+import { isComparable } from '../intent/rule-index.ts'
 import type { Container } from '../pod/pod.ts'
 import type { Problem } from '../words/messages.ts'
-import { type LineUp, startsNative } from './line-up.ts'
+import { mostProblems } from '../words/most.ts'
+import type { LineUp, Member } from './line-up.ts'
+import { isEnforced, type Lock } from './lock.ts'
+import { covers, isAtOrBelow, isDirectory } from './mounted.ts'
 import type { Order } from './order.ts'
 
+/** A pod as it will be: what `/mutate` makes of it, and what `/validate` wants to find. */
+interface Planned {
+  readonly lined: LineUp
+  readonly order: Order
+  readonly lock: Lock
+  /** The containers whose hook runs the waiter. */
+  readonly carriers: readonly Container[]
+}
+
 /**
- * What would open the gate of an enforced rule: a waiter that isn't the one we write, or an app that hides from it. Elsewhere what is there
- * stays as it is.
+ * What `enforce: true` promises, as one predicate: no container that an author wrote runs before the sidecars of enforced rules are ready, but
+ * those that the configuration names. Asked of the patched pod by `/mutate` and of the final one by `/validate`; each problem found is a way around.
+ * Elsewhere what is there stays as it is. docs/rules.md has the same list in words.
  */
-export function loopholes(
-  lined: LineUp,
-  order: Order,
-  carriers: readonly Container[],
-  { waiter }: Configuration,
-): readonly Problem[] {
-  if (!lined.intent.enforced) return []
-  const hidden = hiddenApp(lined, order)
-  if (carriers.length === 0) return hidden
-  const { containers, initContainers, volumes } = lined.pod.spec
+export function loopholes(planned: Planned, configuration: Configuration): readonly Problem[] {
+  if (!planned.lined.intent.enforced) return []
+  return [
+    ...startedInFront(planned, configuration),
+    ...notLocked(planned, configuration),
+    ...lockInReach(planned),
+    ...processesInReach(planned),
+    ...notTheWaiter(planned, configuration),
+    ...waiterInReach(planned),
+  ].slice(0, mostProblems)
+}
+
+const bindingRule = ({ sidecar: { rule } }: Member): Rule | undefined => (rule?.enforce ? rule : undefined)
+
+/** The order in which the kubelet starts them. */
+const sequenceOf = ({ order }: Planned): readonly Container[] => [...order.initContainers, ...order.containers]
+
+/** Ends before anything that it stands in front of starts, so it holds nothing open. */
+const isOrdinaryInit = ({ list, restartPolicy }: Container): boolean =>
+  list === 'initContainers' && restartPolicy !== 'Always'
+
+/**
+ * 1. Order. In front of an enforced sidecar stand only others of enforced rules, ordinary init containers, and what the rule or the configuration
+ * names. What else is there is refused and not moved: a mesh's proxy behind another sidecar could leave that without a network.
+ */
+function startedInFront(planned: Planned, { enforced: { inFront } }: Configuration): readonly Problem[] {
+  const binding = new Map(
+    planned.lined.tiers.flat().flatMap((member) => {
+      const rule = bindingRule(member)
+      return rule === undefined ? [] : [[member.container, rule] as const]
+    }),
+  )
+  const problems: Problem[] = []
+  const behind = new Map<Rule, Container>()
+  for (const container of sequenceOf(planned).toReversed()) {
+    const own = binding.get(container)
+    if (own !== undefined) behind.set(own, container)
+    if (own !== undefined || isOrdinaryInit(container)) continue
+    const { name, image, list } = container
+    const texts = isComparable(image) ? imageTexts(image) : undefined
+    const named = inFront.some((each) => matchesGlob(each.container, name) && texts && matchesImage(each.image, texts))
+    const barring = named ? undefined : [...behind].find(([{ allowNatives }]) => !allowNatives.includes(name))
+    if (barring === undefined) continue
+    const [rule, sidecar] = barring
+    problems.push({
+      kind: 'starts-in-front',
+      name,
+      native: list === 'initContainers',
+      sidecar: sidecar.name,
+      rule: rule.name,
+    })
+    if (problems.length === mostProblems) break
+  }
+  return problems
+}
+
+/** 2. Where an enforced rule says `lock: on`, what is behind its sidecar is locked, and a hook of ours opens it: what a pod brings never stands in. */
+function notLocked({ lined, lock }: Planned, { defaults }: Configuration): readonly Problem[] {
+  const opening = new Set([...lock.openings.keys()].flatMap(({ members }) => members))
+  return lined.tiers.flat().flatMap((member): Problem[] => {
+    const rule = bindingRule(member)
+    if ((rule?.lock ?? defaults.lock) !== 'on' || rule === undefined) return []
+    const { kind } = member.resolved
+    const locks = opening.has(member) && (kind === 'polled' || kind === 'hook')
+    return locks ? [] : [{ kind: 'not-locked', name: member.sidecar.name, rule: rule.name }]
+  })
+}
+
+/** The places of the gates' carriers that open a lock, and of the last of an enforced rule. */
+function lockedPlaces(planned: Planned) {
+  const sequence = sequenceOf(planned)
+  const gates = new Map([...planned.lock.openings.keys()].map((gate) => [gate.carrier.container, gate]))
+  const last = sequence.findLastIndex((container) => {
+    const gate = gates.get(container)
+    return gate !== undefined && isEnforced(gate)
+  })
+  return { sequence, gates, last }
+}
+
+/** Ours, in the place where ours stands; what is wrong with it is `notTheWaiter`'s. */
+const isInstaller = (container: Container): boolean => container.name === waiterName && isOrdinaryInit(container)
+
+/**
+ * 3. The lock. Whoever mounts its volume can write that a sidecar is ready. A sidecar is its own gate; one behind all enforced locks has waited
+ * for them.
+ */
+function lockInReach(planned: Planned): readonly Problem[] {
+  const { sequence, gates, last } = lockedPlaces(planned)
+  if (last < 0) return []
+  return sequence.flatMap((container, at): Problem[] => {
+    const { name, mountDetails, terminationMessagePath } = container
+    const gate = gates.get(container)
+    const mayMount = isInstaller(container) || (gate !== undefined && (isEnforced(gate) || at > last))
+    const mounts = mountDetails()
+    if (!mayMount) {
+      return mounts.some((mount) => mount.name === lockVolume) ? [{ kind: 'lock-mounted', name }] : []
+    }
+    const isOurs = (path: string, volume: string) => volume === lockVolume && isDirectory(path, lockDirectory)
+    const others = mounts.filter(({ mountPath, name: volume }) => {
+      return !isOurs(mountPath, volume) && (volume === lockVolume || covers(mountPath, lockDirectory))
+    })
+    const isTaken = others.length > 0 || isAtOrBelow(terminationMessagePath, lockDirectory)
+    return isTaken ? [{ kind: 'mount-taken', name, directory: lockDirectory }] : []
+  })
+}
+
+/**
+ * 4. Processes. One that sees those of a sidecar writes into its mounts by way of /proc. So beside an enforced lock, nothing that no enforced rule
+ * names runs before it has opened; an ordinary init container may, as long as none of them runs yet.
+ */
+function processesInReach(planned: Planned): readonly Problem[] {
+  const { lined } = planned
+  const by = lined.pod.spec.sharesProcesses
+  if (by === undefined || lined.intent.lock.choice !== 'on') return []
+  const { sequence, gates, last } = lockedPlaces(planned)
+  const enforced = new Set(
+    lined.tiers
+      .flat()
+      .filter(bindingRule)
+      .map(({ container }) => container),
+  )
+  const first = sequence.findIndex((container) => gates.has(container))
+  const found = sequence.slice(0, Math.max(last, 0)).find((container, at) => {
+    if (enforced.has(container) || isInstaller(container)) return false
+    return !isOrdinaryInit(container) || at > first
+  })
+  return found === undefined ? [] : [{ kind: 'processes-shared', name: found.name, by }]
+}
+
+/** 5. The waiter is the one that we write, or a mirror of it. */
+function notTheWaiter({ lined, carriers }: Planned, { waiter }: Configuration): readonly Problem[] {
+  if (carriers.length === 0) return []
+  const { initContainers, volumes } = lined.pod.spec
   const allowed = [repositoryOf(waiter.image), ...waiter.mirrors]
   const isWaiter = (image: string) => {
+    if (image === waiter.image) return true
     const texts = imageTexts(image)
-    return image === waiter.image || allowed.some((glob) => matchesImage(glob, texts))
+    return allowed.some((glob) => matchesImage(glob, texts))
   }
   const installer = initContainers.find(({ name }) => name === waiterName)
   const volume = volumes.find(({ name }) => name === waiterName)
@@ -31,30 +171,20 @@ export function loopholes(
   if (volume?.image && !isWaiter(volume.imageReference)) {
     problems.push({ kind: 'not-the-waiter', what: 'volume', image: volume.imageReference })
   }
-  if (installer !== undefined) {
-    if (!isWaiter(installer.image)) {
-      problems.push({ kind: 'not-the-waiter', what: 'init container', image: installer.image })
-    }
-    problems.push(...changedInstaller(installer).map((part) => ({ kind: 'installer-changed', part }) as const))
+  if (installer === undefined) return problems
+  if (!isWaiter(installer.image)) {
+    problems.push({ kind: 'not-the-waiter', what: 'init container', image: installer.image })
   }
-  for (const container of [...containers, ...initContainers]) {
-    if (container === installer) continue
-    const { name } = container
-    for (const { name: volume, mountPath, readOnly } of container.mountDetails()) {
-      if (volume === waiterName && !readOnly) problems.push({ kind: 'waiter-writable', name, at: mountPath })
-    }
-    if (carriers.includes(container)) problems.push(...coveredWaiter(container))
-  }
-  return [...problems, ...hidden]
+  return [...problems, ...changedInstaller(installer).map((part) => ({ kind: 'installer-changed', part }) as const)]
 }
 
 /** What of the init container would keep it from installing the waiter's own program. */
 function changedInstaller({ args, restartPolicy, mountDetails }: Container): readonly string[] {
   const mounts = mountDetails()
-  const over = mounts.filter(({ mountPath }) => isAtOrBelow(mountPath, waiterProgram))
+  const over = mounts.filter(({ mountPath }) => covers(mountPath, waiterProgram))
   const inside = mounts.filter(({ mountPath }) => isAtOrBelow(mountPath, waiterDirectory))
   const [target, ...others] = inside
-  const installs = target?.name === waiterName && !target.partial && absolute(target.mountPath) === waiterDirectory
+  const installs = target?.name === waiterName && !target.partial && isDirectory(target.mountPath, waiterDirectory)
   return [
     ...(args.length > 0 ? ['args'] : []),
     ...(restartPolicy !== '' ? ['a restartPolicy'] : []),
@@ -64,43 +194,27 @@ function changedInstaller({ args, restartPolicy, mountDetails }: Container): rea
   ]
 }
 
-/** What lies over the program that a container's hook runs. */
-function coveredWaiter({ name, mountDetails, terminationMessagePath }: Container): readonly Problem[] {
-  const covers = mountDetails()
-    .filter(({ mountPath }) => isAtOrBelow(mountPath, waiterDirectory))
-    .filter(
-      (mount, at) =>
-        at > 0 || mount.name !== waiterName || mount.partial || absolute(mount.mountPath) !== waiterDirectory,
-    )
-    .map(({ mountPath }) => mountPath)
-  const message = isAtOrBelow(terminationMessagePath, waiterDirectory) ? [terminationMessagePath] : []
-  return [...covers, ...message].map((at) => ({ kind: 'waiter-covered', name, at }))
-}
-
-/** As the kubelet and the runtime read a path: from the root, without dots. */
-function absolute(path: string): string {
-  const parts: string[] = []
-  for (const part of path.split('/')) {
-    if (part === '..') parts.pop()
-    else if (part !== '' && part !== '.') parts.push(part)
-  }
-  return `/${parts.join('/')}`
-}
-
-function isAtOrBelow(path: string, directory: string): boolean {
-  const full = absolute(path)
-  return full === directory || full.startsWith(`${directory}/`)
-}
-
-/** Where all regular containers are ruled, the app can only be a restartable init container, and one that starts before the sidecar isn't held. */
-function hiddenApp({ tiers, intent, pod: { spec } }: LineUp, { initContainers }: Order): readonly Problem[] {
-  const members = tiers.flat()
-  const sidecars = new Set(members.map(({ container }) => container))
-  if (!spec.containers.every((container) => sidecars.has(container))) return []
-  const held = members.filter(({ sidecar }) => sidecar.rule?.enforce)
-  return held.slice(0, 1).flatMap((member): Problem[] => {
-    const last = startsNative(member, intent) ? initContainers.indexOf(member.container) : initContainers.length
-    const app = initContainers.slice(0, last).find((each) => each.restartPolicy === 'Always' && !sidecars.has(each))
-    return app === undefined ? [] : [{ kind: 'app-hidden', name: app.name, sidecar: member.sidecar.name }]
+/** 6. Nobody but our init container writes the waiter, and nothing lies over it. */
+function waiterInReach({ lined, carriers }: Planned): readonly Problem[] {
+  if (carriers.length === 0) return []
+  const { containers, initContainers } = lined.pod.spec
+  const carrying = new Set(carriers)
+  return [...containers, ...initContainers].flatMap((container): Problem[] => {
+    if (container.name === waiterName) return []
+    const { name, mountDetails, terminationMessagePath } = container
+    const mounts = mountDetails()
+    const writable = mounts.filter((mount) => mount.name === waiterName && !mount.readOnly)
+    const isOurs = (mount: (typeof mounts)[number]) =>
+      mount.name === waiterName && !mount.partial && isDirectory(mount.mountPath, waiterDirectory)
+    const inside = mounts.filter(({ mountPath }) => covers(mountPath, waiterDirectory))
+    const covering = carrying.has(container) ? inside.filter((mount, at) => at > 0 || !isOurs(mount)) : []
+    const message =
+      carrying.has(container) && isAtOrBelow(terminationMessagePath, waiterDirectory) ? [terminationMessagePath] : []
+    return [
+      ...writable.map(({ mountPath }) => ({ kind: 'waiter-writable', name, at: mountPath }) as const),
+      ...[...covering.map(({ mountPath }) => mountPath), ...message].map(
+        (at) => ({ kind: 'waiter-covered', name, at }) as const,
+      ),
+    ]
   })
 }

@@ -134,7 +134,7 @@ function findMember(
     ? withoutProbe(asked, container, written)
     : { sidecar: asked }
   const answer =
-    ownWait(sidecar, original) ??
+    ownWait(sidecar, original, locked) ??
     (probed?.held && { resolved: probed.held, problems: [], warnings: [] }) ??
     resolution ??
     resolve(sidecar, container)
@@ -167,10 +167,11 @@ function corrected(resolution: Resolution, container: Container): Resolution {
   return { ...resolution, resolved: { ...rest, check }, warnings: [...resolution.warnings, warning] }
 }
 
-/** A well-known sidecar whose own hook already waits is left as it is. */
-function ownWait({ rule }: Sidecar, original: Hook | undefined): ReturnType<typeof resolve> | undefined {
+/** A well-known sidecar whose own hook already waits is left as it is; under an enforced lock it runs before ours, which alone can open that. */
+function ownWait({ rule }: Sidecar, original: Hook | undefined, locked: Locked): Resolution | undefined {
   const own = rule?.preset?.ownHook
   if (own === undefined || original?.kind !== 'exec') return undefined
+  if (rule?.enforce && locked === 'asked') return undefined
   if (!runsOwnHook(own, original.command, rule?.enforce === true)) return undefined
   return { resolved: { kind: 'hook', command: original.command, known: true }, problems: [], warnings: [] }
 }

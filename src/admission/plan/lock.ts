@@ -61,7 +61,7 @@ const mostVariables = 2048
 export function planLock(gates: readonly Gate[], order: Order, lined: LineUp): Lock {
   const { spec } = lined.pod
   const natives = gates.filter(({ native }) => native)
-  const opening = [...natives, ...gates.filter(({ native }) => !native)].filter(opens)
+  const opening = ofEnforcedFirst([...natives, ...gates.filter(({ native }) => !native)].filter(opens), lined)
   const numbers = new Map(opening.map((gate, index) => [gate.carrier.container, index + 1]))
   const { variables, count, taken } = changedVariables(order, numbers)
   const problems: Problem[] = [...taken]
@@ -79,7 +79,6 @@ export function planLock(gates: readonly Gate[], order: Order, lined: LineUp): L
     if (wrong) problems.push({ kind: 'mount-taken', name, directory: lockDirectory })
     return there.length === 0
   })
-  if (lined.intent.enforced) problems.push(...openedByOthers(lined))
   return {
     openings: new Map(opening.map((gate, index) => [gate, openingOf(gate, opening.slice(0, index), lined)])),
     missing: {
@@ -91,6 +90,15 @@ export function planLock(gates: readonly Gate[], order: Order, lined: LineUp): L
     problems,
   }
 }
+
+/** Without the gates in front of an enforced one: whoever mounts the lock's volume before that has opened could open it. */
+function ofEnforcedFirst(gates: readonly Gate[], { intent }: LineUp): readonly Gate[] {
+  const last = intent.enforced ? gates.findLastIndex(isEnforced) : -1
+  return gates.filter((gate, at) => at > last || isEnforced(gate))
+}
+
+/** A tier is either enforced or not. */
+export const isEnforced = ({ members }: Gate): boolean => members.some(({ sidecar }) => sidecar.rule?.enforce)
 
 /** Whether a gate has a hook of ours, which can open a lock: a well-known sidecar's own is left as it is. */
 export function opens({ members, carrier: { resolved } }: Gate): boolean {
@@ -160,15 +168,6 @@ function changesOf(there: readonly Variable[], wanted: readonly number[]): Varia
   }
   const add = wanted.filter((gate) => !found.has(gate))
   return remove.length === 0 && add.length === 0 ? undefined : { remove, add, length: there.length }
-}
-
-/** Whoever mounts the volume can write that a sidecar is ready. A sidecar is its own gate. */
-function openedByOthers({ pod: { spec }, tiers }: LineUp): readonly Problem[] {
-  const sidecars = new Set(tiers.flat().map(({ container }) => container))
-  return [...spec.initContainers, ...spec.containers]
-    .filter((container) => !sidecars.has(container) && container.name !== waiterName)
-    .filter(({ mounts }) => mounts.some(({ name }) => name === lockVolume))
-    .map(({ name }) => ({ kind: 'lock-mounted', name }))
 }
 
 /** Kubelets read a variable from a file from this version on; one of before sets it empty and starts the container. */

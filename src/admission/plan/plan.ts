@@ -53,7 +53,7 @@ export function plan(pod: Pod, intent: Intent, context: Context): Planned {
   const problems = [
     ...held.problems,
     ...delivered.problems,
-    ...loopholes(lined, order, carriers, context.configuration),
+    ...loopholes({ lined, order, lock, carriers }, context.configuration),
     ...tooOldWaiter(pod, intent, held.hooks, context.configuration),
   ]
   const warnings = [

@@ -28,6 +28,8 @@ export interface Spec {
   readonly volumes: readonly Volume[]
   readonly restartPolicy: string
   readonly hostNetwork: boolean
+  /** The field by which its containers see each other's processes. */
+  readonly sharesProcesses: 'shareProcessNamespace' | 'hostPID' | undefined
   readonly runtimeClassName: string
   /** Whether it asks for a node that no kubelet of Kubernetes runs: Virtual Kubelet's own selector or toleration. */
   readonly virtualNode: () => boolean

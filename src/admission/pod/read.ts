@@ -88,6 +88,8 @@ function readPodSpec(spec: Fields, reader: Reader): Spec | undefined {
     volumes,
     restartPolicy: reader.text(spec, 'restartPolicy') || 'Always',
     hostNetwork: spec.hostNetwork === true,
+    sharesProcesses:
+      spec.hostPID === true ? 'hostPID' : spec.shareProcessNamespace === true ? 'shareProcessNamespace' : undefined,
     runtimeClassName: textIn(spec, 'runtimeClassName'),
     virtualNode: () => nodeSelector?.type === 'virtual-kubelet' || toleratesVirtual(spec.tolerations),
     activeDeadlineSeconds: reader.number(spec, 'activeDeadlineSeconds', 0) || undefined,
@@ -148,7 +150,7 @@ function readContainer(container: Fields, reader: Reader, list: Container['list'
     runAs: () => readRunAs(container.securityContext),
     resources: reader.map(container, 'resources', readResources) ?? nothing,
     mounts: reader.maps(container, 'volumeMounts', readMount),
-    mountDetails: () => readMountDetails(container.volumeMounts),
+    mountDetails: () => [...readMountDetails(container.volumeMounts), ...readDevices(container.volumeDevices)],
   }
 }
 
@@ -179,6 +181,16 @@ function readMountDetails(value: Json | undefined): readonly MountDetail[] {
     mountPath: textIn(mount, 'mountPath'),
     readOnly: mount.readOnly === true,
     partial: textIn(mount, 'subPath') !== '' || textIn(mount, 'subPathExpr') !== '',
+  }))
+}
+
+/** A block device lies over a path as a mount does. */
+function readDevices(value: Json | undefined): readonly MountDetail[] {
+  return (Array.isArray(value) ? value : []).filter(isMap).map((device) => ({
+    name: textIn(device, 'name'),
+    mountPath: textIn(device, 'devicePath'),
+    readOnly: false,
+    partial: false,
   }))
 }
 

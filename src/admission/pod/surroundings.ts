@@ -14,6 +14,10 @@ export interface Surroundings {
   readonly job: boolean
   /** The sets of rules whose namespaceSelector selects the pod's namespace; absent: none. */
   readonly sets?: readonly string[]
+  /** The namespace that the pod is created in, where that is known better than by its manifest. */
+  readonly into?: string
+  /** Whether rules with `enforce: audit` count as enforced: what would become of the pod then. */
+  readonly audit?: boolean
   /** Its namespace's, where manifests show it; injectors go by it. */
   readonly namespace?: Metadata
   /** Of a Deployment, seconds. */

@@ -245,10 +245,27 @@ const problems = {
     text: ({ name, at }: Named & { readonly at: string }) =>
       `an enforced rule needs the waiter itself at /.sidecar-first, and ${name} has something else at ${quote(at)}; move it`,
   },
-  'app-hidden': {
-    code: 'SF138',
-    text: ({ name, sidecar }: Named & { readonly sidecar: string }) =>
-      `every regular container is a sidecar by the rules, and the init container ${name} keeps running and starts before ${sidecar}, whose rule is enforced; make ${name} a regular container, or exclude the pod with the rule's podSelector`,
+  'starts-in-front': {
+    code: 'SF169',
+    text: ({ name, native, sidecar, rule }: Ruled & { readonly native: boolean; readonly sidecar: string }) =>
+      native
+        ? `the init container ${name} keeps running and starts before ${sidecar}, whose rule ${rule} is enforced; make it a regular container, or let it by in the configuration: allowNatives in the rule, or enforced.inFront`
+        : `${name} has a PostStart hook and the name of a mesh's proxy, so it starts before ${sidecar}, whose rule ${rule} is enforced; if it is the proxy, let it by in the configuration under enforced.inFront`,
+  },
+  'not-locked': {
+    code: 'SF170',
+    text: ({ name, rule }: Ruled) =>
+      `the enforced rule ${rule} wants the app locked until ${name} is ready, and no hook of sidecar-first can tell: give ${name} a probe that can be asked, or the rule a check`,
+  },
+  'processes-shared': {
+    code: 'SF171',
+    text: ({ name, by }: Named & { readonly by: string }) =>
+      `with ${by}, ${name} could open an enforced lock from outside before the sidecars are ready; take away ${by}, or start ${name} behind them`,
+  },
+  'image-unread': {
+    code: 'SF172',
+    text: ({ name, most }: Named & { readonly most: number }) =>
+      `the image of ${name} has more than ${most} characters, so an enforced rule can't tell whether it is about it; use a shorter name`,
   },
   /** What a final pod lacks. */
   'wrong-list': {
@@ -395,6 +412,17 @@ interface SharedTier {
 
 /** What the pod's owner should know although the pod is admitted. */
 const warnings = {
+  audited: {
+    code: 'SF257',
+    ...tooEarly,
+    text: ({ problem }: { readonly problem: Problem }): string =>
+      `would be refused if enforce: audit were true: ${textOf(problem)}`,
+  },
+  exempt: {
+    code: 'SF258',
+    ...tooEarly,
+    text: ({ rule }: { readonly rule: string }) => `the rule ${rule} isn't enforced here: it exempts this pod`,
+  },
   'left-untouched': {
     code: 'SF201',
     ...tooEarly,
@@ -734,6 +762,8 @@ const isWarning = (said: Said): said is Warning => Object.hasOwn(warnings, said.
 
 /** Those that say what becomes of the pod. */
 const alwaysHeard: ReadonlySet<string> = new Set<Warning['kind']>([
+  'audited',
+  'exempt',
   'left-untouched',
   'only-observed',
   'pods-refused',
