@@ -103,11 +103,11 @@ function isExempt({ exempt = [] }: Rule, metadata: Map_): boolean {
 const lockAt = '/.sidecar-first-lock'
 const waiterAt = '/.sidecar-first'
 
+const isAtOrBelow = (path: string, at: string) => path === at || path.startsWith(`${at}/`)
+
 /** The volume at one of our paths; undefined unless all of it is there and nothing else at, above or below. */
 function volumeAt(container: Pick<Container, 'mounts'>, path: string): string | undefined {
-  const there = container.mounts.filter(
-    (mount) => mount.path === path || mount.path === '/' || mount.path.startsWith(`${path}/`),
-  )
+  const there = container.mounts.filter((mount) => mount.path === '/' || isAtOrBelow(mount.path, path))
   const [only] = there
   return there.length === 1 && only?.path === path && only.isWhole && only.volume !== '' ? only.volume : undefined
 }
@@ -301,7 +301,7 @@ class Node {
   #sync(): void {
     for (const container of this.#inits) {
       if (this.#ended.has(container) || this.#started.has(container)) continue
-      if (!this.#running.has(container) && !this.#start(container)) return
+      if (this.#isStuck(container) || (!this.#running.has(container) && !this.#start(container))) return
       if (container.kind === 'init') {
         this.#running.delete(container)
         this.#ended.add(container)
@@ -404,8 +404,14 @@ class Node {
     if (reset.length > 0 && (reset[0] !== '--reset' || reset[1] !== lockAt || reset.length !== 2)) return false
     const volume = volumeAt(container, waiterAt)
     if (volume === undefined || !isMap(map(this.#volumes.get(volume)).emptyDir)) return false
-    if (container.mounts.some(({ path }) => path === '/wait' || path.startsWith('/wait/'))) return false
+    if (container.mounts.some(({ path }) => isAtOrBelow(path, '/wait'))) return false
     return container.mounts.every((mount) => mount.path !== waiterAt || !mount.readOnly)
+  }
+
+  /** Our image whose program, or the name that it is to copy it to, is under the file for the termination message: it can't run, or not rename. */
+  #isStuck({ kind, image, mounts }: Container): boolean {
+    const message = mounts.at(-1)?.path ?? ''
+    return kind === 'init' && this.#isWaiter(image) && (isAtOrBelow(message, '/wait') || isAtOrBelow(message, waiterAt))
   }
 
   /** What a container can write, it has written: the installer what it should, enforced sidecars nothing wrong, anybody else the worst. */
