@@ -35,8 +35,9 @@ function examinePod(manifest: unknown, metadata: Metadata, context: Context): Ex
 
   const pod: Pod = { metadata, spec: spec.value }
   const intent = asPlanned(mergeIntent(wishes, ruled, context.configuration), wishes, pod, context)
-  const planned = plan(pod, intent, context)
+  if (!claim.asks && unread.length === 0 && !hasApp(pod.spec, ruled, intent)) return left('only-sidecars')
   const { absent, idle } = withoutEffect(wishes, intent, pod.spec)
+  const planned = plan(pod, intent, context)
   const warnings = [...claim.exempt, ...absent, ...wishes.warnings, ...intent.warnings, ...idle, ...planned.warnings]
   const problems = [...wishes.problems, ...unread, ...(planned.ok ? [] : planned.problems)]
   if (!planned.ok || problems.length > 0) return invalid(problems, warnings, binding)
@@ -110,6 +111,8 @@ interface Claim {
   readonly kind: 'claim'
   readonly spec: Read<Spec>
   readonly ruled: Ruled
+  /** Whether the pod itself asks. */
+  readonly asks: boolean
   /** The enforced rules that let this pod by. */
   readonly exempt: readonly Warning[]
   /** The containers that an enforced rule could be about, if their image could be read. */
@@ -143,11 +146,11 @@ function claimOf(manifest: unknown, metadata: Metadata, { configuration, surroun
   if (!asks && ruled.size === 0 && !unseen && unread.length === 0)
     return nothingAsked(metadata, optedOut, configuration)
   if (spec.ok && spec.value.windows) return left('windows-pod')
-  if (!asks && spec.ok && unread.length === 0 && !hasApp(spec.value, ruled, enforced)) return left('only-sidecars')
   const exempt = new Set([...found.values()].filter((rule) => rule.enforce && !standing(rule).enforce))
   return {
     kind: 'claim',
     spec,
+    asks,
     ruled: enforced && spec.ok ? withoutDisguise(ruled, spec.value) : ruled,
     exempt: [...exempt].map(({ name }) => ({ kind: 'exempt', rule: name })),
     unread: unread.slice(0, mostProblems).map(({ name }) => ({ kind: 'image-unread', name, most: longestText })),
@@ -165,11 +168,19 @@ function withoutDisguise(ruled: Ruled, { containers, initContainers }: Spec): Ru
   return new Map([...ruled].filter(([, { enforce }]) => enforce))
 }
 
-/** Whether there is anything to hold back. Under an enforced rule, an app among the init containers counts as well, and whatever others rule. */
-function hasApp({ containers, initContainers }: Spec, ruled: Ruled, enforced: boolean): boolean {
+/**
+ * Whether there is anything to hold back. Under an enforced rule that is whatever no such rule makes a sidecar, among the init containers, too; with
+ * `native` and `first` also those that end.
+ */
+function hasApp(
+  { containers, initContainers }: Spec,
+  ruled: Ruled,
+  { enforced, gate, nativePosition }: Pick<Intent, 'enforced' | 'gate' | 'nativePosition'>,
+): boolean {
   if (!enforced) return containers.some(({ name }) => !ruled.has(name))
-  const running = [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')]
-  return running.some(({ name }) => ruled.get(name)?.enforce !== true)
+  const holdsAll = gate === 'native' && nativePosition === 'first'
+  const inits = holdsAll ? initContainers : initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')
+  return [...containers, ...inits].some(({ name }) => ruled.get(name)?.enforce !== true)
 }
 
 function nothingAsked(metadata: Metadata, optedOut: boolean, configuration: Context['configuration']): Left {

@@ -179,8 +179,9 @@ function notTheWaiter({ lined, carriers }: Planned, { waiter }: Configuration): 
 }
 
 /** What of the init container would keep it from installing the waiter's own program. */
-function changedInstaller({ args, restartPolicy, mountDetails }: Container): readonly string[] {
+function changedInstaller({ args, restartPolicy, terminationMessagePath, mountDetails }: Container): readonly string[] {
   const mounts = mountDetails()
+  const message = [waiterDirectory, waiterProgram].some((ours) => isAtOrBelow(terminationMessagePath, ours))
   const over = mounts.filter(({ mountPath }) => covers(mountPath, waiterProgram))
   const inside = mounts.filter(({ mountPath }) => isAtOrBelow(mountPath, waiterDirectory))
   const [target, ...others] = inside
@@ -188,6 +189,7 @@ function changedInstaller({ args, restartPolicy, mountDetails }: Container): rea
   return [
     ...(args.length > 0 ? ['args'] : []),
     ...(restartPolicy !== '' ? ['a restartPolicy'] : []),
+    ...(message ? [`the terminationMessagePath ${terminationMessagePath}`] : []),
     ...over.map(({ mountPath }) => `the mount ${mountPath}`),
     ...others.map(({ mountPath }) => `the mount ${mountPath}`),
     ...(installs ? [] : [`no mount of the whole volume at ${waiterDirectory}`]),
