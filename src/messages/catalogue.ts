@@ -1,6 +1,8 @@
 import { type Problem as CertificateProblem, problemCode, problemText } from '../../certs/problems.ts'
-import { codeOf, gradeOf, type Problem, textOf, type Warning } from '../admission/words/messages.ts'
+import type { Entry, Explained } from '../admission/words/define.ts'
+import { problems } from '../admission/words/problems.ts'
 import type { Code, Grade } from '../admission/words/values.ts'
+import { warnings } from '../admission/words/warnings.ts'
 import { type Finding, told } from '../check/findings.ts'
 import {
   type Fault,
@@ -21,7 +23,6 @@ import { type RequestFaultKind, requestFaults } from '../requests/faults.ts'
 import { type Said, told as scanned } from '../scan/words.ts'
 import { type Failure, failures } from '../terminal/failures.ts'
 import { type Notice, noticeCode, noticeText } from '../webhooks/notices.ts'
-import { problems, warnings } from './admission.ts'
 import { certificates } from './certificates.ts'
 import { commands, notices } from './commands.ts'
 import { faults, values } from './configuration.ts'
@@ -31,14 +32,10 @@ import { requests } from './requests.ts'
 import { scans } from './scan.ts'
 
 /** A message as users can look it up. */
-export interface Listed {
+export interface Listed extends Explained {
   readonly code: Code
   readonly kind: string
   readonly grade: Grade
-  /** Of the example. */
-  readonly text: string
-  readonly means: string
-  readonly next: string
 }
 
 /** By the hundred of the code. */
@@ -70,14 +67,15 @@ function list<T extends { readonly kind: string }>(
   })
 }
 
+function listed(set: {
+  readonly [kind: string]: Pick<Entry<never>, 'code' | 'grade' | 'explained'>
+}): readonly Listed[] {
+  return Object.entries(set).map(([kind, { code, grade, explained }]) => ({ code, kind, grade, ...explained() }))
+}
+
 /** Every message that has a code, in the order of the codes. */
 export const catalogue: readonly Listed[] = [
-  ...list<Problem>(problems, (one) => ({ code: codeOf(one), grade: 'refusal', text: textOf(one) })),
-  ...list<Warning>(warnings, (one) => ({
-    code: codeOf(one),
-    grade: gradeOf(one),
-    text: textOf(one),
-  })),
+  ...[problems, warnings].flatMap(listed),
   ...list<WrongValue>(values, (one) => ({
     code: valueCode(one),
     grade: 'refusal',

@@ -3,7 +3,7 @@ export type Words = { readonly [kind: string]: { readonly text: (data: never) =>
 
 /**
  * What users look a message up by, search for and silence: `SF101`. Its hundred is the area, and it never means anything else: `docs/messages.md`
- * and `test/messages/codes.txt` have them all. A new message takes the next number of its hundred, and an entry in `src/messages/`.
+ * and `test/messages/codes.txt` have them all. A new message takes the next number of its hundred.
  */
 export type Code = `SF${number}`
 /** A message as it is told. */
