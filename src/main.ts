@@ -38,7 +38,7 @@ async function main([name, ...args]: readonly string[]): Promise<ExitCode> {
     const { didYouMean } = await import('./terminal/run.ts')
     const hint = didYouMean(name, [...Object.keys(commands), '--version', '--help'])
     stderr.write(
-      `sidecar-first: ${failures['unknown-command']} unknown command ${quote(name)}${hint}\nSee sidecar-first --help\n`,
+      `sidecar-first: ${failures['unknown-command'].code} unknown command ${quote(name)}${hint}\nSee sidecar-first --help\n`,
     )
     return 2
   }

@@ -46,7 +46,7 @@ export async function wait(session: Session, name: string): Promise<ExitCode> {
     case 'ended': {
       const why = interruption.aborted ? 'interrupted' : `not done within ${seconds} s`
       const how = `Pause it: sidecar-first rollout pause ${again}; watch it again: sidecar-first rollout status ${again} --wait`
-      terminal.stderr.write(`\nsidecar-first: ${failures['not-in-time']} ${why}. The rollout continues. ${how}\n`)
+      terminal.stderr.write(`\nsidecar-first: ${failures['not-in-time'].code} ${why}. The rollout continues. ${how}\n`)
       return 1
     }
     default:

@@ -1,35 +1,17 @@
-import { type Problem as CertificateProblem, problemCode, problemText } from '../../certs/problems.ts'
+import { problems as certificates } from '../../certs/problems.ts'
 import type { Entry, Explained } from '../admission/words/define.ts'
 import { problems } from '../admission/words/problems.ts'
 import type { Code, Grade } from '../admission/words/values.ts'
 import { warnings } from '../admission/words/warnings.ts'
 import { type Finding, told } from '../check/findings.ts'
-import {
-  type Fault,
-  faultCode,
-  faultText,
-  isNotice,
-  valueCode,
-  valueText,
-  type WrongValue,
-} from '../configuration/faults.ts'
-import { type FileNotice, fileNoticeCode, fileNoticeText } from '../preview/notices.ts'
-import {
-  type Fault as ManifestFault,
-  faultCode as manifestCode,
-  faultText as manifestText,
-} from '../preview/problems.ts'
-import { type RequestFaultKind, requestFaults } from '../requests/faults.ts'
-import { type Said, told as scanned } from '../scan/words.ts'
-import { type Failure, failures } from '../terminal/failures.ts'
-import { type Notice, noticeCode, noticeText } from '../webhooks/notices.ts'
-import { certificates } from './certificates.ts'
-import { commands, notices } from './commands.ts'
-import { faults, values } from './configuration.ts'
+import { faults, values } from '../configuration/faults.ts'
+import { notices as files } from '../preview/notices.ts'
+import { problems as manifests } from '../preview/problems.ts'
+import { requestFaults } from '../requests/faults.ts'
+import { words as scans } from '../scan/words.ts'
+import { failures } from '../terminal/failures.ts'
+import { notices } from '../webhooks/notices.ts'
 import { findings } from './findings.ts'
-import { fileNotices, manifests } from './manifests.ts'
-import { requests } from './requests.ts'
-import { scans } from './scan.ts'
 
 /** A message as users can look it up. */
 export interface Listed extends Explained {
@@ -67,56 +49,29 @@ function list<T extends { readonly kind: string }>(
   })
 }
 
-function listed(set: {
-  readonly [kind: string]: Pick<Entry<never>, 'code' | 'grade' | 'explained'>
-}): readonly Listed[] {
-  return Object.entries(set).map(([kind, { code, grade, explained }]) => ({ code, kind, grade, ...explained() }))
-}
+const tables = [
+  failures,
+  requestFaults,
+  problems,
+  warnings,
+  values,
+  faults,
+  notices,
+  manifests,
+  files,
+  certificates,
+  scans,
+]
 
-/** Every message that has a code, in the order of the codes. */
+/** Every message that has a code, in the order of the codes. Those without only pass on one that has. */
 export const catalogue: readonly Listed[] = [
-  ...[problems, warnings].flatMap(listed),
-  ...list<WrongValue>(values, (one) => ({
-    code: valueCode(one),
-    grade: 'refusal',
-    text: `rules[0].name: ${valueText(one)}`,
-  })),
-  ...list<Fault>(faults, (one) => ({
-    code: faultCode(one),
-    grade: isNotice(one) ? 'note' : 'refusal',
-    text: faultText(one),
-  })),
-  ...list<ManifestFault>(manifests, (one) => ({ code: manifestCode(one), grade: 'refusal', text: manifestText(one) })),
-  ...list<FileNotice>(fileNotices, (one) => ({
-    code: fileNoticeCode(one),
-    grade: 'note',
-    text: fileNoticeText(one),
-  })),
   ...list<Finding>(findings, (one) => {
     const { code, level, text, next } = told(one)
     return { code, grade: level, text, next }
   }),
-  ...Object.entries(commands).map(
-    ([kind, entry]): Listed => ({
-      ...entry,
-      code: failures[kind as Failure],
-      kind,
-      grade: 'refusal',
-    }),
-  ),
-  ...Object.entries(requests).map(
-    ([kind, entry]): Listed => ({
-      ...entry,
-      code: requestFaults[kind as RequestFaultKind].code,
-      kind,
-      grade: 'refusal',
-    }),
-  ),
-  ...list<Notice>(notices, (one) => ({ code: noticeCode(one), grade: 'note', text: noticeText(one) })),
-  ...list<Said>(scans, scanned),
-  ...list<CertificateProblem>(certificates, (one) => ({
-    code: problemCode(one),
-    grade: 'problem',
-    text: problemText(one),
-  })),
+  ...tables
+    .flatMap((table) => Object.entries<Entry<never> | { readonly text: unknown }>(table))
+    .flatMap(([kind, entry]) =>
+      'code' in entry ? [{ code: entry.code, kind, grade: entry.grade, ...entry.explained() }] : [],
+    ),
 ].sort((a, b) => Number(a.code.slice(2)) - Number(b.code.slice(2)))

@@ -1,32 +1,52 @@
+import { define, wordsFor } from '../admission/words/define.ts'
 import { keys } from '../admission/words/keys.ts'
 import { printable } from '../admission/words/printable.ts'
-import type { Code, CodedWords, Values } from '../admission/words/values.ts'
+import type { Code, Values } from '../admission/words/values.ts'
 
-interface Files {
-  readonly files: readonly string[]
-}
-const listed = ({ files }: Files) => files.join(', ')
+const listed = (files: readonly string[]) => files.join(', ')
+const note = define('note')
 
 /** What is said of files and flags where nothing is wrong. */
-const notices = {
-  'nothing-in-it': { code: 'SF416', text: (data: Files) => `there is no manifest in ${listed(data)}` },
-  'passed-over': { code: 'SF417', text: (data: Files) => `no manifests, passed over: ${listed(data)}` },
-  excluded: { code: 'SF418', text: (data: Files) => `excluded: ${listed(data)}` },
-  'templates-below': { code: 'SF419', text: () => "to leave a chart's templates out: --exclude templates" },
-  'sidecars-nowhere': {
-    code: 'SF420',
-    text: ({ sidecars }: { readonly sidecars: string }) => `--sidecars: no pod here has ${printable(sidecars, 200)}`,
-  },
-  'nothing-to-suggest': {
-    code: 'SF421',
-    text: () => `nothing to suggest: no pod without ${keys.sidecars} has a sidecar that a preset knows`,
-  },
-} as const satisfies CodedWords
+export const notices = {
+  'nothing-in-it': note('SF416', {
+    example: { files: ['standard input'] },
+    text: ({ files }) => `there is no manifest in ${listed(files)}`,
+    means: 'The files hold no Kubernetes object, such as a chart that renders nothing. That is not an error.',
+    next: 'If there should be one, look at what writes the files.',
+  }),
+  'passed-over': note('SF417', {
+    example: { files: ['k8s/values.yaml'] },
+    text: ({ files }) => `no manifests, passed over: ${listed(files)}`,
+    means: 'A folder or a glob also stands for files without a Kubernetes object, such as the values of a chart.',
+    next: 'Nothing. A file that is named itself is never passed over.',
+  }),
+  excluded: note('SF418', {
+    example: { files: ['k8s/templates'] },
+    text: ({ files }) => `excluded: ${listed(files)}`,
+    means: '`--exclude` leaves these files and folders out.',
+    next: 'Nothing, if that is what was meant.',
+  }),
+  'templates-below': note('SF419', {
+    text: "to leave a chart's templates out: --exclude templates",
+    means: 'Below the folder are Helm templates, which are not YAML before they are rendered.',
+    next: 'Call it again with `--exclude templates`, or pipe in what `helm template` renders.',
+  }),
+  'sidecars-nowhere': note('SF420', {
+    example: { sidecars: 'istoi-proxy' },
+    text: ({ sidecars }) => `--sidecars: no pod here has ${printable(sidecars, 200)}`,
+    means: 'What `--sidecars` would try has no effect: no container has one of these names.',
+    next: 'Correct the names.',
+  }),
+  'nothing-to-suggest': note('SF421', {
+    text: `nothing to suggest: no pod without ${keys.sidecars} has a sidecar that a preset knows`,
+    means: '`--suggest` adds annotations to pods without any that have a well-known sidecar, and none of these is one.',
+    next: 'Write the annotation yourself: docs/annotations.md.',
+  }),
+}
 
 export type FileNotice = Values<typeof notices>
 
 export const fileNoticeCode = ({ kind }: FileNotice): Code => notices[kind].code
 
-/** A folder can have thousands of files, and anybody may have named them. The kind is known by then, so its data fits. */
-export const fileNoticeText = (notice: FileNotice): string =>
-  printable((notices[notice.kind] as { text: (data: FileNotice) => string }).text(notice), 4096)
+/** A folder can have thousands of files, and anybody may have named them. */
+export const fileNoticeText = (notice: FileNotice): string => printable(wordsFor(notices, notice), 4096)

@@ -1,5 +1,7 @@
-import { askedText, latest } from '../admission/words/asked.ts'
+import { type Asked, askedText, latest } from '../admission/words/asked.ts'
+import { define, wordsFor } from '../admission/words/define.ts'
 import type { Code, Grade } from '../admission/words/values.ts'
+import type { Early, Lacking, Stuck } from '../outcome/outcome.ts'
 import { earlyText, lackingText, stuckText } from '../outcome/words.ts'
 import type { Evidence } from './evidence.ts'
 import type { Mend } from './mend.ts'
@@ -40,199 +42,213 @@ export interface Told {
   readonly text: string
 }
 
-type Words = {
-  readonly [K in Said['kind']]: {
-    readonly code: Code
-    readonly grade: Exclude<Grade, 'refusal'>
-    readonly text: (data: Extract<Said, { kind: K }>) => string
-  }
-}
-
 const seconds = (ms: number) => `${Math.max(1, Math.round(ms / 1000))} s`
 const apps = ({ some, all }: Amount) => (all === 1 ? 'the app' : `${some} of ${all} apps`)
 const pods = ({ some, all }: Amount) => (all === 1 ? 'its pod' : `${some} of ${all} pods`)
-const order = ({ order, app, sidecar }: Extract<Today, { kind: 'unguarded' }>) =>
+type Unguarded = Omit<Extract<Today, { kind: 'unguarded' }>, 'kind'>
+const order = ({ order, app, sidecar }: Unguarded) =>
   order === 'app-first' ? `${app}, then ${sidecar}` : `${sidecar}${order === 'native' ? ' (native)' : ''}, then ${app}`
 
+const amount = { some: 7, all: 12 }
+const line = 'Write the line that the scan names into the pod template, where sidecar-first is installed.'
+const [ok, note, warning] = [define('ok'), define('note'), define('warning')]
+const sure = define('problem', { certainty: 'sure' })
+const probable = define('warning', { certainty: 'probable' })
+const unknown = define('note', { certainty: 'unknown' })
+
 /** Everything that a scan says, each kind once. */
-const words: Words = {
-  unguarded: { code: 'SF901', grade: 'warning', text: (today) => `${order(today)}; nothing waits` },
-  'late-hook': {
-    code: 'SF902',
-    grade: 'warning',
+export const words = {
+  unguarded: warning<Unguarded>('SF901', {
+    example: { app: 'app', sidecar: 'istio-proxy', order: 'app-first' },
+    text: (today) => `${order(today)}; nothing waits`,
+    means: 'The kubelet starts the app whether the sidecar is ready or not. The spec alone shows it.',
+    next: line,
+  }),
+  'late-hook': warning('SF902', {
+    example: { app: 'app', sidecar: 'istio-proxy' },
     text: ({ app, sidecar }) => `${app}, then ${sidecar}, whose own hook waits in vain: the app has started by then`,
-  },
-  'unknown-hook': {
-    code: 'SF903',
-    grade: 'note',
+    means: 'Its hook holds back only what is listed behind it, and the app stands in front.',
+    next: line,
+  }),
+  'unknown-hook': note('SF903', {
+    example: { app: 'app', sidecar: 'istio-proxy' },
     text: ({ app, sidecar }) =>
       `${sidecar}, then ${app}; ${sidecar} has a hook of its own, and what it waits for isn't known`,
-  },
-  'startup-probe': {
-    code: 'SF904',
-    grade: 'note',
+    means: 'No preset knows the command of that PostStart hook: it may wait, or do something else.',
+    next: 'Read the hook. If it does not wait, write the line that the scan names.',
+  }),
+  'startup-probe': note<Asked & { app: string; sidecar: string }>('SF904', {
+    example: { app: 'app', sidecar: 'istio-proxy', every: 10 },
     text: ({ app, sidecar, ...asked }) =>
       `${sidecar} (native), then ${app}; its startupProbe holds the app. It is ${askedText(asked)}, so the app starts up to ${latest(asked)} s late`,
-  },
-  'not-yet-there': {
-    code: 'SF905',
-    grade: 'note',
+    means: 'The app waits, until the next time that the kubelet asks the startupProbe.',
+    next: 'Nothing has to be mended; the lines that the scan names have the kubelet ask every second.',
+  }),
+  'not-yet-there': note('SF905', {
+    example: { app: 'app', sidecar: 'istio-proxy', key: 'sidecar.istio.io/inject' },
     text: ({ sidecar, key }) => `its injector adds ${sidecar} (${key}), and whether it waits isn't in the manifest`,
-  },
-  'own-hook': {
-    code: 'SF906',
-    grade: 'ok',
+    means: 'In a manifest, only an annotation or label shows that an injector will add the sidecar.',
+    next: 'Scan the cluster, where the pods are as they run.',
+  }),
+  'own-hook': ok('SF906', {
+    example: { app: 'app', sidecar: 'istio-proxy' },
     text: ({ app, sidecar }) => `${sidecar}, then ${app}; the hook that its injector wrote waits`,
-  },
-  ours: {
-    code: 'SF907',
-    grade: 'ok',
+  }),
+  ours: ok('SF907', {
+    example: { app: 'app', sidecar: 'istio-proxy' },
     text: ({ app, sidecar }) => `${sidecar}, then ${app}; a hook of sidecar-first waits`,
-  },
-  prepared: {
-    code: 'SF908',
-    grade: 'ok',
+  }),
+  prepared: ok('SF908', {
+    example: { app: 'app', sidecar: 'vault-agent', init: 'vault-agent-init' },
     text: ({ sidecar, init }) => `${init} has done what an app would wait for before ${sidecar} starts`,
-  },
-  asked: {
-    code: 'SF909',
-    grade: 'ok',
+  }),
+  asked: ok('SF909', {
+    example: { app: 'app', sidecar: 'istio-proxy' },
     text: ({ app, sidecar }) =>
       `${sidecar}, then ${app}, once the webhook patches it: the manifest or a rule asks for that`,
-  },
-  'started-later': {
-    code: 'SF911',
-    grade: 'problem',
+  }),
+  'started-later': sure('SF911', {
+    example: { ...amount, sidecar: 'istio-proxy', ms: 3000 },
     text: ({ sidecar, ms, ...amount }) =>
       `${apps(amount)} started before ${sidecar} did, by up to about ${seconds(ms)}`,
-  },
-  'probe-failed': {
-    code: 'SF912',
-    grade: 'problem',
+    means: "Sure. The pods' status says when each container started, to the second, by the clock of one node.",
+    next: line,
+  }),
+  'probe-failed': sure('SF912', {
+    example: { ...amount, sidecar: 'istio-proxy', ms: 4000 },
     text: ({ sidecar, ms, ...amount }) =>
       `${apps(amount)} ran while ${sidecar} wasn't ready: its probe failed up to about ${seconds(ms)} after the app's start`,
-  },
-  'opened-early': {
-    code: 'SF913',
-    grade: 'problem',
+    means:
+      'Sure. An event of the kubelet says that a startupProbe or readinessProbe failed after the app had started, within two minutes and before the pod was ready.',
+    next: line,
+  }),
+  'opened-early': sure<Amount & { early: Early }>('SF913', {
+    example: { ...amount, early: { why: 'crashed', sidecars: ['istio-proxy'] } },
     text: ({ early, ...amount }) => `${apps(amount)} started too early: ${earlyText(early)}`,
-  },
-  'runs-without': {
-    code: 'SF914',
-    grade: 'problem',
+    means:
+      'Sure. Something should have held the app back and did not. It may work by now; what it did first may have failed.',
+    next: '`sidecar-first timeline pod/NAME` shows one such start; docs/check.md lists what opens a gate.',
+  }),
+  'runs-without': sure<Amount & { lacking: Lacking }>('SF914', {
+    example: { ...amount, lacking: { sidecar: 'istio-proxy', why: 'crashed', message: 'exit code 1' } },
     text: ({ lacking, ...amount }) =>
       `${apps(amount)} ${amount.all === 1 ? 'runs' : 'run'} without it now: ${lackingText(lacking)}`,
-  },
-  'held-up': {
-    code: 'SF915',
-    grade: 'problem',
+    means: 'Sure. The app runs while a sidecar of its does not, at this moment.',
+    next: "Look at the sidecar's log: `kubectl logs NAME -c SIDECAR --previous`.",
+  }),
+  'held-up': sure<Amount & { stuck: Stuck }>('SF915', {
+    example: {
+      ...amount,
+      stuck: { why: 'startup-probe', container: 'istio-proxy', sidecars: ['istio-proxy'], since: undefined },
+    },
     text: ({ stuck, ...amount }) =>
       `${apps(amount)} ${amount.all === 1 ? 'has' : 'have'} not started: ${stuckText(stuck)}`,
-  },
-  'app-failed': {
-    code: 'SF921',
-    grade: 'warning',
+    means: 'Sure. The app has not started, because the sidecar does not end or get ready.',
+    next: '`sidecar-first check pod/NAME` says what to do.',
+  }),
+  'app-failed': probable('SF921', {
+    example: { ...amount, app: 'app', exitCode: 1, ms: 6000, ran: true, sidecars: ['istio-proxy'] },
     text: ({ exitCode, ms, ran, sidecars, ...amount }) =>
       `${apps(amount)} ended with code ${exitCode} within ${seconds(ms)}${ran ? ', then ran' : ''} (probably: ${sidecars.join(' or ')} wasn't ready)`,
-  },
-  'events-gone': {
-    code: 'SF931',
-    grade: 'note',
+    means:
+      'Probable, not proven: nothing waits for the sidecar, and the app ended with an error within a minute of its first start and ran at the second. An app that was killed for its memory does not count.',
+    next: 'Look at its first log, `kubectl logs NAME -c APP --previous`: refused connections confirm it. Then write the line that the scan names.',
+  }),
+  'events-gone': unknown('SF931', {
+    example: amount,
     text: (amount) => `${pods(amount)} started over an hour ago: the events of that start are gone`,
-  },
-  restarted: {
-    code: 'SF932',
-    grade: 'note',
+    means:
+      'A cluster keeps events for an hour, unless its API server says otherwise. Whether a probe failed then is not known.',
+    next: 'Restart a pod of it and scan again within the hour.',
+  }),
+  restarted: unknown('SF932', {
+    example: { ...amount, app: 'app' },
     text: ({ app, ...amount }) =>
       `${app} of ${pods(amount)} restarted twice or more: the status has lost the first start`,
-  },
-  'other-clock': {
-    code: 'SF933',
-    grade: 'note',
+    means: 'A status has the last run of a container and the one before, so the first start is lost.',
+    next: 'Look at why it restarts; then scan again.',
+  }),
+  'other-clock': unknown('SF933', {
+    example: amount,
     text: (amount) =>
       `${pods(amount)} ${amount.all === 1 ? 'has' : 'have'} warnings by another clock than the node's, which aren't compared`,
-  },
-  'still-starting': {
-    code: 'SF934',
-    grade: 'note',
+    means:
+      "Times are only compared within one node's clock. These warnings come from another node, or not from a kubelet.",
+    next: 'Nothing.',
+  }),
+  'still-starting': unknown('SF934', {
+    example: amount,
     text: (amount) => `${pods(amount)} ${amount.all === 1 ? 'is' : 'are'} still starting`,
-  },
-  'asked-in-vain': {
-    code: 'SF951',
-    grade: 'warning',
-    text: () => `nothing more: it asks already, but no webhook has acted on it; sidecar-first check says why`,
-  },
-  'asked-otherwise': {
-    code: 'SF953',
-    grade: 'warning',
+    means: 'It is too early to say.',
+    next: 'Scan again in a minute.',
+  }),
+  'asked-in-vain': warning('SF951', {
+    text: `nothing more: it asks already, but no webhook has acted on it; sidecar-first check says why`,
+    means: 'The pod template has the annotation, and the pods run without the order.',
+    next: '`sidecar-first check -n NAMESPACE pod/NAME` says why: most often no webhook is installed, or the namespace is not selected.',
+  }),
+  'asked-otherwise': warning('SF953', {
+    example: { sidecars: ['istio-proxy'], why: ['SF106 every container is a sidecar'] },
     text: ({ sidecars, why }) =>
       `the manifest or a rule asks already, but the app still wouldn't wait for ${sidecars.join(' and ')}${why.length === 0 ? '' : `: ${why.join('; ')}`}`,
-  },
-  'no-line': { code: 'SF952', grade: 'note', text: ({ why }) => `no annotation would mend it: ${why.join('; ')}` },
-  'no-events': {
-    code: 'SF941',
-    grade: 'note',
-    text: () => `you may not list events: what was seen is from the pods' status alone`,
-  },
-  'warnings-cut': {
-    code: 'SF942',
-    grade: 'note',
+    means:
+      'Neither the annotation of a manifest nor a rule names the sidecar, or what the webhook would make of it does not wait. A pod that asks is judged as the webhook would patch it.',
+    next: 'Correct the annotations as the quoted message says, or name the sidecar; `sidecar-first preview -f FILE` shows the outcome.',
+  }),
+  'no-line': note('SF952', {
+    example: { why: ['SF106 every container is a sidecar'] },
+    text: ({ why }) => `no annotation would mend it: ${why.join('; ')}`,
+    means: 'Every line that was tried would not help, or would keep the app from starting.',
+    next: 'See the message that is quoted.',
+  }),
+  'no-events': note('SF941', {
+    text: `you may not list events: what was seen is from the pods' status alone`,
+    means: 'The right to list events is missing. Whether probes of sidecars failed is not known.',
+    next: 'Get the right to list events, and scan again.',
+  }),
+  'warnings-cut': note('SF942', {
+    example: { most: 20_000 },
     text: ({ most }) => `there are more than ${most} warnings about pods; the others weren't read`,
-  },
-  'clock-behind': {
-    code: 'SF943',
-    grade: 'note',
+    means: 'So many warnings are read, to bound memory and calls. Of some workloads more may have been to see.',
+    next: 'Scan namespace by namespace, with `-n`.',
+  }),
+  'clock-behind': note('SF943', {
+    example: { node: 'node-1', seconds: 40, others: 1 },
     text: ({ node, seconds, others }) =>
       `the clock of ${node}${others > 0 ? ` and ${others} more` : ''} is at least ${seconds} s behind the API server's; times are only compared within one node`,
-  },
-  'list-expired': {
-    code: 'SF944',
-    grade: 'note',
-    text: () => `the list of pods expired on the way and went on as of then: a pod may be missing`,
-  },
-  'nothing-known': {
-    code: 'SF945',
-    grade: 'ok',
+    means: 'A kubelet saw a pod before the API server had created it, by their clocks.',
+    next: 'Synchronise the clocks of the nodes; certificates and tokens depend on them, too.',
+  }),
+  'list-expired': note('SF944', {
+    text: `the list of pods expired on the way and went on as of then: a pod may be missing`,
+    means:
+      'The API server had forgotten what its pods were like when the list began (410 Gone). The rest was read as it was then.',
+    next: 'Scan again if the numbers matter.',
+  }),
+  'nothing-known': ok('SF945', {
+    example: { workloads: 12 },
     text: ({ workloads }) =>
       workloads === 0
         ? 'there are no pods to look at'
         : `${workloads === 1 ? 'the workload has no' : `none of ${workloads} workloads has a`} sidecar that a preset knows, so a scan can't tell what waits for what; the webhook works with any container, see docs/annotations.md`,
-  },
-  'pods-too-large': {
-    code: 'SF947',
-    grade: 'note',
+  }),
+  'pods-too-large': note('SF947', {
+    example: { pods: 1, most: 512 },
     text: ({ pods, most }) =>
       `${pods} pod${pods === 1 ? ' has' : 's have'} more than ${most} containers and ${pods === 1 ? "wasn't" : "weren't"} looked at`,
-  },
-  'manifests-only': {
-    code: 'SF946',
-    grade: 'note',
-    text: () =>
-      `these are manifests: what injectors and the webhook do, and what really happens, shows only in a cluster`,
-  },
+    means: 'No pod that anybody needs has so many containers, and the webhook refuses to look at them, too.',
+    next: 'Look at what made it.',
+  }),
+  'manifests-only': note('SF946', {
+    text: `these are manifests: what injectors and the webhook do, and what really happens, shows only in a cluster`,
+    means: 'A manifest shows the order and the gate, and nothing of what has happened.',
+    next: 'Scan the cluster: `sidecar-first scan`.',
+  }),
 }
 
-export function told<T extends Said>(said: T): Told {
-  const { code, grade, text } = words[said.kind] as unknown as { code: Code; grade: Grade; text: (data: T) => string }
-  return { code, grade, text: text(said) }
+export function told(said: Said): Told {
+  const { code, grade } = words[said.kind]
+  return { code, grade, text: wordsFor(words, said) }
 }
 
-export function certaintyOf({ kind }: Sighting): Certainty {
-  switch (kind) {
-    case 'started-later':
-    case 'probe-failed':
-    case 'opened-early':
-    case 'runs-without':
-    case 'held-up':
-      return 'sure'
-    case 'app-failed':
-      return 'probable'
-    case 'events-gone':
-    case 'restarted':
-    case 'other-clock':
-    case 'still-starting':
-      return 'unknown'
-    default:
-      return kind satisfies never
-  }
-}
+export const certaintyOf = ({ kind }: Sighting): Certainty => words[kind].certainty

@@ -38,7 +38,7 @@ export class ExpectedError extends Error {
 
   /** What a command that fails with it prints. */
   told(command: string): string {
-    return `sidecar-first ${command}: ${failures[this.failure]} ${this.message}\n`
+    return `sidecar-first ${command}: ${failures[this.failure].code} ${this.message}\n`
   }
 }
 

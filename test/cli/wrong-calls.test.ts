@@ -54,7 +54,7 @@ for (const [name, { load }] of Object.entries(commands)) {
       const [, told = ''] = /^(?:sidecar-first [a-z]+|.+:\d+:\d+): (SF\d{3}) ./.exec(stderr) ?? []
       assert.ok(codes.has(told), `${args.join(' ')}: ${stderr}`)
       const wrong = ['unknown-flag', 'flag-value', 'flags-together', 'wrong-arguments'] as const
-      if (wrong.some((kind) => failures[kind] === told)) assert.equal(code, 2, stderr)
+      if (wrong.some((kind) => failures[kind].code === told)) assert.equal(code, 2, stderr)
     }
   })
 }

@@ -19,6 +19,10 @@ type About<G extends Grade, D> = Prose<G, (data: Given<D>) => string> & {
   readonly example: D
   readonly text: string | ((data: Given<D>) => string)
 }
+/** What messages of one make share; their entries have it, too. */
+interface Traits extends Placed {
+  readonly [trait: string]: string | number | undefined
+}
 /** The annotation or field that the example is about: the text begins with it. */
 interface Placed {
   readonly path?: string
@@ -44,18 +48,18 @@ export interface Entry<D> {
 
 /**
  * Makes messages of one grade. An entry says all there is to say of one, and stands in a table by its kind; `src/messages/catalogue.ts` lists the tables.
- * @param traits that these messages share, beside the grade
  */
-export function define<G extends Grade, T extends object = object>(grade: G, traits?: T) {
+export function define<G extends Grade, const T extends Traits = Record<never, string>>(grade: G, traits?: T) {
   function message(code: Code, entry: Plain<G> & Placed): Entry<unknown> & T
   function message<D extends object>(code: Code, entry: About<G, D> & Placed): Entry<Given<D>> & T
   function message<D extends object>(code: Code, entry: (Plain<G> | About<G, D>) & Placed): Entry<Given<D>> & T {
-    const { text, means = '', next = '', path = '' } = entry
+    const { text, means = '', next = '' } = entry
+    const path = entry.path ?? traits?.path
     const words = typeof text === 'string' ? () => text : text
     const explained = (): Explained => {
       const data = entry.example as Given<D>
       return {
-        text: `${path && `${path}: `}${words(data)}`,
+        text: path === undefined ? words(data) : `${path}: ${words(data)}`,
         means,
         next: typeof next === 'string' ? next : `\`${next(data)}\``,
       }

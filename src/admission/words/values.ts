@@ -13,9 +13,6 @@ export interface Coded {
 }
 /** `refusal`: nothing goes on until it is put right. `problem` and `ok` are what `check` finds. */
 export type Grade = 'refusal' | 'problem' | 'warning' | 'note' | 'ok'
-/** A set of messages that users may want to look up. */
-export type CodedWords = { readonly [kind: string]: Words[string] & { readonly code: Code } }
-
 /** The messages of a set as values: `kind`, and beside it the data that its words take. */
 export type Values<T extends Words> = {
   [K in keyof T]: Readonly<{ kind: K }> & (Parameters<T[K]['text']> extends [infer Data] ? Data : unknown)

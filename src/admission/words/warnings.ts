@@ -9,11 +9,11 @@ export const severities = ['app-may-start-too-early', 'bites-later', 'costs', 'h
 export type Severity = (typeof severities)[number]
 
 const check = `${perContainer.check}envoy`
-const tooEarly = define('warning', { severity: 'app-may-start-too-early' } as const)
-const bitesLater = define('warning', { severity: 'bites-later' } as const)
+const tooEarly = define('warning', { severity: 'app-may-start-too-early' })
+const bitesLater = define('warning', { severity: 'bites-later' })
 /** Only names a price: nothing that somebody should act on. */
-const costs = define('note', { severity: 'costs' } as const)
-const noEffect = define('warning', { severity: 'has-no-effect' } as const)
+const costs = define('note', { severity: 'costs' })
+const noEffect = define('warning', { severity: 'has-no-effect' })
 const unwaited = (name: string, why: string) =>
   `${name} is started first but not waited for: ${why}; set the annotation ${perContainer.check}${name}`
 
