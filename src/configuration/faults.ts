@@ -73,6 +73,19 @@ export const values = {
     means: 'The pattern has characters that no image can have, so it would never match.',
     next: 'Correct it; only `*` is special.',
   }),
+  'not-a-pod-glob': wrong('SF334', {
+    example: { text: 'checkout-*' },
+    text: ({ text }) =>
+      `${quote(text)} is not NAMESPACE/NAME, such as shop/checkout-*; "*" stands for any characters of a name`,
+    means: 'An exemption names pods of one namespace.',
+    next: 'Write the namespace, a slash and a name; `*` stands for any characters of the name.',
+  }),
+  'not-a-container': wrong('SF335', {
+    example: { text: 'istio-*' },
+    text: ({ text }) => `${quote(text)} is not a container name; no patterns here`,
+    means: 'The value cannot be the name of a container.',
+    next: 'Write the whole name.',
+  }),
   'not-a-label-key': wrong('SF309', {
     example: { text: 'app name' },
     text: ({ text }) => `${quote(text)} is not a label key; write it like app or example.com/app`,
@@ -127,9 +140,9 @@ export const faults = {
     next: 'Write a number without quotes.',
   }),
   'not-a-boolean': refusal('SF317', {
-    example: { path: 'rules[0].enforce', is: 'text' },
-    text: ({ path, is }) => `${path} takes true or false, not ${is}`,
-    means: 'true or false is expected there.',
+    example: { path: 'rules[0].enforce', is: 'text', word: 'audit' },
+    text: ({ path, is, word }) => `${path} takes true, false or ${word}, not ${is}`,
+    means: 'true, false or one word is expected there.',
     next: 'Write it without quotes.',
   }),
   'wrong-value': {
@@ -153,6 +166,19 @@ export const faults = {
     text: ({ path }) => `${path}: an enforced rule that removes the startupProbe needs a check of its own`,
     means: 'Without its probe, only the hook would say what to wait for, and anyone can write a hook.',
     next: 'Give the rule a `check`, or use `startupProbe: eager`.',
+  }),
+  'locks-nothing': refusal('SF341', {
+    example: { path: 'rules[0].lock', by: 'check: none' },
+    text: ({ path, by }) =>
+      `${path}: "on" locks nothing beside ${by}, and the rule is enforced; take one of the two away`,
+    means: 'An enforced rule would promise a lock, and no hook of sidecar-first could open one.',
+    next: 'Give the rule a `check` and let `existingHook` be `chain`, or take `lock: on` away.',
+  }),
+  'too-many-entries': refusal('SF342', {
+    example: { path: 'rules[0].exempt', count: 100, most: 64 },
+    text: ({ path, count, most }) => `${path} has ${count} entries; it takes ${most}`,
+    means: 'Each entry is compared with pods one by one, so there can only be a few.',
+    next: 'Use `*`, or a podSelector.',
   }),
   missing: refusal('SF321', {
     example: { path: 'rules[0].name' },
@@ -223,6 +249,12 @@ export const faults = {
     means:
       'Pods that both rules match would be left untouched: some checks run in their own container, and a tier has one hook.',
     next: 'Give the two rules different tiers.',
+  }),
+  'only-enforced': note('SF336', {
+    example: { path: 'rules[0].exempt' },
+    text: ({ path }) => `${path} changes nothing: the rule isn't enforced`,
+    means: 'The key says what an enforced rule lets by, and this rule refuses nothing.',
+    next: 'Take it away, or write `enforce: true` or `enforce: audit`.',
   }),
   'no-enforced-rule': note('SF332', {
     example: { path: 'enforced.failurePolicy' },

@@ -27,6 +27,8 @@ const isWarning = (said: Said): said is Warning => Object.hasOwn(warnings, said.
 
 /** Those that say what becomes of the pod. */
 const alwaysHeard: ReadonlySet<string> = new Set<Warning['kind']>([
+  'audited',
+  'exempt',
   'left-untouched',
   'only-observed',
   'pods-refused',

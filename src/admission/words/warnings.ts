@@ -77,6 +77,19 @@ export type NoLock = keyof typeof noLocks
 
 /** What the pod's owner should know although the pod is admitted. */
 export const warnings = {
+  audited: tooEarly<{ problem: Problem }>('SF257', {
+    example: { problem: { kind: 'starts-in-front', name: 'otel', native: true, sidecar: 'envoy', rule: 'mesh' } },
+    text: ({ problem }) => `would be refused if enforce: audit were true: ${codedProblem(problem)}`,
+    means:
+      'A rule with `enforce: audit` matches the pod. Nothing is refused yet; with `enforce: true` the pod would be.',
+    next: 'Look up the quoted problem, and mend the pod or the rule before the rule is enforced.',
+  }),
+  exempt: tooEarly<{ rule: string }>('SF258', {
+    example: { rule: 'mesh' },
+    text: ({ rule }) => `the rule ${rule} isn't enforced here: it exempts this pod`,
+    means: "The rule is enforced, and its `exempt` names this pod, so here the pod's own keys win over it.",
+    next: 'Take the entry out of `exempt` once the pod no longer needs it.',
+  }),
   'left-untouched': tooEarly<{ problem: Problem }>('SF201', {
     example: { problem: { kind: 'name-taken', what: 'volume', name: 'sidecar-first-waiter' } },
     text: ({ problem }) => `left untouched: ${codedProblem(problem)}`,
