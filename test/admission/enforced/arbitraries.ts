@@ -43,7 +43,9 @@ const rule: fc.Arbitrary<Omit<Rule, 'name'>> = fc
     existingHook: maybe(2, 'chain', 'keep', 'refuse'),
     startupProbe: maybe(1, 'keep', 'eager', 'hook'),
     lock: maybe(6, 'on', 'on', 'off', 'auto'),
-    enforce: maybe(7, true, true, false),
+    enforce: maybe<boolean | 'audit'>(7, true, true, true, true, true, true, false, 'audit'),
+    exempt: maybe(1, ['team/w*'], ['team/other', 'else/web']),
+    allowNatives: maybe(2, ['native'], ['helper', 'native-app']),
   })
   .map((each) => {
     // Nothing would be locked by these together.
@@ -59,6 +61,12 @@ export const rules: fc.Arbitrary<Rules> = fc
   .record({
     kubernetesVersion: maybe(8, '1.36', '1.36', '1.34'),
     waiter: maybe(3, { delivery: 'shell' }, { delivery: 'image-volume' }, { mirrors: ['mirror/*/waiter'] }),
+    enforced: maybe(
+      2,
+      { inFront: [{ container: '*-proxy', image: 'example/*' }] },
+      { inFront: [{ container: 'istio-proxy', image: '*/proxyv2' }] },
+    ),
+    invalid: maybe(1, 'warn', 'refuse'),
     defaults: maybe(
       2,
       { gate: 'native' },

@@ -158,6 +158,31 @@ export const alsoTried: readonly Case[] = [
     rules: rulesOf({ ...native, nativePosition: 'first' }),
     pod: pod([envoy], { initContainers: [app] }),
   },
+  ...(['image-volume', 'shell'] as const).map((delivery) => ({
+    name: `an init container of our name, where the delivery is ${delivery} and a startupProbe holds the app`,
+    rules: { ...rulesOf({ ...native, nativePosition: 'first', lock: 'off' }), waiter: { delivery } } as const,
+    pod: pod([app, { name: 'envoy', image: 'envoyproxy/envoy:v1', startupProbe: ready }], {
+      initContainers: [{ name: 'sidecar-first-waiter', image: 'evil', command: ['true'] }],
+    }),
+  })),
+  {
+    name: 'our init container that opens the lock itself, where the delivery is shell',
+    rules: { ...rulesOf(locked), waiter: { delivery: 'shell' } },
+    pod: pod([app, envoy], {
+      initContainers: [
+        {
+          name: 'sidecar-first-waiter',
+          image: 'sidecar-first/waiter:0.0.0',
+          command: [
+            ...['/wait', '--spec'],
+            '{"v":1,"checks":[],"message":"/m","lock":{"file":"/.sidecar-first-lock/ready-1","key":"SIDECAR_FIRST_READY_1"}}',
+          ],
+          volumeMounts: [{ name: 'sidecar-first-waiter', mountPath: '/.sidecar-first' }],
+        },
+      ],
+      volumes: [{ name: 'sidecar-first-waiter', emptyDir: {} }],
+    }),
+  },
   {
     name: 'the opt-out, as a label and an annotation',
     rules: rulesOf(locked),
@@ -248,6 +273,26 @@ export const legitimate: readonly Case[] = [
     }),
   },
   {
+    name: 'a mesh proxy in front that the configuration lets by',
+    rules: { ...rulesOf(locked), enforced: { inFront: [{ container: 'istio-proxy', image: '*/proxyv2' }] } },
+    pod: pod([app, envoy, hooked({ name: 'istio-proxy', image: 'istio/proxyv2:1.27' }, 'pilot-agent', 'wait')]),
+  },
+  {
+    name: 'a native sidecar in front that the rule lets by',
+    rules: rulesOf({ ...locked, allowNatives: ['helper'] }),
+    pod: pod([app, envoy], { initContainers: [helper()] }),
+  },
+  {
+    name: 'a workload that the rule lets by',
+    rules: rulesOf({ ...locked, exempt: ['team/w*'] }),
+    pod: pod([app, envoy], { initContainers: [helper()], shareProcessNamespace: true }),
+  },
+  {
+    name: 'a rule that only reports',
+    rules: rulesOf({ ...locked, enforce: 'audit' }),
+    pod: pod([app, envoy], { initContainers: [helper()], shareProcessNamespace: true }),
+  },
+  {
     name: 'a mesh whose own hook waits, without a lock',
     rules: rulesOf({ match: { preset: 'kuma' }, enforce: true, lock: 'off' }),
     pod: pod([app, hooked(kuma, 'kuma-dp', 'wait')]),
@@ -269,6 +314,16 @@ export const legitimate: readonly Case[] = [
 
 /** What the first pass makes of these, the final check refused. */
 export const firstPass: readonly Case[] = [
+  {
+    name: 'a variable that a client has left without its value, where nothing is locked',
+    rules: rulesOf({ match: { container: 's' }, tier: 30, gate: 'native', startupProbe: 'keep', enforce: true }),
+    pod: pod([app], {
+      initContainers: [
+        { name: 'migrate', image: 'm', env: [{ name: 'SIDECAR_FIRST_READY_1' }] },
+        { name: 's', image: 's', restartPolicy: 'Always' },
+      ],
+    }),
+  },
   {
     name: 'a native mesh among sidecars of a rule for all, and a listed daprd',
     rules: rulesOf(

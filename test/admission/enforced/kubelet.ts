@@ -321,7 +321,7 @@ class Node {
     )
     if (isMissing || isHeld) {
       // Behind a regular one that isn't started, the next begins: its gate is open, if it was one.
-      if (isMissing && container.kind === 'regular') this.#letGo(container)
+      if (container.kind === 'regular') this.#letGo(container)
       return false
     }
     if (container.rule === undefined && !this.#installs(container)) this.#mayRun(container)
@@ -514,10 +514,10 @@ class Node {
     return Object.values(this.#world).includes('kubelet restarts')
   }
 
-  #isAllowed({ kind, name, image, hook }: Container, { allowNatives = [] }: Rule, { isFirst }: Wishes): boolean {
+  #isAllowed({ kind, name, image }: Container, { allowNatives = [] }: Rule, { isFirst }: Wishes): boolean {
     if (kind === 'init') return !isFirst
     if (kind === 'native' && allowNatives.includes(name)) return true
     const inFront = this.#rules.enforced?.inFront ?? []
-    return hook !== undefined && inFront.some((each) => isGlobOf(each.container, name) && isImageOf(each.image, image))
+    return inFront.some((each) => isGlobOf(each.container, name) && isImageOf(each.image, image))
   }
 }
