@@ -165,14 +165,14 @@ export const alsoTried: readonly Case[] = [
       initContainers: [{ name: 'sidecar-first-waiter', image: 'evil', command: ['true'] }],
     }),
   })),
-  {
-    name: 'our init container that opens the lock itself, where the delivery is shell',
+  ...['sidecar-first/waiter:0.0.0', 'evil'].map((image) => ({
+    name: `an init container of our name with the image ${image} that opens the lock, where the delivery is shell`,
     rules: { ...rulesOf(locked), waiter: { delivery: 'shell' } },
     pod: pod([app, envoy], {
       initContainers: [
         {
           name: 'sidecar-first-waiter',
-          image: 'sidecar-first/waiter:0.0.0',
+          image,
           command: [
             ...['/wait', '--spec'],
             '{"v":1,"checks":[],"message":"/m","lock":{"file":"/.sidecar-first-lock/ready-1","key":"SIDECAR_FIRST_READY_1"}}',
@@ -182,7 +182,7 @@ export const alsoTried: readonly Case[] = [
       ],
       volumes: [{ name: 'sidecar-first-waiter', emptyDir: {} }],
     }),
-  },
+  })),
   {
     name: 'the opt-out, as a label and an annotation',
     rules: rulesOf(locked),
