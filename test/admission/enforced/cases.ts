@@ -135,6 +135,11 @@ export const alsoTried: readonly Case[] = [
       pod: pod([hooked({ ...app, name: 'istio-proxy' }, 'true'), envoy, pause], { [key]: true }),
     },
   ]),
+  ...(['hook', 'native'] as const).map((gate) => ({
+    name: `shared processes, a native that the rule lets by, and a lock by \`auto\`, with the gate ${gate}`,
+    rules: rulesOf({ ...unlocked, gate, allowNatives: ['helper'] }),
+    pod: pod([app, envoy], { shareProcessNamespace: true, initContainers: [helper()] }),
+  })),
   {
     name: 'an ordinary init container that mounts the lock’s volume',
     rules: rulesOf(locked),
