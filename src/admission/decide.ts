@@ -41,12 +41,16 @@ function decisionOn(examined: Examined, configuration: Configuration): Decision 
     case 'planned': {
       const { plan, operations, absent, warnings } = examined
       const { tiers } = plan
-      if (tiers.length === 0) return skipped([{ kind: absent.length > 0 ? 'none-there' : 'star-alone' }], warnings)
       const order = startOrder(plan)
-      if (operations.length === 0)
+      const nobody =
+        tiers.length === 0 ? ({ kind: absent.length > 0 ? 'none-there' : 'star-alone' } as const) : undefined
+      if (operations.length === 0) {
+        if (nobody !== undefined) return skipped([nobody], warnings)
         return unchanged([{ kind: 'starts-already', ...order }, ...held(tiers)], tiers, warnings)
+      }
       const change = changeOf(plan, operations)
-      const reasons = [{ kind: 'starts', ...order } as const, ...held(tiers)]
+      // Without sidecars, what an earlier pass left goes: a lock that nobody opens, say.
+      const reasons = [nobody ?? ({ kind: 'starts', ...order } as const), ...held(tiers)]
       return patched(reasons, { tiers, change, unlocked: unlocked(plan), patch: operations, warnings })
     }
     default:

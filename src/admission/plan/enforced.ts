@@ -155,10 +155,11 @@ function processesInReach(planned: Planned): readonly Problem[] {
   return found === undefined ? [] : [{ kind: 'processes-shared', name: found.name, by }]
 }
 
-/** 5. The waiter is the one that we write, or a mirror of it. */
+/** 5. The waiter is the one that we write, or a mirror of it. By its name alone our init container is the first of all, so then, too. */
 function notTheWaiter({ lined, carriers }: Planned, { waiter }: Configuration): readonly Problem[] {
-  if (carriers.length === 0) return []
-  const { initContainers, volumes } = lined.pod.spec
+  const { pod, intent } = lined
+  if (carriers.length === 0 && !(intent.gate === 'native' && intent.nativePosition === 'first')) return []
+  const { initContainers, volumes } = pod.spec
   const allowed = [repositoryOf(waiter.image), ...waiter.mirrors]
   const isWaiter = (image: string) => {
     if (image === waiter.image) return true

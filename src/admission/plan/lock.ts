@@ -142,7 +142,8 @@ function changedVariables({ initContainers, containers }: Order, numbers: Readon
   let count = 0
   for (const container of [...initContainers, ...containers]) {
     const there = container.variables()
-    const changes = container.name === waiterName ? undefined : changesOf(there, passed)
+    // Ours comes before all gates: what it has of them somebody else wrote, and it would never start.
+    const changes = changesOf(there, container.name === waiterName ? [] : passed)
     if (changes !== undefined) variables.set(container, changes)
     if (numbers.size > 0) {
       const other = there.find((each) => !readsLock(each) && isLockKey(each.name))
