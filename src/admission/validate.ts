@@ -1,6 +1,6 @@
 import { allowed, refused, type Validity } from './decision.ts'
 import { type Examined, examine, mayRefuse } from './examine.ts'
-import { lockOf, lockVolume, readsLock } from './hook/lock.ts'
+import { lockedBy, lockOf } from './hook/lock.ts'
 import { openedBy, unwrap } from './hook/unwrap.ts'
 import type { Configuration } from './intent/configuration.ts'
 import type { Plan } from './plan/plan.ts'
@@ -81,13 +81,12 @@ function lockShortfalls(spec: Spec, lock: Plan['lock'], lenient: boolean): reado
 /** What waits for a lock that no hook opens: a replica of 0.1 that is called again writes its own hook, and leaves the variable. */
 function neverOpened({ initContainers, containers, volumes }: Spec): readonly Container[] {
   const all = [...initContainers, ...containers]
-  // Without the volume, one that reads nothing is only a name.
-  const there = volumes.some(({ name }) => name === lockVolume)
+  const isLock = lockedBy(volumes)
   const opened = new Set(all.map(({ postStart }) => openedBy(postStart)))
   return all.filter(({ variables }) =>
     variables().some((each) => {
       const gate = lockOf(each)
-      return readsLock(each) && (there || !each.isBare) && (gate === undefined || !opened.has(gate))
+      return isLock(each) && (gate === undefined || !opened.has(gate))
     }),
   )
 }

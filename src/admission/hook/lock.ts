@@ -1,4 +1,4 @@
-import type { Variable } from '../pod/pod.ts'
+import type { Spec, Variable } from '../pod/pod.ts'
 import type { Json } from '../words/json.ts'
 
 /**
@@ -27,6 +27,12 @@ export const isLockKey = (name: string): boolean => /^SIDECAR_FIRST_READY_[0-9]+
 /** Whether a variable reads our volume, rightly or not, or did until a client dropped what it doesn't know: then it is ours to put right. */
 export const readsLock = ({ name, file, isBare }: Variable): boolean =>
   file?.volume === lockVolume || (isBare && isLockKey(name))
+
+/** Whether a pod with these volumes locks by a variable: without the volume, one that reads nothing is only a name. */
+export const lockedBy =
+  (volumes: Spec['volumes']) =>
+  (variable: Variable): boolean =>
+    readsLock(variable) && (!variable.isBare || volumes.some(({ name }) => name === lockVolume))
 
 /** The gate whose lock a variable is; undefined if it isn't exactly what we write. */
 export function lockOf({ name, file }: Variable): number | undefined {

@@ -1,5 +1,5 @@
 import { lockDirectory, lockVolume } from '../hook/lock.ts'
-import { waiterDirectory, waiterName, waiterProgram } from '../hook/waiter.ts'
+import { installs, waiterDirectory, waiterName, waiterProgram } from '../hook/waiter.ts'
 import type { Configuration } from '../intent/configuration.ts'
 import { imageTexts, matchesGlob, matchesImage, repositoryOf } from '../intent/glob.ts'
 import type { Rule } from '../intent/rule.ts'
@@ -139,7 +139,7 @@ function lockInReach(planned: Planned): readonly Problem[] {
 function processesInReach(planned: Planned): readonly Problem[] {
   const { lined } = planned
   const by = lined.pod.spec.sharesProcesses
-  if (by === undefined || lined.intent.lock.choice !== 'on') return []
+  if (by === undefined) return []
   const { sequence, gates, last } = lockedPlaces(planned)
   const enforced = new Set(
     lined.tiers
@@ -155,10 +155,14 @@ function processesInReach(planned: Planned): readonly Problem[] {
   return found === undefined ? [] : [{ kind: 'processes-shared', name: found.name, by }]
 }
 
-/** 5. The waiter is the one that we write, or a mirror of it. By its name alone our init container is the first of all, so then, too. */
-function notTheWaiter({ lined, carriers }: Planned, { waiter }: Configuration): readonly Problem[] {
+/**
+ * 5. The waiter is the one that we write, or a mirror of it. By its name alone our init container comes first and has the lock's volume, so then, too,
+ * where no hook runs it.
+ */
+function notTheWaiter({ lined, lock, carriers }: Planned, { waiter }: Configuration): readonly Problem[] {
   const { pod, intent } = lined
-  if (carriers.length === 0 && !(intent.gate === 'native' && intent.nativePosition === 'first')) return []
+  const isFirst = intent.gate === 'native' && intent.nativePosition === 'first'
+  if (carriers.length === 0 && lock.openings.size === 0 && !isFirst) return []
   const { initContainers, volumes } = pod.spec
   const allowed = [repositoryOf(waiter.image), ...waiter.mirrors]
   const isWaiter = (image: string) => {
@@ -180,20 +184,27 @@ function notTheWaiter({ lined, carriers }: Planned, { waiter }: Configuration): 
 }
 
 /** What of the init container would keep it from installing the waiter's own program. */
-function changedInstaller({ args, restartPolicy, terminationMessagePath, mountDetails }: Container): readonly string[] {
+function changedInstaller({
+  command,
+  args,
+  restartPolicy,
+  terminationMessagePath,
+  mountDetails,
+}: Container): readonly string[] {
   const mounts = mountDetails()
   const message = [waiterDirectory, waiterProgram].some((ours) => isAtOrBelow(terminationMessagePath, ours))
   const over = mounts.filter(({ mountPath }) => covers(mountPath, waiterProgram))
   const inside = mounts.filter(({ mountPath }) => isAtOrBelow(mountPath, waiterDirectory))
   const [target, ...others] = inside
-  const installs = target?.name === waiterName && !target.partial && isDirectory(target.mountPath, waiterDirectory)
+  const isThere = target?.name === waiterName && !target.partial && isDirectory(target.mountPath, waiterDirectory)
   return [
+    ...(installs(command) === undefined ? ['another command'] : []),
     ...(args.length > 0 ? ['args'] : []),
     ...(restartPolicy !== '' ? ['a restartPolicy'] : []),
     ...(message ? [`the terminationMessagePath ${terminationMessagePath}`] : []),
     ...over.map(({ mountPath }) => `the mount ${mountPath}`),
     ...others.map(({ mountPath }) => `the mount ${mountPath}`),
-    ...(installs ? [] : [`no mount of the whole volume at ${waiterDirectory}`]),
+    ...(isThere ? [] : [`no mount of the whole volume at ${waiterDirectory}`]),
   ]
 }
 

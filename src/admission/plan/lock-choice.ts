@@ -1,4 +1,4 @@
-import { lockVolume, readsLock } from '../hook/lock.ts'
+import { lockedBy, lockVolume } from '../hook/lock.ts'
 import { openedBy } from '../hook/unwrap.ts'
 import { installs, waiterName } from '../hook/waiter.ts'
 import type { Context } from '../intent/context.ts'
@@ -66,9 +66,9 @@ export function withoutLock(
 }
 
 /** Whether something waits for a lock or opens one: what was locked has to be so as a whole. The volume alone may be the author's. */
-const hasLock = ({ initContainers, containers }: Spec): boolean =>
+const hasLock = ({ initContainers, containers, volumes }: Spec): boolean =>
   [...initContainers, ...containers].some(
-    (each) => openedBy(each.postStart) !== undefined || each.variables().some(readsLock),
+    (each) => openedBy(each.postStart) !== undefined || each.variables().some(lockedBy(volumes)),
   )
 
 /**
