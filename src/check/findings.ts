@@ -108,6 +108,8 @@ interface Data {
   readonly exists: boolean
   readonly exitCode: number
   readonly flags: string
+  /** Entries of `enforced.inFront`, as YAML. */
+  readonly inFront: readonly string[]
   readonly image: string
   readonly lacking: Lacking
   readonly least: string
@@ -568,8 +570,9 @@ const findings = {
   ),
   'pods-would-be-refused': warning(
     'SF556',
-    (data: Pods & Of<'why'>) => `${podsText(data)} would be refused if created now: ${data.why}`,
-    () => 'correct the manifest before the next pod is created',
+    (data: Pods & Of<'why' | 'inFront'>) =>
+      `${podsText(data)} would be refused if created now: ${data.why}${data.inFront.length === 0 ? '' : `; this would let by what runs: enforced: {inFront: [${data.inFront.join(', ')}]}`}`,
+    () => 'correct the manifest or the configuration before the next pod is created',
   ),
   'pods-older': ok(
     'SF557',

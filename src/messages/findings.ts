@@ -225,7 +225,7 @@ export const findings: FindingEntries<Exclude<Finding, { kind: PassedOn }>> = {
   },
   'pods-would-be-refused': {
     means: 'They run, and their successors will not be created.',
-    example: { ...pods, why: 'sidecar-first.dev/gate: "nativ" is not one of hook, native, auto' },
+    example: { ...pods, inFront: [], why: 'sidecar-first.dev/gate: "nativ" is not one of hook, native, auto' },
   },
   'pods-older': { example: { count: 3, versions: ['0.1.0'] } },
   'pods-outdated': {

@@ -245,3 +245,46 @@ test('the path that webhook configurations of 0.1 call marks and plans in one go
   }
   assert.equal(reviewFinal(body(made), withSet(), set).ok, true)
 })
+
+const ruled = (more: string) => {
+  const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
+  const rule = `{name: mesh, match: {container: envoy}, tier: 1, ${more}}`
+  const read = readConfiguration(`${head}rules: [${rule}]\n`, '0.0.0-test')
+  assert.ok(read.ok, JSON.stringify(read))
+  return read.configuration
+}
+const hidden = { name: 'daemon', image: 'x', restartPolicy: 'Always' }
+const both = pod({}, [app, { name: 'envoy', readinessProbe: ready }], { initContainers: [hidden] })
+const under = (more: string, object: Fields, changes: Fields = {}) => {
+  const root = { apiVersion: 'admission.k8s.io/v1', kind: 'AdmissionReview' }
+  const result = review({ ...root, request: { ...request, ...changes, object } }, ruled(more))
+  assert.ok(result.ok)
+  return result
+}
+
+test('a rule that is audited refuses nothing, and says where people look what it would refuse', () => {
+  assert.equal(under('enforce: true', both).response.allowed, false)
+  const { response, notes, verdict } = under('enforce: audit', both)
+  assert.equal(response.allowed, true)
+  assert.equal(verdict, 'patched', 'as a rule that is not enforced')
+  assert.match(response.warnings?.[0] ?? '', /^SF257 would be refused if enforce: audit were true: SF169 .*daemon/)
+  assert.match(response.auditAnnotations?.audited ?? '', /^SF257 .*daemon/)
+  assert.match(notes?.audited ?? '', /daemon/)
+  assert.equal(
+    under('enforce: audit', { ...both, spec: { containers: both.spec.containers } }).notes?.audited,
+    undefined,
+  )
+})
+
+test('an exemption is for the namespace that the pod is created in, and is told of', () => {
+  const rule = 'enforce: true, exempt: [shop/w*]'
+  for (const changes of [{}, { object: { ...both, metadata: { generateName: 'web-' } } }]) {
+    const { response, notes } = under(rule, (changes.object ?? both) as Fields)
+    assert.equal(response.allowed, true)
+    assert.match(response.warnings?.[0] ?? '', /^SF258 .*mesh/)
+    assert.deepEqual([response.auditAnnotations?.exempt, notes?.exempt], ['mesh', 'mesh'])
+  }
+  const elsewhere = { ...both, metadata: { ...both.metadata, namespace: 'shop' } }
+  assert.equal(under(rule, elsewhere, { namespace: 'bank' }).response.allowed, false, 'not for what the pod says')
+  assert.equal(under(rule, { ...both, metadata: { name: 'other' } }).response.allowed, false)
+})

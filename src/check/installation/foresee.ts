@@ -4,7 +4,7 @@ import type { Coded } from '../../admission/words/values.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
 import { told } from '../findings.ts'
 import { needed, obstacleOf, readInstalled } from '../site.ts'
-import { refusedMirrors } from './pods.ts'
+import { refusedByRules } from './pods.ts'
 
 /** A cluster has thousands of pods. */
 const mostTold = 10
@@ -21,7 +21,7 @@ export async function foresee(
     const read = needed(installed.configuration)?.read
     const former = read?.ok ? read.configuration : undefined
     const place = { objects, namespaces: needed(installed.namespaces), progress: () => undefined }
-    const findings = await refusedMirrors(place, configuration, { webhooks, former })
+    const findings = await refusedByRules(place, configuration, { webhooks, former })
     const shown = findings
       .slice(0, mostTold)
       .map(told)

@@ -2,7 +2,7 @@ import type { V1MutatingWebhook, V1Namespace, V1Pod } from '@kubernetes/client-n
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { repositoryOf } from '../../admission/intent/glob.ts'
 import { keys } from '../../admission/words/keys.ts'
-import { coded } from '../../admission/words/messages.ts'
+import { coded, type Problem } from '../../admission/words/messages.ts'
 import { objectKeys } from '../../kubernetes/names.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
 import { observe } from '../../outcome/observe.ts'
@@ -95,11 +95,21 @@ async function eachPod(
   await Promise.all(Array.from({ length: atOnce }, read))
 }
 
+/** What an enforced rule refuses in a pod that runs: its waiter comes from a mirror, or something is in front that no entry lets by. */
+const byEnforcedRules: ReadonlySet<string> = new Set<Problem['kind']>([
+  'not-the-waiter',
+  'starts-in-front',
+  'not-locked',
+  'processes-shared',
+  'image-unread',
+  'lock-mounted',
+])
+
 /**
- * Running pods that a configuration would refuse once it is installed, because their waiter comes from a mirror that it doesn't name. Pods with
- * the image that the former configuration names aren't meant: their successors get the new one.
+ * Running pods that a configuration would refuse once it is installed, because of its enforced rules. Pods with the image that the former
+ * configuration names aren't meant: their successors get the new one.
  */
-export async function refusedMirrors(
+export async function refusedByRules(
   place: Place,
   configuration: Configuration,
   { webhooks, former }: { readonly webhooks: readonly V1MutatingWebhook[]; readonly former: Configuration | undefined },
@@ -114,7 +124,7 @@ export async function refusedMirrors(
     if (found) judged.push(found)
   })
   const concerned = judged.filter(({ standing: { kind, decision } }) => {
-    return kind !== 'refused' || decision.reasons.some((reason) => reason.kind === 'not-the-waiter')
+    return kind !== 'refused' || decision.reasons.some(({ kind }) => byEnforcedRules.has(kind))
   })
   return judgePods(concerned, undefined).filter(({ kind }) => kind === 'pods-would-be-refused')
 }
@@ -126,6 +136,8 @@ export interface JudgedPod {
   readonly owner: Owner
   readonly created: Date | undefined
   readonly standing: Standing
+  /** What would have to be let by in front of an enforced sidecar. */
+  readonly inFront: readonly string[]
   /** Why no webhook sees its namespace, if none does. */
   readonly uncovered: Uncovered | undefined
 }
@@ -145,7 +157,18 @@ export function judgePod(
   }
   const standing = standingOf(pod, configuration, covers)
   const uncovered = covers.length > 0 ? undefined : whyUncovered(webhooks, namespace)
-  return { name, owner: ownerOf(pod), created: createdOf(pod), standing, uncovered }
+  return { name, owner: ownerOf(pod), created: createdOf(pod), standing, inFront: inFront(pod, standing), uncovered }
+}
+
+/** The entries of `enforced.inFront` for what starts in front of an enforced sidecar. */
+function inFront({ spec }: V1Pod, { kind, decision }: Standing): readonly string[] {
+  if (kind !== 'refused') return []
+  const all = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])]
+  return decision.reasons.flatMap((reason) => {
+    if (reason.kind !== 'starts-in-front') return []
+    const { image = '' } = all.find(({ name }) => name === reason.name) ?? {}
+    return [`{container: ${reason.name}, image: ${JSON.stringify(repositoryOf(image))}}`]
+  })
 }
 
 /** @param since when the webhook configuration was created */
@@ -170,6 +193,7 @@ export function judgePods(all: readonly JudgedPod[], since: Date | undefined): r
         kind: 'pods-would-be-refused',
         ...about,
         why: standing.decision.reasons.map(coded).join('; '),
+        inFront: [...new Set(some.flatMap(({ inFront }) => inFront))],
       })),
       ...of('unlocked', ({ some, ...about }) => {
         const lost = some.flatMap(({ standing }) => (standing.kind === 'unlocked' ? standing.containers : []))

@@ -4,7 +4,7 @@ import type { V1MutatingWebhookConfiguration, V1Namespace, V1Pod } from '@kubern
 import type { Configuration } from '../../../src/admission/intent/configuration.ts'
 import { toldOnce } from '../../../src/check/checks.ts'
 import { told } from '../../../src/check/findings.ts'
-import { judgePod, judgePods as podFindings, refusedMirrors } from '../../../src/check/installation/pods.ts'
+import { judgePod, judgePods as podFindings, refusedByRules } from '../../../src/check/installation/pods.ts'
 import { explain as findingsOf } from '../../../src/check/pod/explain.ts'
 import { examineOne } from '../../../src/check/pod/one.ts'
 import { ownerOf } from '../../../src/check/pod/owner.ts'
@@ -172,7 +172,7 @@ describe('running pods', () => {
     const objects = { list: async () => [mirrored] } as unknown as Objects
     const place = { objects, namespaces: [shop], progress: () => undefined }
     const foreseen = async (made: typeof enforced, former?: Configuration) =>
-      (await refusedMirrors(place, made.configuration, { webhooks: made.mutating.webhooks ?? [], former })).map(
+      (await refusedByRules(place, made.configuration, { webhooks: made.mutating.webhooks ?? [], former })).map(
         ({ kind }) => kind,
       )
     assert.deepEqual(await foreseen(enforced), ['pods-would-be-refused'])
@@ -180,6 +180,23 @@ describe('running pods', () => {
     // The image that the former configuration had written: the next pod gets the new one.
     const before = installation('waiter: {image: "mirror.example/hub/waiter:0"}\n').configuration
     assert.deepEqual(await foreseen(enforced, before), [])
+  })
+
+  test('are a warning with the entry that lets them by, where something starts in front of an enforced sidecar', () => {
+    const { configuration, mutating } = installation(
+      'rules: [{name: egress, match: {container: envoy}, tier: 1, enforce: true}]\n',
+    )
+    const pod = asking('a', ofDeployment('web'))
+    const proxy = { name: 'istio-proxy', image: 'docker.io/istio/proxyv2:1.27.1', restartPolicy: 'Always' }
+    Object.assign(pod.spec ?? {}, { initContainers: [proxy] })
+    const judgeBy = (by: typeof configuration) =>
+      judgePods([judgePod(pod, shop, by, mutating.webhooks ?? []) ?? []].flat(), undefined).slice(1)
+    const entry = 'enforced: {inFront: [{container: istio-proxy, image: "docker.io/istio/proxyv2"}]}'
+    assert.ok(judgeBy(configuration)[0]?.text.endsWith(`; this would let by what runs: ${entry}`))
+    const mended = installation(
+      `${entry}\nrules: [{name: egress, match: {container: envoy}, tier: 1, enforce: true}]\n`,
+    )
+    assert.doesNotMatch(judgeBy(mended.configuration)[0]?.text ?? '', /refused/)
   })
 
   test('are seen by the webhook of their namespace, with its rules', () => {
