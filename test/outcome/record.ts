@@ -248,7 +248,7 @@ async function record({ object: { metadata }, when, later = 0 }: Case): Promise<
     events: events.map(slimEvent),
     node: node.map(slimEvent),
   }
-  await writeFile(join(folder, `${name}.json`), `${JSON.stringify(recorded, null, 2)}\n`)
+  await writeFile(join(folder, `${name}.json`), `${lined(recorded)}\n`)
   console.log(name)
 }
 
@@ -290,21 +290,23 @@ function slimPod({ metadata, spec, status }: Answer) {
   }
 }
 const slimEvent = (event: Answer) => ({
-  metadata: pick(event.metadata, 'name'),
+  ...pick(event, 'reason', 'message', 'type', 'count', 'firstTimestamp', 'lastTimestamp', 'eventTime'),
   involvedObject: pick(event.involvedObject, 'kind', 'fieldPath'),
   source: pick(event.source, 'component'),
-  ...pick(
-    event,
-    'reportingComponent',
-    'reason',
-    'message',
-    'type',
-    'count',
-    'firstTimestamp',
-    'lastTimestamp',
-    'eventTime',
-  ),
+  ...pick(event, 'reportingComponent'),
+  metadata: pick(event.metadata, 'name'),
 })
+
+/** JSON to read: what is in a list takes a line each, so that a container's status, or an event, is one. */
+function lined(value: Answer, indent = ''): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const inner = `${indent}  `
+  const lines = Array.isArray(value)
+    ? value.map((each) => JSON.stringify(each))
+    : Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${lined(each, inner)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  return lines.length === 0 ? `${open}${close}` : `${open}\n${inner}${lines.join(`,\n${inner}`)}\n${indent}${close}`
+}
 
 const webhook = await startWebhook('record')
 try {
@@ -334,7 +336,6 @@ try {
       await record({ object, when, later: 8000 })
     }
   }
-  await run('npx', ['biome', 'format', '--write', folder], { cwd: root })
 } finally {
   await deleteNamespaces(asked, plain)
   await webhook.remove()
