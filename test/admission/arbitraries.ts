@@ -19,7 +19,11 @@ const nasty = fc.constantFrom(
   '🙂',
   '',
 )
-const text = fc.string({ unit: 'binary' })
+/** Any code point but half of a pair: `unit: 'binary'`, which builds a table of them all first. */
+export const codePoint = fc
+  .nat({ max: 0x10_ffff - 0x800 })
+  .map((nth) => String.fromCodePoint(nth < 0xd800 ? nth : nth + 0x800))
+const text = fc.oneof(fc.string({ unit: codePoint }), fc.string())
 const word = fc.oneof(text, nasty)
 /** Too long for one argument, or only once its backslashes are doubled, or only together with others. */
 const longWord = fc.constantFrom(140_000, 100_000, 40_000, 25_000).map((length) => '\\'.repeat(length))
@@ -121,35 +125,32 @@ const env: fc.Arbitrary<Json> = fc.oneof(
 )
 const mount = fc.constant<Json>({ name: 'data', mountPath: '/data' })
 
+const anyContainer = some({
+  startupProbe: probe,
+  readinessProbe: probe,
+  lifecycle,
+  env: fc.array(env, { maxLength: 2 }),
+  ports: fc.uniqueArray(
+    fc
+      .tuple(fc.constantFrom('http', 'admin', 'grpc'), portNumber)
+      .map(([its, containerPort]): Fields => ({ name: its, containerPort })),
+    { maxLength: 2, selector: (item) => item.name },
+  ),
+  volumeMounts: fc.oneof(fc.array(mount, { maxLength: 1 }), fc.constant(null)),
+  terminationMessagePath: fc.constantFrom('/dev/termination-log', '/tmp/why'),
+  resources: some({
+    limits: fc.constant<Json>({ cpu: '1', memory: '64Mi' }),
+    requests: fc.constant<Json>({ cpu: 1 }),
+  }),
+  // What this version doesn't know passes through, integers beyond 2^53 among it.
+  futureField: fc.oneof(
+    fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<Json>,
+    fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n }),
+  ),
+})
+
 export function container(its: fc.Arbitrary<string>): fc.Arbitrary<Container> {
-  return fc
-    .tuple(
-      its,
-      some({
-        startupProbe: probe,
-        readinessProbe: probe,
-        lifecycle,
-        env: fc.array(env, { maxLength: 2 }),
-        ports: fc.uniqueArray(
-          fc
-            .tuple(fc.constantFrom('http', 'admin', 'grpc'), portNumber)
-            .map(([its, containerPort]): Fields => ({ name: its, containerPort })),
-          { maxLength: 2, selector: (item) => item.name },
-        ),
-        volumeMounts: fc.oneof(fc.array(mount, { maxLength: 1 }), fc.constant(null)),
-        terminationMessagePath: fc.constantFrom('/dev/termination-log', '/tmp/why'),
-        resources: some({
-          limits: fc.constant<Json>({ cpu: '1', memory: '64Mi' }),
-          requests: fc.constant<Json>({ cpu: 1 }),
-        }),
-        // What this version doesn't know passes through, integers beyond 2^53 among it.
-        futureField: fc.oneof(
-          fc.jsonValue({ maxDepth: 1 }) as fc.Arbitrary<Json>,
-          fc.bigInt({ min: 2n ** 53n, max: 2n ** 64n }),
-        ),
-      }),
-    )
-    .map(([own, rest]): Container => ({ name: own, image: `example/${own}`, ...rest }))
+  return fc.tuple(its, anyContainer).map(([own, rest]): Container => ({ name: own, image: `example/${own}`, ...rest }))
 }
 
 const goodCheck = fc.constantFrom(
@@ -216,41 +217,36 @@ function annotationsOf(odd: boolean): fc.Arbitrary<Fields> {
     .map(([[settings, own, sidecars], more]) => ({ ...more, ...keyed({ ...settings, ...(own as Fields), sidecars }) }))
 }
 
+const podParts = some({
+  volumes: fc.constantFrom<Json>([], null, [{ name: 'data', emptyDir: {} }], [{ name: 'data', secret: {} }]),
+  restartPolicy: fc.constantFrom('Always', 'Never', 'OnFailure'),
+  hostNetwork: fc.boolean(),
+  ephemeralContainers: fc.constant<Json>([{ name: 'debug', image: 'busybox' }]),
+})
+/** The names of containers, how many of them are init containers, and what else each has: whatever `chain` makes, it makes for every pod again. */
+const anyContainers = fc.shuffledSubarray(names, { minLength: 1 }).chain((all) => {
+  const length = { minLength: all.length, maxLength: all.length }
+  const parts = fc.array(fc.tuple(anyContainer, fc.constantFrom('Always', undefined)), length)
+  return fc.tuple(fc.constant(all), fc.nat({ max: all.length - 1 }), parts)
+})
+
 function podWith(annotations: fc.Arbitrary<Fields>): fc.Arbitrary<Pod> {
-  const own = fc.shuffledSubarray(names, { minLength: 1 })
-  return own.chain((all) =>
-    fc.nat({ max: all.length - 1 }).chain((inits) => {
-      const init = (its: string) =>
-        fc
-          .tuple(container(fc.constant(its)), fc.constantFrom('Always', undefined))
-          .map(([value, restartPolicy]): Container => (restartPolicy ? { ...value, restartPolicy } : value))
-      return fc
-        .record({
-          annotations,
-          containers: fc.tuple(...all.slice(inits).map((its) => container(fc.constant(its)))),
-          initContainers: fc.tuple(...all.slice(0, inits).map(init)),
-          rest: some({
-            volumes: fc.constantFrom<Json>([], null, [{ name: 'data', emptyDir: {} }], [{ name: 'data', secret: {} }]),
-            restartPolicy: fc.constantFrom('Always', 'Never', 'OnFailure'),
-            hostNetwork: fc.boolean(),
-            ephemeralContainers: fc.constant<Json>([{ name: 'debug', image: 'busybox' }]),
-          }),
-          inits: fc.constant(inits),
-        })
-        .map((made) =>
-          copy({
-            apiVersion: 'v1',
-            kind: 'Pod',
-            metadata: { name: 'web', annotations: made.annotations },
-            spec: {
-              ...made.rest,
-              ...(made.inits > 0 ? { initContainers: made.initContainers } : {}),
-              containers: made.containers,
-            },
-          }),
-        ) as fc.Arbitrary<Pod>
-    }),
-  )
+  return fc.tuple(annotations, podParts, anyContainers).map(([annotations, rest, [all, inits, parts]]) => {
+    const made = all.map((its, at): Container => {
+      const [own, restartPolicy] = parts[at] ?? []
+      return { name: its, image: `example/${its}`, ...own, ...(at < inits && restartPolicy && { restartPolicy }) }
+    })
+    return copy({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'web', annotations },
+      spec: {
+        ...rest,
+        ...(inits > 0 ? { initContainers: made.slice(0, inits) } : {}),
+        containers: made.slice(inits),
+      },
+    }) as Pod
+  })
 }
 
 /** Without objects in two places at once, which no parsed manifest has and a patch would change together. */

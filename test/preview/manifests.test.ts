@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { deepest, formatJson, parseJson } from '../../src/preview/json.ts'
 import { readManifests } from '../../src/preview/manifests.ts'
 import { faultText } from '../../src/preview/problems.ts'
+import { codePoint } from '../admission/arbitraries.ts'
 import { runs } from '../runs.ts'
 
 function values(text: string): unknown[] {
@@ -157,7 +158,7 @@ test('no text throws', () => {
   )
   fc.assert(
     fc.property(
-      fc.array(fc.oneof(piece, more, fc.string({ unit: 'binary', maxLength: 3 })), { maxLength: 30 }),
+      fc.array(fc.oneof(piece, more, fc.string({ unit: codePoint, maxLength: 3 })), { maxLength: 30 }),
       (parts) => {
         readManifests(parts.join(''))
       },
