@@ -5,6 +5,7 @@ import type { Configuration } from '../../src/admission/intent/configuration.ts'
 import { validate } from '../../src/admission/validate.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
 import { setOf } from '../../src/webhooks/set.ts'
+import { runs } from '../runs.ts'
 import { type Admitted, admit } from './admit.ts'
 import { app, type Container, type Fields, hookOf, names, type Pod, pod, ready } from './pods.ts'
 
@@ -139,7 +140,7 @@ test('rules, sets, annotations and another injector: what is made is let through
       assert.deepEqual(again.pod, admitted.pod, 'asked again, nothing is to do')
       assert.deepEqual(again.refusals, [])
     }),
-    { numRuns: 300 },
+    runs(300),
   )
 })
 
@@ -154,6 +155,6 @@ test('rules of selectors that do not select a namespace change nothing in it', (
       assert.deepEqual(all.decision.verdict, alone.decision.verdict)
       assert.deepEqual(all.pod, alone.pod)
     }),
-    { numRuns: 300 },
+    runs(300),
   )
 })

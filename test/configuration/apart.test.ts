@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { readApart } from '../../src/configuration/apart.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
+import { large } from '../runs.ts'
 
 const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
 const rules = (count: number) =>
@@ -20,7 +21,7 @@ test('a configuration read apart is the one that is read here', async () => {
   }
 })
 
-test('while many rules are read, everything else goes on', async () => {
+test('while many rules are read, everything else goes on', large, async () => {
   const reading = readApart(`${head}rules:\n${rules(3000).join('')}`, '1.2.3')
   let read = false
   const done = reading.then(({ ok }) => {

@@ -6,6 +6,7 @@ import { noRules } from '../../src/admission/intent/rule-index.ts'
 import { faultText } from '../../src/configuration/faults.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
 import { setOf } from '../../src/webhooks/set.ts'
+import { large } from '../runs.ts'
 
 const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
 
@@ -310,7 +311,7 @@ test('a notice for two checks of one tier that both must run in their own contai
   assert.deepEqual(notices(rules(rule('a', 1, 'file:///a', pods('x')), rule('b', 1, 'file:///b', pods('y')))), [])
 })
 
-test('ten thousand rules, named or not', () => {
+test('ten thousand rules, named or not', large, () => {
   for (const match of [
     (i: number) => `container: c-${i}`,
     (i: number) => `image: "*/i-${i}:*"`,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import { answerPreview } from '../../src/preview/answer.ts'
+import { large } from '../runs.ts'
 
 const pod = `kind: Pod
 metadata:
@@ -101,7 +102,7 @@ test('what can not be read is a 400 with the places, what can not be sent a 406,
   assert.equal(answer(pod, { type: 'multipart/form-data; boundary=x' }).status, 415)
 })
 
-test('an answer has a limit, whatever was sent', () => {
+test('an answer has a limit, whatever was sent', large, () => {
   const item = JSON.stringify({ kind: 'Pod', spec: { containers: [] } })
   const { status, body } = answer(`{"kind":"List","items":[${Array(140_000).fill(item)}]}`)
   assert.equal(status, 413)
@@ -159,7 +160,7 @@ test('warnings are a header too, each one value, bounded', () => {
   assert.equal(answer('kind: Secret').headers, undefined)
 })
 
-test('however many problems, a hundred are told', () => {
+test('however many problems, a hundred are told', large, () => {
   // of JSON as much as a request may hold: what looks back for each problem never ends
   const twice = (member: string) => `{${member.repeat(6_000_000 / member.length)}"b":2}`
   for (const text of ['a:\n'.repeat(150_000), 'kind: \n---\n'.repeat(1000), twice('"a":1,'), twice('"a":1,\n')]) {

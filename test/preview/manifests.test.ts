@@ -5,7 +5,7 @@ import { deepest, formatJson, parseJson } from '../../src/preview/json.ts'
 import { readManifests } from '../../src/preview/manifests.ts'
 import { faultText } from '../../src/preview/problems.ts'
 import { codePoint } from '../admission/arbitraries.ts'
-import { runs } from '../runs.ts'
+import { large, runs } from '../runs.ts'
 
 function values(text: string): unknown[] {
   const manifests = readManifests(text)
@@ -117,7 +117,7 @@ test('each thing wrong is said with its place', () => {
   for (const [text, expected] of cases) assert.deepEqual(problems(text), expected, text)
 })
 
-test('neither nesting nor aliases exhaust anything', () => {
+test('neither nesting nor aliases exhaust anything', large, () => {
   for (const [open, close] of [
     ['[', ']'],
     ['{"a":', '}'],

@@ -10,7 +10,7 @@ import { objectsOf } from '../../src/preview/objects.ts'
 import { applyPatch } from '../../src/preview/patch.ts'
 import { preview } from '../../src/preview/preview.ts'
 import { writeManifests } from '../../src/preview/write.ts'
-import { runs } from '../runs.ts'
+import { large, runs } from '../runs.ts'
 
 /** The text of one document with a patch made. */
 function write(text: string, patch: readonly Operation[]): string {
@@ -536,7 +536,7 @@ test('objects in a list are patched where they stand, and an AdmissionReview giv
   }
 })
 
-test('a long list of pods alike is written in the time of its length', () => {
+test('a long list of pods alike is written in the time of its length', large, () => {
   const pod =
     '- kind: Pod\n  metadata: {annotations: {sidecar-first.dev/sidecars: b}}\n  spec:\n    containers:\n    - name: a\n    - name: b\n'
   const previewed = preview(`kind: List\nitems:\n${pod.repeat(2000)}`, defaultConfiguration('0.0.0'))

@@ -4,7 +4,13 @@ import { type Note, noteKey, writeNote } from '../../rollouts/record.ts'
 import type { RolloutStrategy, SidecarRollout } from '../../rollouts/types.ts'
 
 export const NOW = Date.parse('2026-11-21T12:00:00Z')
-export const iso = (ms: number) => new Date(ms).toISOString()
+/** The worlds of the properties write the same few thousand times over and over: a fifth of their CPU. */
+const written = new Map<number, string>()
+export function iso(ms: number): string {
+  const text = written.get(ms) ?? new Date(ms).toISOString()
+  written.set(ms, text)
+  return text
+}
 export const UID = 'rollout-uid'
 
 /** As the schema has it where nothing is said (manifests/rollouts/crd.yaml). */

@@ -5,6 +5,7 @@ import type { RawCalls } from '../../src/kubernetes/raw.ts'
 import { scanCluster } from '../../src/scan/read.ts'
 import { assertCoded } from '../cli/coded.ts'
 import { heldBytes } from '../heap.ts'
+import { large } from '../runs.ts'
 import { at, now, pod, runs } from './pods.ts'
 
 const early = () => pod('web-1', [runs('app', 1), runs('istio-proxy', 1)])
@@ -36,7 +37,7 @@ function scan(warnings: Iterable<object>, listed = () => {}) {
   return scanCluster(selection, { calls, version: '1.0.0', now: () => now, progress: () => {} })
 }
 
-test('of warnings only what is judged is kept, however long their texts are', async () => {
+test('of warnings only what is judged is kept, however long their texts are', large, async () => {
   const long = (text: string, index: number) => `${text}${index}`.padEnd(200_000, 'x')
   const warnings = function* () {
     for (let index = 0; index < 100; index++) {

@@ -5,6 +5,7 @@ import { createSurveyor, type Survey } from '../../src/scan/survey.ts'
 import { certaintyOf, told } from '../../src/scan/words.ts'
 import { workloadOf } from '../../src/scan/workload.ts'
 import { heldBytes } from '../heap.ts'
+import { large } from '../runs.ts'
 import { app, at, failed, now, pod, proxy, runs, survey, warning } from './pods.ts'
 
 /** What a scan says of its only workload. */
@@ -206,7 +207,7 @@ describe('the pods of a scan', () => {
     )
   })
 
-  test('cost no more memory than is said of them, however long their names and images are', () => {
+  test('cost no more memory than is said of them, however long their names and images are', large, () => {
     const long = (index: number) => String(index).padEnd(200_000, 'x')
     const owned = (name: string) => ({
       ownerReferences: [{ apiVersion: 'v1', kind: 'Crowd', name, uid: 'u', controller: true }],

@@ -8,7 +8,7 @@ import { createLedger, type Handover, type Ledger } from '../../src/starts/ledge
 import type { Start } from '../../src/starts/start.ts'
 import { heldBytes } from '../heap.ts'
 import { recordedPod } from '../outcome/recorded.ts'
-import { runs } from '../runs.ts'
+import { large, runs } from '../runs.ts'
 import { eventsOf, type Life, podAt } from './pods.ts'
 
 const begin = Date.parse('2026-01-01T10:00:00Z')
@@ -498,7 +498,7 @@ test('whatever happens to processes, watches and clocks: no start is counted twi
   )
 })
 
-test('what is gone is not counted again when an older list still has it, however much went with it', () => {
+test('what is gone is not counted again when an older list still has it, however much went with it', large, () => {
   const { ledger, told, passes } = counts()
   const uids = Array.from({ length: 20_000 }, (_, index) => `pod-${index}`)
   for (const uid of uids) {
@@ -513,7 +513,7 @@ test('what is gone is not counted again when an older list still has it, however
   assert.equal(told.starts.length, 20_000)
 })
 
-test('of pods that are gone little is kept, however many there were', () => {
+test('of pods that are gone little is kept, however many there were', large, () => {
   const { ledger } = counts()
   const before = heldBytes()
   for (let index = 0; index < 200_000; index++)
@@ -555,7 +555,7 @@ describe('what anybody may write', () => {
     assert.equal(ledger.pending(), 1)
   })
 
-  test('more large pods than there is room for are left out, and said to be, until others are counted', () => {
+  test('more large pods than there is room for are left out, and said to be, until others are counted', large, () => {
     const { ledger, told, ends } = counts()
     // It takes two bytes for each character.
     const put = (uid: string) => ledger.pod(hooked(uid, '\u4e00'.repeat(12_000)))
@@ -582,7 +582,7 @@ describe('what anybody may write', () => {
     assert.equal(ledger.pending() + told.starts.length, 600)
   })
 
-  test('what has its room keeps it when it changes', () => {
+  test('what has its room keeps it when it changes', large, () => {
     const { ledger, told } = counts()
     const put = (uid: string) => ledger.pod(hooked(uid, 'x'.repeat(25_000)))
     let last = 0
@@ -672,7 +672,7 @@ describe('what anybody may write', () => {
     }
   })
 
-  test('events of any length cost no memory', () => {
+  test('events of any length cost no memory', large, () => {
     const { ledger } = counts()
     ledger.pod(running('a'))
     const [, first] = eventsOf(life())
@@ -693,7 +693,7 @@ describe('what anybody may write', () => {
     ledger.tick()
   })
 
-  test('names of nodes are kept once, however many there were before', () => {
+  test('names of nodes are kept once, however many there were before', large, () => {
     const [, first] = eventsOf(life())
     assert.ok(first)
     const of = (host: string) => keptEvent({ ...first.event, source: { component: 'kubelet', host } })

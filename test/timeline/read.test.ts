@@ -10,6 +10,7 @@ import { kept, readStarts } from '../../src/timeline/read.ts'
 import { timelineOf } from '../../src/timeline/timeline.ts'
 import { heldBytes } from '../heap.ts'
 import { recordedNames, recordedPod } from '../outcome/recorded.ts'
+import { large } from '../runs.ts'
 
 const about = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }
 const seen = recordedPod('held')
@@ -105,36 +106,40 @@ describe('the pods of a workload', () => {
     assert.equal(JSON.parse(jsonMany(many)).expired, true)
   })
 
-  test('one of which somebody has written thousands of events about: the others are judged, and it is not called held', async () => {
-    const { calls } = cluster([owned('a', 'rs'), owned('b', 'rs')])
-    const before = heldBytes()
-    let held = Number.NaN
-    const items = async function* (path: string, query: Record<string, string>, how: object) {
-      if (path === '/api/v1/namespaces/shop/events') {
-        for (let index = 0; index < 20_000; index++) {
-          yield {
-            metadata: { name: `a.${index}` },
-            involvedObject: { uid: 'a' },
-            message: `${index}`.padEnd(1000, 'x'),
+  test(
+    'one of which somebody has written thousands of events about: the others are judged, and it is not called held',
+    large,
+    async () => {
+      const { calls } = cluster([owned('a', 'rs'), owned('b', 'rs')])
+      const before = heldBytes()
+      let held = Number.NaN
+      const items = async function* (path: string, query: Record<string, string>, how: object) {
+        if (path === '/api/v1/namespaces/shop/events') {
+          for (let index = 0; index < 20_000; index++) {
+            yield {
+              metadata: { name: `a.${index}` },
+              involvedObject: { uid: 'a' },
+              message: `${index}`.padEnd(1000, 'x'),
+            }
           }
+          held = heldBytes() - before
         }
-        held = heldBytes() - before
+        yield* calls.items<object>(path, query, how as Parameters<RawCalls['items']>[2])
       }
-      yield* calls.items<object>(path, query, how as Parameters<RawCalls['items']>[2])
-    }
-    const starts = (await readStarts({ ...calls, items } as RawCalls, about, now, onTime)) ?? []
-    assert.ok(held < 4_000_000, `${held} bytes are held`)
-    assert.deepEqual(
-      starts.map(({ name, outcome }) => [name, outcome.kind]),
-      [
-        ['a', 'unknown'],
-        ['b', 'held'],
-      ],
-    )
-    assert.match(starts[0]?.unknown.join() ?? '', /more than 500 events about this pod/)
-  })
+      const starts = (await readStarts({ ...calls, items } as RawCalls, about, now, onTime)) ?? []
+      assert.ok(held < 4_000_000, `${held} bytes are held`)
+      assert.deepEqual(
+        starts.map(({ name, outcome }) => [name, outcome.kind]),
+        [
+          ['a', 'unknown'],
+          ['b', 'held'],
+        ],
+      )
+      assert.match(starts[0]?.unknown.join() ?? '', /more than 500 events about this pod/)
+    },
+  )
 
-  test('need no memory for variables and annotations, however long these are', async () => {
+  test('need no memory for variables and annotations, however long these are', large, async () => {
     const { calls } = cluster([])
     const before = heldBytes()
     let held = Number.NaN

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { imageTexts, matchesImage } from '../../src/admission/intent/glob.ts'
 import { clausesOf } from '../../src/webhooks/clauses.ts'
+import { runs } from '../runs.ts'
 import { rule } from './rules.ts'
 
 const pieces = (...parts: readonly string[]) => fc.array(fc.constantFrom(...parts), { minLength: 1, maxLength: 6 })
@@ -22,7 +23,7 @@ test('the API server finds the images that a rule matches', () => {
       const wanted = globs.some((each) => matchesImage(each, imageTexts(text)))
       assert.equal(regexOf(globs).test(text), wanted)
     }),
-    { numRuns: 5000 },
+    runs(5000),
   )
 })
 

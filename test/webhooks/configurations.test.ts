@@ -11,6 +11,7 @@ import {
   webhookConfigurations,
   webhookYaml,
 } from '../../src/webhooks/configurations.ts'
+import { large } from '../runs.ts'
 import { many, rule } from './rules.ts'
 
 const options: WebhookOptions = {
@@ -219,7 +220,7 @@ test('what a rule may need later is there already, asleep, so that it has a caBu
   }
 })
 
-test('rules that do not fit are not looked at, and a notice says so', () => {
+test('rules that do not fit are not looked at, and a notice says so', large, () => {
   for (const [count, kind, fits] of [
     [10, 'names with labels', true],
     [100, 'names with labels', true],
@@ -240,23 +241,27 @@ test('rules that do not fit are not looked at, and a notice says so', () => {
   }
 })
 
-test('expressions of many webhooks share what one object may hold, and a notice says when there are too many', () => {
-  const sets = (count: number, rulesEach: number) =>
-    Array.from({ length: count }, (_, set) =>
-      many(rulesEach, 'names').map(({ match }) =>
-        rule({ ...match, namespaceSelector: { matchLabels: { team: `${set}` } } }),
-      ),
-    ).flat()
-  const fifteen = made(sets(15, 5_000))
-  assert.ok(JSON.stringify(fifteen.mutating).length < 1_400_000)
-  assert.equal(fifteen.notices.length, 3)
-  assert.match(
-    made(sets(1_000, 1))
-      .notices.map(({ text }) => text)
-      .join(),
-    /1000 distinct namespaceSelectors/,
-  )
-})
+test(
+  'expressions of many webhooks share what one object may hold, and a notice says when there are too many',
+  large,
+  () => {
+    const sets = (count: number, rulesEach: number) =>
+      Array.from({ length: count }, (_, set) =>
+        many(rulesEach, 'names').map(({ match }) =>
+          rule({ ...match, namespaceSelector: { matchLabels: { team: `${set}` } } }),
+        ),
+      ).flat()
+    const fifteen = made(sets(15, 5_000))
+    assert.ok(JSON.stringify(fifteen.mutating).length < 1_400_000)
+    assert.equal(fifteen.notices.length, 3)
+    assert.match(
+      made(sets(1_000, 1))
+        .notices.map(({ text }) => text)
+        .join(),
+      /1000 distinct namespaceSelectors/,
+    )
+  },
+)
 
 test('YAML means the same', () => {
   const configurations = made(many(20, 'images with a gap'), { caBundle: 'pem', endpoint: { url: 'https://host:1' } })
