@@ -443,7 +443,7 @@ func TestLockMemory(t *testing.T) {
 	port := serve(t, func(w http.ResponseWriter, _ *http.Request) { asked.Add(1); w.WriteHeader(503) })
 	silent := rawServer(t, func(conn net.Conn) { readRequest(conn) })
 	cmd, end := start(t, "--spec", g.spec(nil,
-		check1("http://:"+port, m{"timeout": "4s"}), check1("grpc://127.0.0.1:"+silent, nil), check1("tcp://:1", nil)))
+		check1("http://:"+port, m{"timeout": "8s"}), check1("grpc://127.0.0.1:"+silent, nil), check1("tcp://:1", nil)))
 	time.Sleep(3500 * time.Millisecond)
 	kib := func(pid int, field string) int {
 		status, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
