@@ -5,8 +5,7 @@ import { desiredOf } from '../../rollouts/share.ts'
 import { runs } from '../runs.ts'
 import { World } from './world.ts'
 
-// A quarter of what CI tries: these four took a third of the time of all tests.
-const often = runs(100, 400)
+const often = runs(400)
 
 const strategies = fc.record({
   partition: fc.oneof(
@@ -209,7 +208,7 @@ test('a watch that lies, answers that are lost, notes that are forged: the same 
       world.run(20)
       assert.ok(world.pods.every(world.works))
     }),
-    runs(250, 1000),
+    runs(1000),
   )
 })
 
