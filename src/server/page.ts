@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { openapi } from '../preview/openapi.ts'
+import openapi from '../preview/openapi.json' with { type: 'json' }
 import { vocabulary } from '../preview/vocabulary.ts'
+import { version } from '../version.ts'
 import { pageFiles } from './page-files.ts'
 import { sendText } from './send.ts'
 
@@ -32,10 +33,12 @@ const types: Readonly<Record<string, string>> = {
   yaml: 'text/plain; charset=utf-8',
 }
 
+const description = JSON.stringify({ ...openapi, info: { ...openapi.info, version } })
+
 /** The handlers, by path, for GET of the page, its files and the description of `/preview`. `opened` is called when somebody opens the page. */
 export function createPage(opened: () => void): ReadonlyMap<string, Handler> {
   const handlers = new Map<string, Handler>()
-  handlers.set('/openapi.json', sender('application/json', JSON.stringify(openapi)))
+  handlers.set('/openapi.json', sender('application/json', description))
   handlers.set('/page/vocabulary.json', sender('application/json', JSON.stringify(vocabulary)))
   handlers.set('/page/messages.json', sendMessages)
   for (const [name, text] of pageFiles) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 
-/** The part of JSON Schema (2020-12) that src/preview/openapi.ts and `show/sarif-shape.ts` use; a keyword that isn't checked here must not be there. */
+/** The part of JSON Schema (2020-12) that src/preview/openapi.json and `show/sarif-shape.ts` use; a keyword that isn't checked here must not be there. */
 export interface Schema {
   $ref?: string
   type?: 'object' | 'array' | 'string' | 'integer'

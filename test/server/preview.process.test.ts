@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
-import { openapi } from '../../src/preview/openapi.ts'
+import openapi from '../../src/preview/openapi.json' with { type: 'json' }
+import { version } from '../../src/version.ts'
 import { faultsOf } from '../preview/schema.ts'
 import { slow } from '../preview/slow.ts'
 import { call, type Reply } from './call.ts'
@@ -29,7 +30,7 @@ async function preview(body: string | Uint8Array, headers: Record<string, string
     headers: { 'content-type': 'application/yaml', ...headers },
   })
   const { responses } = openapi.paths['/preview'].post
-  const response = responses[reply.status as keyof typeof responses]
+  const response = responses[`${reply.status}` as keyof typeof responses]
   assert(response, `${reply.status} is not described`)
   const type = reply.headers['content-type'] ?? ''
   const described = (response.content as Readonly<Record<string, { schema: object }>>)[type]
@@ -47,7 +48,7 @@ const problemsOf = (reply: Reply) => (reply.json as { problems: string[] }).prob
 const errorOf = (reply: Reply) => (reply.json as { error: string }).error
 
 test('/openapi.json describes every answer there is to golden manifests', async () => {
-  assert.deepEqual((await get('/openapi.json')).json, JSON.parse(JSON.stringify(openapi)))
+  assert.deepEqual((await get('/openapi.json')).json, { ...openapi, info: { ...openapi.info, version } })
   const names = [
     'order/two-tiers',
     'native/gate-native',

@@ -7,7 +7,7 @@ import { keys, perContainer } from '../../src/admission/words/keys.ts'
 import { jsonReport } from '../../src/check/report.ts'
 import { configurationKeys } from '../../src/configuration/keys.ts'
 import { objectKeys, objectNames } from '../../src/kubernetes/names.ts'
-import { openapi } from '../../src/preview/openapi.ts'
+import openapi from '../../src/preview/openapi.json' with { type: 'json' }
 import { createInFlight } from '../../src/server/in-flight.ts'
 import { type Measured, createMetrics as server } from '../../src/server/metrics.ts'
 import { createTallies } from '../../src/server/tally.ts'
