@@ -3,9 +3,8 @@ import type { WirePod } from '../pod.ts'
 import { isRewritten } from '../sidecar.ts'
 import type { SidecarRollout } from '../types.ts'
 import type { Cluster } from './cluster.ts'
+import type { Decision, Step } from './decision.ts'
 import { type Fetch, fetchName, fetchPod } from './fetch.ts'
-import type { Decision } from './next.ts'
-import type { Step } from './step.ts'
 import type { Space } from './store.ts'
 
 /** How often a pod that fetches may be refused before the namespace counts as one that can't have it. */

@@ -1,5 +1,5 @@
+import type { Step } from './decision.ts'
 import type { Fetch, FetchPod } from './fetch.ts'
-import type { Step } from './step.ts'
 
 /** For so long a fetched image counts as there, in ms: kubelets remove unused ones, though no sooner than after some minutes. */
 const THERE = 300_000

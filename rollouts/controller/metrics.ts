@@ -3,7 +3,7 @@ import { failureKinds } from '../../src/kubernetes/failure.ts'
 import { noteOf, standing } from '../sidecar.ts'
 import { failures as failureReasons, phases } from '../types.ts'
 import type { Observer } from './control.ts'
-import type { Shown, Step } from './step.ts'
+import type { Shown, Step } from './decision.ts'
 
 const podStates = ['old', 'in_progress', 'updated', 'done', 'silent', 'refused', 'superseded'] as const
 

@@ -7,8 +7,9 @@ import {
   type RolloutStatus,
   type SidecarRollout,
 } from '../types.ts'
-import { named } from './names.ts'
-import { type Decision, placeOf } from './next.ts'
+import type { Decision } from './decision.ts'
+import { firstNames } from './first-names.ts'
+import { placeOf } from './phase-rules.ts'
 
 interface Finding {
   readonly status: 'True' | 'False'
@@ -82,7 +83,7 @@ function findingsOf(decision: Decision, trouble: string | undefined): Partial<Re
   const stalled = isStalled(decision)
   const as = (value: boolean): Finding => ({ status: value ? 'True' : 'False', reason: why, message: said })
   const some = (names: readonly string[], name: string, text: string) =>
-    names.length === 0 ? undefined : finding('True', name, `${text}: ${named(names)}`)
+    names.length === 0 ? undefined : finding('True', name, `${text}: ${firstNames(names)}`)
   const found = {
     Ready: as(phase === 'Complete'),
     Reconciling: as(moving && !stalled),
@@ -95,19 +96,19 @@ function findingsOf(decision: Decision, trouble: string | undefined): Partial<Re
     Failed: failure
       ? finding('True', failure.reason, `${placeOf(failure)}: ${failure.message}`)
       : failing.length > 0
-        ? finding('False', 'FewFailures', `pods that fail, which stops nothing: ${named(failing.map(shortly))}`)
+        ? finding('False', 'FewFailures', `pods that fail, which stops nothing: ${firstNames(failing.map(shortly))}`)
         : finding('False', 'NoFailure', 'nothing has failed'),
     Conflicting:
       phase === 'Waiting'
         ? finding('True', 'ClaimedByAnother', message)
         : finding('False', 'NoOther', 'no older rollout upgrades this container'),
     ImageFetched: unfetched
-      ? finding('False', 'PullFails', `${named(unfetched.nodes)} can't pull the image yet (${unfetched.why})`)
+      ? finding('False', 'PullFails', `${firstNames(unfetched.nodes)} can't pull the image yet (${unfetched.why})`)
       : unfetchable &&
         finding(
           'False',
           'NotFetchedAhead',
-          `${named(unfetchable.nodes)} can't fetch images ahead (${unfetchable.why}); pods there go one at a time`,
+          `${firstNames(unfetchable.nodes)} can't fetch images ahead (${unfetchable.why}); pods there go one at a time`,
         ),
     Superseded: some(
       leftAlone.superseded,

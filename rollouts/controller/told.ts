@@ -1,6 +1,6 @@
 import type { Report } from '../../src/kubernetes/event.ts'
 import type { RolloutFailure } from '../types.ts'
-import { named } from './names.ts'
+import { firstNames } from './first-names.ts'
 
 /** So many events of failing pods are written in a row for a rollout; as fast as client-go's own limit, one more may follow after this time, in ms. */
 const EVENTS = 10
@@ -51,7 +51,7 @@ function reportsOf(untold: readonly RolloutFailure[], room: number): readonly Re
   return [
     ...each.map(({ pod, reason, message }) => one(`pod ${pod}: ${reason}: ${message}`)),
     ...(others.length > 0
-      ? [one(`${others.length} more pods: ${named(others.map(({ pod, reason }) => `${pod} (${reason})`))}`)]
+      ? [one(`${others.length} more pods: ${firstNames(others.map(({ pod, reason }) => `${pod} (${reason})`))}`)]
       : []),
   ]
 }

@@ -3,26 +3,15 @@ import { type Memory, pulledFor } from '../memory.ts'
 import { allowedUnavailable } from '../share.ts'
 import type { ProgressReason } from '../types.ts'
 import { budgets } from './budget.ts'
-import { named } from './names.ts'
-import type { Shown, Step } from './step.ts'
+import type { Decision, Shown, Step, Unfetched } from './decision.ts'
+import { firstNames } from './first-names.ts'
 import type { Move } from './targets.ts'
 
-export interface Walk {
+export interface Walk extends Pick<Decision, 'wanted' | 'unfetchable' | 'unfetched'> {
   readonly touches: readonly Move[]
   readonly fetches: readonly Extract<Step, { do: 'fetch' }>[]
-  /** Fetches that are of use. */
-  readonly wanted: readonly { readonly node: string; readonly image: string }[]
-  /** Nodes that can't fetch ahead. */
-  readonly unfetchable: Unfetched | undefined
-  /** Nodes on which the pull fails and is tried again. */
-  readonly unfetched: Unfetched | undefined
   /** What holds back the first that can't be made now. */
   readonly held: { readonly reason: ProgressReason; readonly message: string } | undefined
-}
-
-export interface Unfetched {
-  readonly nodes: readonly string[]
-  readonly why: string
 }
 
 /** How many nodes may be fetching for one rollout. */
@@ -93,7 +82,7 @@ export function walk(
     if (available) {
       if (unavailable >= most) {
         const are = unready.length === 1 ? 'is' : 'are'
-        hold('HeldByUnreadyPods', `${named(unready, UNREADY)} ${are} not ready, at most ${most} may be`)
+        hold('HeldByUnreadyPods', `${firstNames(unready, UNREADY)} ${are} not ready, at most ${most} may be`)
         continue
       }
       const budget = room.refuses(pod)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cluster } from '../../../rollouts/controller/cluster.ts'
-import { next } from '../../../rollouts/controller/next.ts'
+import { next } from '../../../rollouts/controller/decide-rollout.ts'
 import type { RawCalls } from '../../../src/kubernetes/raw.ts'
 import { NOW, pod, rollout } from '../pods.ts'
 

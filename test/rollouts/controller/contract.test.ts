@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { next } from '../../../rollouts/controller/decide-rollout.ts'
 import type { Fetch } from '../../../rollouts/controller/fetch.ts'
-import { next } from '../../../rollouts/controller/next.ts'
 import { statusOf } from '../../../rollouts/controller/status.ts'
 import { type SeenPod, seenPod } from '../../../rollouts/pod.ts'
 import { allowedFailures } from '../../../rollouts/share.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Step } from '../../../rollouts/controller/decision.ts'
 import type { Fetch } from '../../../rollouts/controller/fetch.ts'
 import { Images } from '../../../rollouts/controller/images.ts'
-import type { Step } from '../../../rollouts/controller/step.ts'
 import { pod } from '../pods.ts'
 
 let time = 0

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { next } from '../../../rollouts/controller/decide-rollout.ts'
+import type { Shown } from '../../../rollouts/controller/decision.ts'
 import { createMetrics } from '../../../rollouts/controller/metrics.ts'
-import { next } from '../../../rollouts/controller/next.ts'
-import type { Shown } from '../../../rollouts/controller/step.ts'
 import { NOW, pod, rollout } from '../pods.ts'
 
 test('who leads no more says nothing of rollouts: the next leader does', async () => {

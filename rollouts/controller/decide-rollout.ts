@@ -1,0 +1,169 @@
+/**
+ * What to do next about a rollout, decided from what the cluster shows and the time alone. What is remembered besides (when a container was
+ * first seen ready) only ever makes it wait longer, so a successor of a process that was killed, at any point, goes on from there. Times are
+ * in ms since 1970, by the API server's clock.
+ */
+
+import { sameName } from '../image.ts'
+import { countsOf, type Member, membersOf, SILENT, settledKey, withContainer } from '../members.ts'
+import { type Memory, pulledFor, remember } from '../memory.ts'
+import { allowedFailures } from '../share.ts'
+import { deadlineOf, isRewritten, type Patience, patienceOf } from '../sidecar.ts'
+import type { FailureReason, RolloutFailure, SidecarRollout } from '../types.ts'
+import type { Decision, Shown, Step } from './decision.ts'
+import { type Judged, type Moving, movingRules, type PhaseRule, restingRules, updating } from './phase-rules.ts'
+import { desiredIn, movesOf } from './targets.ts'
+import { touching } from './touch.ts'
+import { walk } from './walk.ts'
+
+export function next(shown: Shown): Decision {
+  const judged = judge(shown)
+  const resting = restingRules.find(({ holds }) => holds(judged))
+  if (resting) return decided(resting, judged)
+  const moving = move(judged)
+  return decided(movingRules.find(({ holds }) => holds(moving)) ?? updating, moving)
+}
+
+function decided<Look extends Judged & Partial<Moving>>(rule: PhaseRule<Look>, look: Look): Decision {
+  const { phase, reason, message, but } = rule
+  const said = reason === 'held' ? (look.held?.reason ?? updating.reason) : reason
+  return { ...look.decision, ...but?.(look), phase, reason: said, message: message(look) }
+}
+
+function judge(shown: Shown): Judged {
+  const { rollout, isSettled, claimedBy } = shown
+  const { generation } = rollout.metadata
+  const patience = patienceOf(rollout, shown.now, shown.lifeOf)
+  const pods = withContainer(rollout, shown.pods)
+  const remembered = remember(rollout, pods)
+  const { all, proven } = membersOf(rollout, pods, remembered, { patience, isSettled })
+  const memory = withEffective(remembered, all)
+  const completed = (rollout.status?.conditions ?? []).some(
+    ({ type, status, observedGeneration }) =>
+      type === 'Completed' && status === 'True' && observedGeneration === generation,
+  )
+  const namesOf = (of: (one: Member) => boolean) => all.filter(of).map(({ pod }) => pod.name)
+  const failing = failingOf(shown, all)
+  const decision = {
+    counts: countsOf(all, desiredIn(rollout, all)),
+    since: patience.since,
+    leftAlone: {
+      superseded: namesOf((one) => one.standing === 'superseded'),
+      refused: namesOf((one) => one.standing === 'refused'),
+      silent: namesOf(({ silent }) => silent),
+      tooOld: namesOf((one) => one.standing === 'too old'),
+    },
+    behind: shown.behind,
+    unneeded: false,
+    failing,
+    settled: all.flatMap(({ pod, note, state }) => (note && state.is === 'done' ? [settledKey(pod, note)] : [])),
+    memory,
+    failure: claimedBy === undefined ? failureOf(shown, all, { failing, completed, memory }) : undefined,
+    completed,
+    steps: notesOf(all),
+    wanted: [],
+    unfetchable: undefined,
+    unfetched: undefined,
+    awaited: awaitedOf(all),
+    again: soonest(all, patience),
+  }
+  return { shown, members: all, proven, decision }
+}
+
+function move(judged: Judged): Moving {
+  const { shown, members, proven, decision } = judged
+  const { counts, memory, failure, completed } = decision
+  const { moves, limit, back } = movesOf(shown.rollout, members, memory, failure !== undefined)
+  const { touches, fetches, held, ...images } = walk(shown, { members, proven, moves, limit, back, memory })
+  const steps = [...decision.steps, ...touches.map((one) => touching(one, shown, back)), ...fetches]
+  const broken = members.filter(({ inProgress, state }) => inProgress && state.is === 'failed').length
+  const idle = limit === 0 && counts.inProgress === broken
+  const done = counts.updatedReady >= Math.min(counts.updated, counts.desired) - broken
+  const reached = idle && (completed || done)
+  return { ...judged, decision: { ...decision, ...images, steps }, moves, back, touches, held, broken, reached }
+}
+
+/** What admission makes of the present image, as soon as one pod has shown it. */
+function withEffective(memory: Memory, members: readonly Member[]): Memory {
+  const revisions = memory.revisions.map((revision) => {
+    const shown = members.find(
+      ({ note, container }) => note?.effective === container.image && sameName(note.wanted, revision.image),
+    )
+    const image = shown?.container.image
+    return image === undefined || sameName(image, revision.image) ? revision : { ...revision, effective: image }
+  })
+  return { ...memory, revisions }
+}
+
+/** Notes that don't yet say what admission has made of the image. */
+function notesOf(members: readonly Member[]): readonly Step[] {
+  return members.flatMap(({ pod, container, note }): Step[] => {
+    const stored = pod.notes.get(container.name)
+    return note && stored && isRewritten(stored, pod, container) ? [{ do: 'note', pod, container, note }] : []
+  })
+}
+
+/** The pods that fail now. */
+function failingOf({ rollout, now }: Shown, members: readonly Member[]): readonly RolloutFailure[] {
+  return members.flatMap(({ pod, state, note }): RolloutFailure[] => {
+    if (state.is !== 'failed' || !note) return []
+    const { reason, message } = state
+    return [failed({ reason, message, pod: pod.name, node: pod.node }, rollout, now)]
+  })
+}
+
+function failed(
+  { node, ...rest }: { reason: FailureReason; message: string; pod?: string; node?: string | undefined },
+  { metadata }: SidecarRollout,
+  now: number,
+): RolloutFailure {
+  const time = new Date(now).toISOString()
+  return { ...rest, ...(node !== undefined && { node }), generation: metadata.generation, time }
+}
+
+/** What has failed this generation; otherwise more pods, or nodes that can't pull the image, than may fail. */
+function failureOf(
+  { rollout, now, fetchOf }: Shown,
+  members: readonly Member[],
+  { failing, completed, memory }: Pick<Decision, 'failing' | 'completed' | 'memory'>,
+): RolloutFailure | undefined {
+  const kept = rollout.status?.failure
+  if (kept?.generation === rollout.metadata.generation) return kept
+  // A new pod that fails after the rollout was complete doesn't put the others back.
+  if (completed) return undefined
+  const image = pulledFor(rollout.spec.image, memory)
+  const allowed = allowedFailures(rollout.spec.strategy.maxFailures, members.length)
+  if (failing.length > allowed) return failing[0]
+  const nodes = new Set(
+    members.flatMap(({ updated, standing: is, pod }) => (updated || is !== 'eligible' ? [] : (pod.node ?? []))),
+  )
+  const late: RolloutFailure[] = []
+  for (const node of nodes) {
+    const fetch = fetchOf(node, image, false)
+    const found = fetch?.is === 'failed' || (fetch?.is === 'waiting' && fetch.late) ? fetch.why : undefined
+    if (found === undefined) continue
+    const why = failed({ reason: 'ImageUnavailable', message: found, node }, rollout, now)
+    if (fetch?.is === 'failed') return why
+    late.push(why)
+  }
+  return late.length > allowed ? late[0] : undefined
+}
+
+function awaitedOf(members: readonly Member[]): readonly string[] {
+  const nodes = members.flatMap(({ state }) =>
+    state.is === 'silent' || state.is === 'starting' ? (state.awaits?.node ?? []) : [],
+  )
+  return [...new Set(nodes)]
+}
+
+/** When the first of them will have been ready long enough, or not in time. */
+function soonest(members: readonly Member[], patience: Patience): number | undefined {
+  const times = members.flatMap(({ pod, container, state, note, inProgress }) => {
+    if (state.is === 'settling') return [state.until]
+    if (state.is === 'silent' && note && patience.now - note.at < SILENT) return [note.at + SILENT]
+    const deadline = note && inProgress && state.is === 'starting' ? deadlineOf(pod, container, patience) : undefined
+    // A millisecond late: at the deadline itself it hasn't passed.
+    return deadline === undefined ? [] : [Math.max(deadline, patience.now) + 1]
+  })
+  return times.length > 0 ? Math.min(...times) : undefined
+}

@@ -1,0 +1,79 @@
+import type { Counts } from '../members.ts'
+import type { Memory } from '../memory.ts'
+import type { SeenContainer, SeenPod } from '../pod.ts'
+import type { Note } from '../record.ts'
+import type { LifeOf } from '../sidecar.ts'
+import type { ProgressReason, RolloutFailure, RolloutPhase, SidecarRollout } from '../types.ts'
+import type { Budget } from './budget.ts'
+import type { Fetch } from './fetch.ts'
+
+/** What a decision about a rollout is made from. */
+export interface Shown {
+  readonly now: number
+  readonly rollout: SidecarRollout
+  /** An older rollout that claims the container of one of the pods. */
+  readonly claimedBy: string | undefined
+  /** The pods that the selector matches. */
+  readonly pods: readonly SeenPod[]
+  /** All of the namespace, for the budgets. */
+  readonly neighbours: readonly SeenPod[]
+  readonly budgets: readonly Budget[]
+  /** How an image is doing on a node of a pod; undefined: nobody has asked for it there yet. @param isPublic the pod has no pull secrets */
+  readonly fetchOf: (node: string, image: string, isPublic: boolean) => Fetch | undefined
+  /** Whether a touched pod has been done for long enough, once: see `settledKey`. */
+  readonly isSettled: (key: string) => boolean
+  readonly lifeOf: LifeOf
+  /** Workloads whose template has an image that is replaced here. */
+  readonly behind: readonly string[]
+}
+
+export interface Decision {
+  readonly phase: RolloutPhase
+  readonly reason: ProgressReason
+  readonly message: string
+  readonly counts: Counts
+  /** When this generation was taken up. */
+  readonly since: number
+  readonly failure: RolloutFailure | undefined
+  /** Whether this generation has reached its share, now or before. */
+  readonly completed: boolean
+  readonly memory: Memory
+  /** Pods that are left alone, by why. */
+  readonly leftAlone: Readonly<Record<'superseded' | 'refused' | 'silent' | 'tooOld', readonly string[]>>
+  readonly behind: readonly string[]
+  /** Complete, and no pod has an image from here any more. */
+  readonly unneeded: boolean
+  /** Pods that fail now, whether that stops the rollout or not. */
+  readonly failing: readonly RolloutFailure[]
+  /** Touched pods that have been done for long enough: see `settledKey`. */
+  readonly settled: readonly string[]
+  readonly steps: readonly Step[]
+  /** Fetches that are of use. */
+  readonly wanted: readonly { readonly node: string; readonly image: string }[]
+  /** Nodes that can't fetch ahead. */
+  readonly unfetchable: Unfetched | undefined
+  /** Nodes on which the pull fails and is tried again. */
+  readonly unfetched: Unfetched | undefined
+  /** Nodes of late pods: whether their kubelets live has to be looked at. */
+  readonly awaited: readonly string[]
+  /** When to look again even if nothing changes; undefined: no need. */
+  readonly again: number | undefined
+}
+
+export interface Unfetched {
+  readonly nodes: readonly string[]
+  readonly why: string
+}
+
+export type Step =
+  | { readonly do: 'touch'; readonly pod: SeenPod; readonly container: SeenContainer; readonly note: Note }
+  /** Notes what admission has made of the image, so that it stays known when somebody else changes the pod. */
+  | { readonly do: 'note'; readonly pod: SeenPod; readonly container: SeenContainer; readonly note: Note }
+  | {
+      readonly do: 'fetch'
+      readonly node: string
+      readonly image: string
+      /** A pod whose pull secrets will do. */
+      readonly like: SeenPod
+      readonly pullPolicy: string
+    }

@@ -1,0 +1,233 @@
+import type { Counts, Member } from '../members.ts'
+import { desiredOf } from '../share.ts'
+import type { ProgressReason, RolloutFailure, RolloutPhase } from '../types.ts'
+import type { Decision, Shown } from './decision.ts'
+import { firstNames } from './first-names.ts'
+import type { Move } from './targets.ts'
+import type { Walk } from './walk.ts'
+
+/** What is known of a rollout before it is decided whether pods may be moved. */
+export interface Judged {
+  readonly shown: Shown
+  readonly members: readonly Member[]
+  /** A pod that this rollout has brought to the image is done: the image works. */
+  readonly proven: boolean
+  /** All of the decision but what its rule says. */
+  readonly decision: Omit<Decision, 'phase' | 'reason' | 'message'>
+}
+
+/** The same with the moves: those that are left, and those that are made now. */
+export interface Moving extends Judged {
+  readonly moves: readonly Move[]
+  /** The moves take pods off the present image. */
+  readonly back: boolean
+  readonly touches: Walk['touches']
+  readonly held: Walk['held']
+  /** As many as are to have the image have it, and none is on its way but those that have failed. */
+  readonly reached: boolean
+  /** How many are on their way and have failed. */
+  readonly broken: number
+}
+
+/** Of the rules, in their order, the first that holds decides. docs/rollouts.md lists them. */
+export interface PhaseRule<Look> {
+  readonly name: string
+  /** The same as `holds`, for people. */
+  readonly when: string
+  readonly holds: (look: Look) => boolean
+  readonly phase: RolloutPhase
+  /** `held`: what holds the next pod back. */
+  readonly reason: ProgressReason | 'held'
+  readonly message: (look: Look) => string
+  /** What of the decision is otherwise than without this rule. */
+  readonly but?: (look: Look) => Partial<Judged['decision']>
+}
+
+/** Rules by which no pod is touched. */
+export const restingRules: readonly PhaseRule<Judged>[] = [
+  {
+    name: 'claimed by another',
+    when: 'an older rollout upgrades this container of one of the pods',
+    holds: ({ shown }) => shown.claimedBy !== undefined,
+    phase: 'Waiting',
+    reason: 'Waiting',
+    message: ({ shown: { claimedBy, rollout } }) =>
+      `SidecarRollout ${claimedBy} is older and upgrades ${rollout.spec.container} of the same pods`,
+    but: () => ({ steps: [] }),
+  },
+  {
+    name: 'paused',
+    when: '`strategy.paused`',
+    holds: ({ shown }) => shown.rollout.spec.strategy.paused,
+    phase: 'Paused',
+    reason: 'Paused',
+    message: (look) =>
+      `${progressOf(look)}; no more pods are touched${look.decision.failure ? `; ${whyOf(look.decision)}` : ''}`,
+  },
+  {
+    name: 'stopped by a failure',
+    when: 'it has failed, under `onFailure: pause`',
+    holds: ({ shown, decision }) => decision.failure !== undefined && shown.rollout.spec.strategy.onFailure === 'pause',
+    phase: 'Stopped',
+    reason: 'Stopped',
+    message: (look) =>
+      `${progressOf(look, { broken: look.decision.failing.length })}; stopped by ${whyOf(look.decision)}: continues when the spec changes`,
+  },
+]
+
+/** What a rollout does if no other rule holds. */
+export const updating = {
+  name: 'updating',
+  when: 'otherwise',
+  holds: () => true,
+  phase: 'Progressing',
+  reason: 'Updating',
+  message: (look) => `${progressOf(look)}${waitingFor(look.members)}`,
+} as const satisfies PhaseRule<Moving>
+
+/** Rules under which pods are moved, where there are any to move. */
+export const movingRules: readonly PhaseRule<Moving>[] = [
+  {
+    name: 'rolled back',
+    when: 'it has failed, under `onFailure: rollback`, and no pod is left to put back',
+    holds: (look) => look.decision.failure !== undefined && look.moves.length === 0 && returning(look).length === 0,
+    phase: 'RolledBack',
+    reason: 'RolledBack',
+    message: ({ decision }) => `every touched pod is back on the image it had, after ${whyOf(decision)}`,
+  },
+  {
+    name: 'rolling back',
+    when: 'it has failed, under `onFailure: rollback`',
+    holds: ({ decision }) => decision.failure !== undefined,
+    phase: 'RollingBack',
+    reason: 'RollingBack',
+    message(look) {
+      const off = returning(look)
+      const stuck = off.find(({ state }) => state.is === 'failed')
+      const rest = stuck
+        ? `pod ${stuck.pod.name} does not recover`
+        : `${look.moves.length} left to put back${waitingFor(off)}`
+      return `${rest}; after ${whyOf(look.decision)}`
+    },
+  },
+  {
+    // Complete would say that something has run.
+    name: 'nodes too old',
+    when: 'no pod that it may upgrade has a kubelet of 1.34 or later',
+    holds: ({ shown, members, decision }) =>
+      members.every(({ standing: is }) => is === 'too old' || is === 'superseded') &&
+      desiredOf(shown.rollout.spec.strategy.partition, decision.leftAlone.tooOld.length) > 0,
+    phase: 'Stopped',
+    reason: 'NodesTooOld',
+    message({ decision: { leftAlone } }) {
+      const { length } = leftAlone.tooOld
+      return `none of ${length} pods can be upgraded in place, ${KUBELETS}: ${firstNames(leftAlone.tooOld)}; continues on newer nodes`
+    },
+    but: () => ({ completed: false }),
+  },
+  {
+    name: 'no pods',
+    when: 'no pod matches',
+    holds: ({ reached, decision }) => reached && decision.counts.matched === 0,
+    phase: 'Complete',
+    reason: 'NoPods',
+    message: progressOf,
+    but: completing,
+  },
+  {
+    name: 'complete',
+    when: 'the share is reached, and its pods are done',
+    holds: ({ reached }) => reached,
+    phase: 'Complete',
+    reason: 'Complete',
+    message: progressOf,
+    but: completing,
+  },
+  {
+    name: 'refused',
+    when: 'admission puts the old image back, and nothing else is left to do',
+    holds: ({ moves, broken, decision: { counts } }) =>
+      moves.length === 0 && counts.inProgress === broken && counts.refused > 0,
+    phase: 'Stopped',
+    reason: 'Refused',
+    message: (look) =>
+      `${progressOf(look)}; admission puts the old image back: ${firstNames(look.decision.leftAlone.refused)}`,
+  },
+  {
+    name: 'held',
+    when: 'no pod is on its way, and the next one has to wait',
+    holds: ({ held, touches, decision }) =>
+      held !== undefined && touches.length === 0 && decision.counts.inProgress === 0,
+    phase: 'Progressing',
+    reason: 'held',
+    message: (look) => `${progressOf(look)}; ${look.held?.message}`,
+  },
+  {
+    name: 'taking back',
+    when: 'pods have to leave the image',
+    holds: ({ back }) => back,
+    phase: 'Progressing',
+    reason: 'TakingBack',
+    message: progressOf,
+  },
+  updating,
+]
+
+/** Those that are on their way back. */
+const returning = ({ members }: Moving) => members.filter(({ inProgress, note }) => inProgress && note?.back)
+
+function completing({ shown, members, broken, decision }: Moving): Partial<Decision> {
+  const { rollout, now, behind } = shown
+  const { counts, completed, memory } = decision
+  const unneeded = counts.matched > 0 && members.every(({ note }) => note?.rollout !== rollout.metadata.uid)
+  // With its share; an image that no pod is to have isn't one to come back to.
+  const some = counts.desired > 0
+  const at = some && !completed && broken === 0 && { completedAt: new Date(now).toISOString() }
+  const complete = { partition: rollout.spec.strategy.partition, completed: some, ...at }
+  const revisions = memory.revisions.map((one, index, { length }) =>
+    index === length - 1 ? { ...one, ...complete } : one,
+  )
+  return { completed: true, unneeded, behind: unneeded ? [] : behind, memory: { ...memory, revisions } }
+}
+
+/** Where a failure was: `pod shop-1 on node a`. */
+export const placeOf = ({ pod, node }: Pick<RolloutFailure, 'pod' | 'node'>) =>
+  [pod && `pod ${pod}`, node && `node ${node}`].filter(Boolean).join(' on ')
+
+const whyOf = ({ failure }: Pick<Decision, 'failure'>) => failure && `${failure.reason} (${placeOf(failure)})`
+
+const KUBELETS = 'since their kubelets are older than 1.34'
+
+/** How far it is. */
+function progressOf(look: Judged & Partial<Moving>, { broken = look.broken ?? 0 } = {}): string {
+  const { matched, desired, updatedReady }: Counts = look.decision.counts
+  const { superseded, tooOld } = look.decision.leftAlone
+  if (matched === 0) return 'no pods match'
+  const left = look.back ? (look.moves?.length ?? 0) : 0
+  if (left > 0) return `${left} to take back; ${desired} of ${matched} pods are to have the image`
+  return [
+    desired === 0 ? `none of ${matched} pods is to have the image` : `${updatedReady} of ${desired} pods are done`,
+    broken > 0 && `${broken} failed`,
+    superseded.length > 0 && `${superseded.length} left alone`,
+    tooOld.length > 0 && `${tooOld.length} left alone ${KUBELETS}`,
+  ]
+    .filter(Boolean)
+    .join(', ')
+}
+
+/** The first pods that are on their way, or have the image and aren't ready with it. */
+function waitingFor(members: readonly Member[]): string {
+  const found = (silent: boolean) =>
+    members.flatMap(({ inProgress, updated, state, pod, ...one }) => {
+      const isAwaited = inProgress || (updated && state.is !== 'done')
+      return isAwaited && state.is !== 'failed' && one.silent === silent ? [pod.name] : []
+    })
+  const [going, silent] = [found(false), found(true)]
+  return [
+    going.length > 0 ? `; waiting for ${firstNames(going, WAITING)}` : '',
+    silent.length > 0 ? `; no answer from the kubelets of ${firstNames(silent, WAITING)}` : '',
+  ].join('')
+}
+
+/** So many of the pods that are waited for are named: the message is one line of a table. */
+const WAITING = 2
