@@ -1,5 +1,5 @@
-import { Counter, Gauge, Registry } from 'prom-client'
-import { failureKinds } from '../src/kubernetes/failure.ts'
+import type { Health } from '../src/kubernetes/health.ts'
+import { createMeters, createPulse } from '../src/kubernetes/meters.ts'
 import type { Observer } from './keep.ts'
 import type { Dated, Phase } from './next.ts'
 
@@ -8,42 +8,21 @@ const day = 86_400_000
 const stalled = 180_000
 const phases: readonly Phase[] = ['missing', 'trusting', 'settling', 'switching', 'retiring', 'steady']
 
-export interface Metrics {
-  readonly observer: Observer
-  readonly registry: Registry
-  /** Whether the loop still turns. */
-  alive(): boolean
-}
-
 /** Metrics of `certs run`. @param steady a clock that never jumps, in ms */
-export function createMetrics(steady: () => number): Metrics {
-  const registry = new Registry()
-  const registers = [registry]
-  const gauge = <T extends string>(name: string, help: string, labelNames: readonly T[] = []) =>
-    new Gauge({ name: `sidecar_first_certs_${name}`, help, labelNames, registers })
-  const phase = gauge('phase', 'Where in its life the certificate is: 1 for the phase that it is in', ['phase'])
-  const days = gauge('days_left', 'Days until a certificate expires', ['certificate'])
-  const success = gauge('last_success_timestamp_seconds', 'When everything was last looked at without a failure')
-  const leader = gauge('leader', '1 for the process that leads')
-  const problems = gauge('problems', 'How many things are wrong with what the Secret holds')
-  const failures = new Counter({
-    name: 'sidecar_first_certs_failures_total',
-    help: 'Failed calls to the API server, by kind',
-    labelNames: ['kind'],
-    registers,
-  })
-  const steps = new Counter({
-    name: 'sidecar_first_certs_steps_total',
-    help: 'Steps taken, by what and why',
-    labelNames: ['step', 'reason'],
-    registers,
-  })
-  for (const kind of failureKinds) failures.inc({ kind }, 0)
-  let turned = steady()
+export function certsMetrics(steady: () => number): Health & { readonly observer: Observer } {
+  const { registry, counter, gauge, failures } = createMeters()
+  const phase = gauge('certs_phase', 'Where in its life the certificate is: 1 for the phase that it is in', ['phase'])
+  const days = gauge('certs_days_left', 'Days until a certificate expires', ['certificate'])
+  const success = gauge('certs_last_success_timestamp_seconds', 'When everything was last looked at without a failure')
+  const leader = gauge('certs_leader', '1 for the process that leads')
+  const problems = gauge('certs_problems', 'How many things are wrong with what the Secret holds')
+  const failed = failures('certs_failures_total')
+  const steps = counter('certs_steps_total', 'Steps taken, by what and why', ['step', 'reason'])
+  const pulse = createPulse(steady, stalled)
 
   const observer: Observer = {
     turned(leading) {
-      turned = steady()
+      pulse.turned()
       leader.set(leading ? 1 : 0)
       if (leading) return
       // The leader knows better than one that has led before.
@@ -69,9 +48,7 @@ export function createMetrics(steady: () => number): Metrics {
       steps.inc({ step, reason })
     },
     noticed() {},
-    failed(kind) {
-      failures.inc({ kind })
-    },
+    failed,
   }
-  return { observer, registry, alive: () => steady() - turned < stalled }
+  return { observer, registry, alive: pulse.alive }
 }

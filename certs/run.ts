@@ -7,7 +7,7 @@ import { candidateName } from '../src/kubernetes/lease-store.ts'
 import { type Log, logFailure } from '../src/kubernetes/log.ts'
 import { keepCertificates, type Observer } from './keep.ts'
 import { kubernetes, type Names, watchChanges } from './kubernetes.ts'
-import { createMetrics } from './metrics.ts'
+import { certsMetrics } from './metrics.ts'
 import type { Lifetimes, Phase } from './next.ts'
 import { problemText } from './problems.ts'
 import { serviceNames } from './x509.ts'
@@ -30,7 +30,7 @@ export interface Settings {
 /** `certs run`: keeps the certificates until `signal` aborts. @param metricsPort 0 picks a free one; undefined: none */
 export async function run(settings: Settings, metricsPort: number | undefined): Promise<void> {
   const steady = () => performance.now()
-  const metrics = createMetrics(steady)
+  const metrics = certsMetrics(steady)
   let learned = () => {}
   if (metricsPort !== undefined) {
     const { signal, log } = settings

@@ -1,5 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { failureKinds } from '../../src/kubernetes/failure.ts'
+import type { Health } from '../../src/kubernetes/health.ts'
+import { createMeters, createPulse } from '../../src/kubernetes/meters.ts'
 import { noteOf, standing } from '../sidecar.ts'
 import { failures as failureReasons, phases } from '../types.ts'
 import type { Observer } from './control.ts'
@@ -10,87 +10,47 @@ const podStates = ['old', 'in_progress', 'updated', 'done', 'silent', 'refused',
 /** Longer than the longest pause between two turns of the loop, in ms. */
 const STALLED = 60_000
 
-export interface Metrics {
+export interface RolloutsMetrics extends Health {
   readonly observer: Observer
-  readonly registry: Registry
   /** Another turn of the loop. */
   turned(leading: boolean): void
   /** It leads no more: what it knew last is said no longer, since the next leader knows better. */
   resigned(): void
-  /** Whether the loop still turns. */
-  alive(): boolean
 }
 
 /** Metrics of `rollouts run`. @param steady a clock that never jumps, in ms */
-export function createMetrics(steady: () => number): Metrics {
-  const registry = new Registry()
-  const registers = [registry]
-  const named = ['namespace', 'rollout'] as const
-  const pods = new Gauge({
-    name: 'sidecar_first_rollout_pods',
-    help: 'Pods of a rollout by state; done: updated and ready for long enough; superseded and refused ones are left alone',
-    labelNames: [...named, 'state'],
-    registers,
-  })
-  const phase = new Gauge({
-    name: 'sidecar_first_rollout_phase',
-    help: '1 for the phase that a rollout is in',
-    labelNames: [...named, 'phase'],
-    registers,
-  })
-  const away = new Histogram({
-    name: 'sidecar_first_rollout_away_seconds',
-    help: "How long a pod was without its sidecar: from the old container's end to the new one's being ready",
-    buckets: [0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300],
-    registers,
-  })
-  const failed = new Counter({
-    name: 'sidecar_first_rollout_failures_total',
-    help: 'Rollouts that a failure has stopped, by what failed',
-    labelNames: ['reason'],
-    registers,
-  })
-  const calls = new Counter({
-    name: 'sidecar_first_rollouts_failed_calls_total',
-    help: 'Failed calls to the API server, by kind',
-    labelNames: ['kind'],
-    registers,
-  })
-  const steps = new Counter({
-    name: 'sidecar_first_rollouts_steps_total',
-    help: 'Pods touched, put back, and images fetched',
-    labelNames: ['step'],
-    registers,
-  })
-  const seconds = new Histogram({
-    name: 'sidecar_first_rollouts_step_seconds',
-    help: 'How long a step took, by its kind',
-    labelNames: ['step'],
-    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10],
-    registers,
-  })
+export function rolloutsMetrics(steady: () => number): RolloutsMetrics {
+  const { registry, counter, gauge, histogram, failures, ofProcess } = createMeters()
+  const pods = gauge(
+    'rollout_pods',
+    'Pods of a rollout by state; done: updated and ready for long enough; superseded and refused ones are left alone',
+    ['namespace', 'rollout', 'state'],
+  )
+  const phase = gauge('rollout_phase', '1 for the phase that a rollout is in', ['namespace', 'rollout', 'phase'])
+  const away = histogram(
+    'rollout_away_seconds',
+    "How long a pod was without its sidecar: from the old container's end to the new one's being ready",
+    [0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300],
+  )
+  const failed = counter('rollout_failures_total', 'Rollouts that a failure has stopped, by what failed', ['reason'])
+  const failedCall = failures('rollouts_failed_calls_total')
+  const steps = counter('rollouts_steps_total', 'Pods touched, put back, and images fetched', ['step'])
+  const stepTimes = [0.005, 0.02, 0.1, 0.5, 2, 10]
+  const seconds = histogram('rollouts_step_seconds', 'How long a step took, by its kind', stepTimes, ['step'])
   let state: { age: () => number; watched: () => number } | undefined
-  new Gauge({
-    name: 'sidecar_first_rollouts_queue_age_seconds',
-    help: 'How long the rollout that has waited longest has waited for a worker',
-    registers,
-    collect() {
-      this.set((state?.age() ?? 0) / 1000)
-    },
-  })
-  new Gauge({
-    name: 'sidecar_first_rollouts_watched_objects',
-    help: 'Pods and disruption budgets that are kept',
-    registers,
-    collect() {
-      this.set(state?.watched() ?? 0)
-    },
-  })
-  collectDefaultMetrics({ register: registry })
-  const leader = new Gauge({ name: 'sidecar_first_rollouts_leader', help: '1 for the process that leads', registers })
+  gauge(
+    'rollouts_queue_age_seconds',
+    'How long the rollout that has waited longest has waited for a worker',
+    [],
+    (metric) => metric.set((state?.age() ?? 0) / 1000),
+  )
+  gauge('rollouts_watched_objects', 'Pods and disruption budgets that are kept', [], (metric) =>
+    metric.set(state?.watched() ?? 0),
+  )
+  ofProcess()
+  const leader = gauge('rollouts_leader', '1 for the process that leads')
   for (const reason of failureReasons) failed.inc({ reason }, 0)
-  for (const kind of failureKinds) calls.inc({ kind }, 0)
-  let turned = steady()
+  const pulse = createPulse(steady, STALLED)
   /** The sidecars that are away, by the container that ended. */
   const gone = new Map<string, Set<string>>()
 
@@ -131,9 +91,7 @@ export function createMetrics(steady: () => number): Metrics {
       for (const state of podStates) pods.remove({ namespace, rollout: name, state })
       for (const one of phases) phase.remove({ namespace, rollout: name, phase: one })
     },
-    failed(kind) {
-      calls.inc({ kind })
-    },
+    failed: failedCall,
     watch(found) {
       state = found
     },
@@ -142,7 +100,7 @@ export function createMetrics(steady: () => number): Metrics {
     observer,
     registry,
     turned(leading) {
-      turned = steady()
+      pulse.turned()
       leader.set(leading ? 1 : 0)
     },
     resigned() {
@@ -151,7 +109,7 @@ export function createMetrics(steady: () => number): Metrics {
       gone.clear()
       state = undefined
     },
-    alive: () => steady() - turned < STALLED,
+    alive: pulse.alive,
   }
 }
 

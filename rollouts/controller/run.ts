@@ -11,7 +11,7 @@ import { rawCalls } from '../../src/kubernetes/raw.ts'
 import { CONTROLLER } from '../types.ts'
 import { cluster, mirrors } from './cluster.ts'
 import { control, type Observer } from './control.ts'
-import { createMetrics } from './metrics.ts'
+import { rolloutsMetrics } from './metrics.ts'
 
 export interface Settings {
   readonly kubeconfig: KubeConfig
@@ -33,7 +33,7 @@ const TURN = 500
 /** `rollouts run`: upgrades sidecars until `signal` ends. */
 export async function run({ kubeconfig, namespace, lease, resync, waiter, log, signal, metricsPort }: Settings) {
   const steady = () => performance.now()
-  const metrics = createMetrics(steady)
+  const metrics = rolloutsMetrics(steady)
   const { port, ready } = await serveHealth(metrics, { port: metricsPort, signal, lacks: 'lease-not-read' })
   log.info({ port }, 'serving metrics and health')
   const clock = createClock()

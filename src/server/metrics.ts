@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { createMeters } from '../kubernetes/meters.ts'
 import type { Certificate } from './certificate.ts'
 import type { LiveConfiguration } from './configuration.ts'
 import type { Connections } from './connections.ts'
@@ -15,106 +15,54 @@ export interface Measured {
 }
 
 /** The text that Prometheus scrapes. */
-export function createMetrics({ tallies, inFlight, connections, certificate, configuration }: Measured): {
+export function serverMetrics({ tallies, inFlight, connections, certificate, configuration }: Measured): {
   readonly contentType: string
   text(): Promise<string>
 } {
-  const registry = new Registry()
-  const registers = [registry]
-  collectDefaultMetrics({ register: registry })
-  new Counter({
-    name: 'sidecar_first_admissions_total',
-    help: 'Admission requests by webhook and verdict.',
-    labelNames: ['webhook', 'verdict'],
-    registers,
-    collect() {
-      this.reset()
-      for (const webhook of webhooks) {
-        for (const [verdict, count] of Object.entries(tallies[webhook].outcomes)) this.inc({ webhook, verdict }, count)
-      }
-    },
+  const { registry, counter, gauge, ofProcess } = createMeters()
+  ofProcess()
+  counter('admissions_total', 'Admission requests by webhook and verdict.', ['webhook', 'verdict'], (metric) => {
+    for (const webhook of webhooks) {
+      for (const [verdict, count] of Object.entries(tallies[webhook].outcomes)) metric.inc({ webhook, verdict }, count)
+    }
   })
   for (const [what, help] of [
     ['exempt', 'Pods for which an enforced rule was not enforced, because its exempt names them.'],
     ['audited', 'Pods that a rule with enforce: audit would have refused.'],
   ] as const) {
-    new Counter({
-      name: `sidecar_first_enforced_rules_${what}_total`,
-      help,
-      registers,
-      collect() {
-        this.reset()
-        this.inc(tallies.rules[what])
-      },
-    })
+    counter(`enforced_rules_${what}_total`, help, [], (metric) => metric.inc(tallies.rules[what]))
   }
-  new Counter({
-    name: 'sidecar_first_overload_refusals_total',
-    help: 'Requests answered 429 because too much was in flight.',
-    registers,
-    collect() {
-      this.reset()
-      this.inc(inFlight.refused)
-    },
-  })
+  counter('overload_refusals_total', 'Requests answered 429 because too much was in flight.', [], (metric) =>
+    metric.inc(inFlight.refused),
+  )
   for (const [file, help] of [
     ['certificate', 'Versions of the certificate files that could not be served.'],
     ['configuration', 'Versions of the configuration file that were rejected.'],
   ] as const) {
-    new Counter({
-      name: `sidecar_first_${file}_reload_failures_total`,
-      help,
-      registers,
-      collect() {
-        this.reset()
-        this.inc(tallies.reloadFailures[file])
-      },
-    })
+    counter(`${file}_reload_failures_total`, help, [], (metric) => metric.inc(tallies.reloadFailures[file]))
   }
-  new Gauge({
-    name: 'sidecar_first_in_flight_requests',
-    help: 'Requests being received or answered.',
-    registers,
-    collect() {
-      this.set(inFlight.count)
-    },
-  })
-  new Gauge({
-    name: 'sidecar_first_in_flight_bytes',
-    help: 'Bytes of their bodies and answers that are held.',
-    registers,
-    collect() {
-      this.set(inFlight.bytes)
-    },
-  })
-  new Gauge({
-    name: 'sidecar_first_connections',
-    help: 'Open connections.',
-    registers,
-    collect() {
-      this.set(connections.count)
-    },
-  })
-  new Gauge({
-    name: 'sidecar_first_certificate_not_after_seconds',
-    help: 'When the served certificate expires, in seconds since 1970.',
-    registers,
-    collect() {
-      this.set(certificate.leaf.validToDate.getTime() / 1000)
-    },
-  })
-  new Gauge({
-    name: 'sidecar_first_configuration_info',
-    help: 'The configuration in force; always 1. The webhook configurations made from the same file carry the same hash.',
-    labelNames: ['version', 'mode', 'invalid', 'delivery', 'hash'],
-    registers,
-    collect() {
+  for (const [name, help, value] of [
+    ['in_flight_requests', 'Requests being received or answered.', () => inFlight.count],
+    ['in_flight_bytes', 'Bytes of their bodies and answers that are held.', () => inFlight.bytes],
+    ['connections', 'Open connections.', () => connections.count],
+    [
+      'certificate_not_after_seconds',
+      'When the served certificate expires, in seconds since 1970.',
+      () => certificate.leaf.validToDate.getTime() / 1000,
+    ],
+  ] as const) {
+    gauge(name, help, [], (metric) => metric.set(value()))
+  }
+  gauge(
+    'configuration_info',
+    'The configuration in force; always 1. The webhook configurations made from the same file carry the same hash.',
+    ['version', 'mode', 'invalid', 'delivery', 'hash'],
+    (metric) => {
       const { hash, current } = configuration
       const { version, mode, invalid, waiter } = current
-      this.reset()
-      this.set({ version, mode, invalid, delivery: waiter.delivery, hash }, 1)
+      metric.set({ version, mode, invalid, delivery: waiter.delivery, hash }, 1)
     },
-  })
+  )
   return {
     contentType: registry.contentType,
     text: async () => (await registry.metrics()) + durations(tallies),

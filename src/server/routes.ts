@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import express, { type ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
 import { requestFaults } from '../requests/faults.ts'
-import { createMetrics, type Measured } from './metrics.ts'
+import { type Measured, serverMetrics } from './metrics.ts'
 import type { Receiver } from './receive.ts'
 import { sendProblem } from './send.ts'
 
@@ -23,7 +23,7 @@ export async function createRoutes(context: RoutesContext): Promise<Routes> {
   const app = express()
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
 
-  const metrics = createMetrics(context)
+  const metrics = serverMetrics(context)
   get('/metrics', async (_request, response) => {
     response.set('content-type', metrics.contentType).end(await metrics.text())
   })

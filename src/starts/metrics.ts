@@ -1,16 +1,15 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { type FailureKind, failureKinds } from '../kubernetes/failure.ts'
+import type { Histogram } from 'prom-client'
+import type { FailureKind } from '../kubernetes/failure.ts'
+import type { Health } from '../kubernetes/health.ts'
+import { createMeters, createPulse } from '../kubernetes/meters.ts'
 import { gates, outcomes, waitOutcomes } from './labels.ts'
 import { type Counted, omissions } from './ledger.ts'
 
-export interface Metrics {
-  readonly registry: Registry
+export interface StartsMetrics extends Health {
   readonly counted: Counted
   failed(kind: FailureKind): void
   /** Another turn of the loop. */
   turned(): void
-  /** Whether the loop still turns. */
-  alive(): boolean
 }
 
 /** Longer than the longest pause between two turns, in ms. */
@@ -24,7 +23,7 @@ const others = '(others)'
  * @param namespaces whether namespaces are labels @param steady a clock that never jumps, in ms @param scraped is called when somebody asks,
  * before anything is read @returns how many starts are pending
  */
-export function createMetrics({
+export function startsMetrics({
   namespaces,
   steady,
   scraped,
@@ -32,64 +31,48 @@ export function createMetrics({
   namespaces: boolean
   steady: () => number
   scraped: () => number
-}): Metrics {
-  const registry = new Registry()
-  const registers = [registry]
+}): StartsMetrics {
+  const { registry, counter, gauge, histogram, failures, ofProcess } = createMeters()
   // The first, so that what it counts is in the same answer.
-  new Gauge({
-    name: 'sidecar_first_starts_pending',
-    help: 'Pods whose start is still to be counted',
-    registers,
-    collect() {
-      this.set(scraped())
-    },
-  })
-  const counter = <T extends string>(name: string, help: string, labelNames: readonly T[]) =>
-    new Counter({ name, help, labelNames, registers })
-  const waits = new Histogram({
-    name: 'sidecar_first_start_wait_seconds',
-    help: 'How long a gate held an app back, by what held it, what ended that, and for which sidecar',
-    labelNames: ['gate', 'outcome', 'sidecar'],
-    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300],
-    registers,
-  })
+  gauge('starts_pending', 'Pods whose start is still to be counted', [], (metric) => metric.set(scraped()))
+  const waits = histogram(
+    'start_wait_seconds',
+    'How long a gate held an app back, by what held it, what ended that, and for which sidecar',
+    [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300],
+    ['gate', 'outcome', 'sidecar'],
+  )
   const coarse = counter(
-    'sidecar_first_start_waits_coarse_total',
+    'start_waits_coarse_total',
     'Waits that are known to the second only, and not in the histogram: the events were gone',
     ['gate', 'outcome', 'sidecar'],
   )
-  const apps = new Histogram({
-    name: 'sidecar_first_app_start_seconds',
-    help: "From a pod's being given to its node to the start of its app; those that are known to the millisecond",
-    labelNames: ['gate', 'outcome'],
-    buckets: [0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600],
-    registers,
-  })
-  const starts = counter(
-    'sidecar_first_starts_total',
-    'Starts of pods with sidecars, by what held the app back and how it went',
+  const apps = histogram(
+    'app_start_seconds',
+    "From a pod's being given to its node to the start of its app; those that are known to the millisecond",
+    [0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600],
     ['gate', 'outcome'],
   )
-  const spaced = <T extends string>(...more: readonly T[]) => (namespaces ? ['namespace', ...more] : more)
+  const starts = counter('starts_total', 'Starts of pods with sidecars, by what held the app back and how it went', [
+    'gate',
+    'outcome',
+  ])
+  const spaced = (...more: string[]) => (namespaces ? ['namespace', ...more] : more)
   const early = counter(
-    'sidecar_first_early_starts_total',
+    'early_starts_total',
     'Apps that surely began before their sidecar was ready',
     spaced('gate', 'sidecar'),
   )
   const crashes = counter(
-    'sidecar_first_start_crashes_total',
+    'start_crashes_total',
     'Apps whose first run ended with an error within a minute, and that then ran, or are never restarted',
     spaced('gate', 'outcome'),
   )
-  const omitted = counter(
-    'sidecar_first_starts_omitted_total',
-    "Starts that weren't counted: a pod too large, or too many at once",
-    ['why'],
-  )
-  const calls = counter('sidecar_first_starts_failed_calls_total', 'Failed calls to the API server, by kind', ['kind'])
-  collectDefaultMetrics({ register: registry })
+  const omitted = counter('starts_omitted_total', "Starts that weren't counted: a pod too large, or too many at once", [
+    'why',
+  ])
+  const failed = failures('starts_failed_calls_total')
+  ofProcess()
   for (const why of omissions) omitted.inc({ why }, 0)
-  for (const kind of failureKinds) calls.inc({ kind }, 0)
   for (const gate of gates) for (const outcome of outcomes) starts.inc({ gate, outcome }, 0)
 
   const begun = new Set<string>()
@@ -105,7 +88,7 @@ export function createMetrics({
     if (known.size < mostNamespaces) known.add(namespace)
     return { namespace: known.has(namespace) ? namespace : others }
   }
-  let turned = steady()
+  const pulse = createPulse(steady, stalled)
   return {
     registry,
     counted: {
@@ -138,10 +121,7 @@ export function createMetrics({
       },
       omitted: (why) => omitted.inc({ why }),
     },
-    failed: (kind) => calls.inc({ kind }),
-    turned() {
-      turned = steady()
-    },
-    alive: () => steady() - turned < stalled,
+    failed,
+    ...pulse,
   }
 }

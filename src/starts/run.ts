@@ -9,7 +9,7 @@ import { type Log, logFailure } from '../kubernetes/log.ts'
 import { rawCalls } from '../kubernetes/raw.ts'
 import { createKeeper, readHandover } from './handover.ts'
 import { createLedger, type Ledger } from './ledger.ts'
-import { createMetrics } from './metrics.ts'
+import { startsMetrics } from './metrics.ts'
 
 export interface Settings {
   readonly kubeconfig: KubeConfig
@@ -43,7 +43,7 @@ export async function run({ kubeconfig, resync, namespaces, state, log, signal, 
           log.warn({}, `what has been counted can't be kept in ${state}: ${message}`),
         )
   let ledger: Ledger | undefined
-  const metrics = createMetrics({
+  const metrics = startsMetrics({
     namespaces,
     steady,
     scraped() {

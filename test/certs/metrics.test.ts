@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMetrics } from '../../certs/metrics.ts'
+import { certsMetrics } from '../../certs/metrics.ts'
 import { phaseOf } from '../../certs/next.ts'
 
 test('who leads no more says nothing of the certificates: the next leader does', async () => {
-  const { registry, observer } = createMetrics(() => 0)
+  const { registry, observer } = certsMetrics(() => 0)
   const current = { id: 'a', issued: 0, expires: 86_400_000, signs: true }
   const secret = { current, next: undefined, retired: [], leaf: undefined, asked: undefined }
   const shown = { now: 0, secret, configurations: [], strangers: [], served: undefined, nextTrustedFor: 0 }

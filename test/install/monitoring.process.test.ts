@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { createMetrics } from '../../certs/metrics.ts'
+import { certsMetrics } from '../../certs/metrics.ts'
 import { manifests } from '../../src/install/manifests.ts'
-import { createMetrics as startsMetrics } from '../../src/starts/metrics.ts'
+import { startsMetrics } from '../../src/starts/metrics.ts'
 import { call } from '../server/call.ts'
 import { startServe } from '../server/process.ts'
 
@@ -14,7 +14,7 @@ test('alerts and dashboard ask for metrics that there are', async () => {
   const { text } = await call(`${serve.url}/metrics`, { method: 'GET' })
   const steady = () => performance.now()
   const starts = startsMetrics({ namespaces: true, steady, scraped: () => 0 })
-  const exposed = text + (await createMetrics(steady).registry.metrics()) + (await starts.registry.metrics())
+  const exposed = text + (await certsMetrics(steady).registry.metrics()) + (await starts.registry.metrics())
   const there = new Set(exposed.match(/^sidecar_first_\w+/gm))
   for (const [, name, kind] of exposed.matchAll(/^# TYPE (\w+) (\w+)/gm)) {
     const series = kind === 'histogram' ? ['', '_bucket', '_sum', '_count'] : ['']

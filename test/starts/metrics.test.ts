@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SidecarLabel } from '../../src/starts/labels.ts'
-import { createMetrics } from '../../src/starts/metrics.ts'
+import { startsMetrics } from '../../src/starts/metrics.ts'
 import type { Start } from '../../src/starts/start.ts'
 
 const istio = 'istio' as SidecarLabel
@@ -25,7 +25,7 @@ const subject = {
 } as const
 
 function made(namespaces = true) {
-  const metrics = createMetrics({ namespaces, steady: () => 0, scraped: () => 0 })
+  const metrics = startsMetrics({ namespaces, steady: () => 0, scraped: () => 0 })
   const lines = async () =>
     (await metrics.registry.metrics()).split('\n').filter((line) => line.startsWith('sidecar_first_'))
   return { ...metrics, lines }

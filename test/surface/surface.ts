@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
-import { createMetrics as certs } from '../../certs/metrics.ts'
-import { createMetrics as rollouts } from '../../rollouts/controller/metrics.ts'
+import { certsMetrics as certs } from '../../certs/metrics.ts'
+import { rolloutsMetrics as rollouts } from '../../rollouts/controller/metrics.ts'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import { keys, perContainer } from '../../src/admission/words/keys.ts'
 import { jsonReport } from '../../src/check/report.ts'
@@ -9,9 +9,9 @@ import { configurationKeys } from '../../src/configuration/keys.ts'
 import { objectKeys, objectNames } from '../../src/kubernetes/names.ts'
 import openapi from '../../src/preview/openapi.json' with { type: 'json' }
 import { createInFlight } from '../../src/server/in-flight.ts'
-import { type Measured, createMetrics as server } from '../../src/server/metrics.ts'
+import { type Measured, serverMetrics as server } from '../../src/server/metrics.ts'
 import { createTallies } from '../../src/server/tally.ts'
-import { createMetrics as starts } from '../../src/starts/metrics.ts'
+import { startsMetrics as starts } from '../../src/starts/metrics.ts'
 import type { Command } from '../../src/terminal/command.ts'
 
 const root = join(import.meta.dirname, '../..')

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { next } from '../../../rollouts/controller/decide-rollout.ts'
 import type { Shown } from '../../../rollouts/controller/decision.ts'
-import { createMetrics } from '../../../rollouts/controller/metrics.ts'
+import { rolloutsMetrics } from '../../../rollouts/controller/metrics.ts'
 import { NOW, pod, rollout } from '../pods.ts'
 
 test('who leads no more says nothing of rollouts: the next leader does', async () => {
-  const { registry, observer, resigned } = createMetrics(() => 0)
+  const { registry, observer, resigned } = rolloutsMetrics(() => 0)
   const pods = [pod('p0'), pod('p1')]
   const shown: Shown = {
     now: NOW,

@@ -10,7 +10,7 @@ const marked = /(<!-- phase rules -->\n)[\s\S]*?(<!-- \/phase rules -->)/
 
 test('docs/rollouts.md lists the rules by which a phase is decided, in their order', () => {
   const rows = rules.map(({ name, when, phase, reason }) => {
-    const why = reason === 'held' ? '`FetchingImage`, `HeldBy…`' : `\`${reason}\``
+    const why = reason === 'held' ? 'what it waits for' : `\`${reason}\``
     return `| ${name} | ${when} | \`${phase}\` | ${why} |`
   })
   const text = readFileSync(page, 'utf8')
