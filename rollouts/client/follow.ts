@@ -3,7 +3,6 @@ import { type FailureKind, failureKind } from '../../src/kubernetes/failure.ts'
 import { ExpectedError } from '../../src/terminal/command.ts'
 import type { SidecarRollout } from '../types.ts'
 import type { RolloutCluster } from './calls.ts'
-import type { Screen } from './screen.ts'
 import { type RolloutView, viewOf } from './view.ts'
 
 /**
@@ -49,7 +48,15 @@ const passing: readonly FailureKind[] = ['timeout', 'throttled', 'server', 'netw
 export async function follow(
   cluster: RolloutCluster,
   name: string,
-  { screen, signal, patience }: { screen: Screen; signal: AbortSignal; patience: number },
+  {
+    show,
+    signal,
+    patience,
+  }: {
+    show: (before: RolloutView | undefined, view: RolloutView) => void
+    signal: AbortSignal
+    patience: number
+  },
 ): Promise<Outcome> {
   let unseenSince: number | undefined
   let view: RolloutView | undefined
@@ -60,8 +67,9 @@ export async function follow(
     if (rollout === undefined) throw new ExpectedError('not-there', `the rollout ${name} has been deleted`)
     const pods = await passed(() => cluster.pods(rollout.spec.selector), signal)
     if (pods === 'ended') return 'ended'
-    view = viewOf(rollout, pods, cluster.now(), view)
-    screen.show(view)
+    const before = view
+    view = viewOf(rollout, pods, cluster.now(), before)
+    show(before, view)
     const outcome = outcomeOf(rollout)
     if (outcome) return outcome
     if ((rollout.status?.observedGeneration ?? 0) >= rollout.metadata.generation) unseenSince = undefined

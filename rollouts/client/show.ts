@@ -1,11 +1,9 @@
 import type { ExitCode } from '../../src/terminal/command.ts'
-import { lookOf } from '../../src/terminal/look.ts'
 import { rolloutCodes } from '../codes.ts'
 import { outcomeOf } from './follow.ts'
-import { renderRollout } from './render.ts'
 import { found, type Session } from './session.ts'
-import { rolloutTable } from './table.ts'
 import { viewOf } from './view.ts'
+import { rolloutsTable, rolloutText } from './view-text.ts'
 import { wait } from './wait.ts'
 
 /** Shows one rollout, or all in the namespace if none is named; as JSON for programs. @throws ExpectedError, ClusterError */
@@ -19,11 +17,7 @@ export async function show(session: Session, name: string | undefined, json: boo
   if (json) terminal.stdout.write(`${JSON.stringify(name === undefined ? views : view, undefined, 2)}\n`)
   else if (view === undefined)
     terminal.stderr.write(`${rolloutCodes.none} there are no rollouts in namespace ${namespace}\n`)
-  else if (name === undefined) terminal.stdout.write(rolloutTable(views))
-  else {
-    const lines = renderRollout(view, lookOf(terminal, process.env), Number.POSITIVE_INFINITY)
-    terminal.stdout.write(`${lines.join('\n')}\n`)
-  }
+  else terminal.stdout.write(name === undefined ? rolloutsTable(views) : rolloutText(view))
   const [only] = name === undefined ? [] : rollouts
   const outcome = only && outcomeOf(only)
   return outcome === undefined || outcome === 'done' ? 0 : 1

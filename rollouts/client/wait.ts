@@ -1,22 +1,21 @@
 import type { ExitCode } from '../../src/terminal/command.ts'
 import { failures } from '../../src/terminal/failures.ts'
 import { interrupted } from '../../src/terminal/interrupted.ts'
-import { lookOf } from '../../src/terminal/look.ts'
 import { rolloutCodes } from '../codes.ts'
 import { follow } from './follow.ts'
-import { screen } from './screen.ts'
 import { type Session, sayNobody } from './session.ts'
+import { changeLines } from './view-text.ts'
 
 /** How long a controller may take to see a rollout before the wait ends, in ms: a new leader waits 15 s for its predecessor's Lease. */
 const PATIENCE = 40_000
 
-/** Shows a rollout until its end, the time limit, or Ctrl-C. */
+/** Tells each change of a rollout until its end, the time limit, or Ctrl-C. */
 export async function wait(session: Session, name: string): Promise<ExitCode> {
   const { cluster, namespace, terminal, seconds } = session
   const interruption = interrupted()
   const limits = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)]
   const outcome = await follow(cluster, name, {
-    screen: screen(terminal.stdout, () => lookOf(terminal, process.env)),
+    show: (before, view) => terminal.stdout.write(changeLines(before, view)),
     signal: AbortSignal.any([interruption, ...limits]),
     patience: PATIENCE,
   })
