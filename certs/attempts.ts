@@ -1,4 +1,4 @@
-import type { Shown, Step } from './next.ts'
+import type { Shown, Step } from './next-step.ts'
 
 type Action = Exclude<Step, { do: 'wait' }>
 

@@ -13,7 +13,7 @@ export type Fault =
   | 'untrusted'
 
 /** A fault with its reason in words, which never quote the key. */
-export type Problem = { fault: Fault; message: string }
+export type PairProblem = { fault: Fault; message: string }
 
 /** How far `notBefore` lies before the time of issue, in ms: a clock an hour behind still accepts the certificate. */
 export const backdate = 3_600_000
@@ -51,7 +51,7 @@ export function checkServerPair({
   names?: readonly string[]
   authorities?: string
   at: Date
-}): Problem[] {
+}): PairProblem[] {
   const certificate = readCertificate(pem)
   if (!certificate) return [unreadable(pem)]
   const problems = [...checkKey(certificate, keyPem), ...checkDates(certificate, at)]
@@ -93,7 +93,7 @@ export function signedBy(leaf: X509Certificate, authority: X509Certificate): boo
   return leaf.checkIssued(authority) && leaf.verify(authority.publicKey)
 }
 
-function checkKey(certificate: X509Certificate, pem: string): Problem[] {
+function checkKey(certificate: X509Certificate, pem: string): PairProblem[] {
   let key: KeyObject
   try {
     key = createPrivateKey(pem)
@@ -104,7 +104,7 @@ function checkKey(certificate: X509Certificate, pem: string): Problem[] {
   return [{ fault: 'key-mismatch', message: "the private key is not the certificate's" }]
 }
 
-function checkDates(certificate: X509Certificate, at: Date): Problem[] {
+function checkDates(certificate: X509Certificate, at: Date): PairProblem[] {
   if (at < certificate.validFromDate) {
     const from = certificate.validFromDate.toISOString()
     return [{ fault: 'not-yet-valid', message: `the certificate is valid from ${from} on only` }]
@@ -113,7 +113,7 @@ function checkDates(certificate: X509Certificate, at: Date): Problem[] {
   return [{ fault: 'expired', message: `the certificate expired at ${certificate.validToDate.toISOString()}` }]
 }
 
-const unreadable = (pem: string): Problem => ({
+const unreadable = (pem: string): PairProblem => ({
   fault: 'certificate-unreadable',
   message: pem.trim() === '' ? 'the certificate is empty' : 'the certificate is not one that can be read (PEM)',
 })

@@ -4,16 +4,16 @@ import { ClusterError, type FailureKind, failureKind } from '../src/kubernetes/f
 import { Attempts } from './attempts.ts'
 import type { Cluster, StoredConfiguration, StoredSecret } from './cluster.ts'
 import { describe, describeStranger, describeUndone } from './describe.ts'
-import { type Lifetimes, next, type Phase, phaseOf, type Shown, type Step } from './next.ts'
-import type { Problem } from './problems.ts'
+import { type Lifetimes, next, type Phase, phaseOf, type Shown, type Step } from './next-step.ts'
+import type { CertificateProblem } from './problems.ts'
 import { dropped, issued, leafOf, look, minted, signer } from './secret.ts'
 import { servedCertificate } from './served.ts'
 
 /** What the loop tells its observers: metrics and the log. */
-export interface Observer {
+export interface CertsObserver {
   /** Another turn of the loop begins. */
   turned(leading: boolean): void
-  looked(shown: Shown, phase: Phase, problems: readonly Problem[]): void
+  looked(shown: Shown, phase: Phase, problems: readonly CertificateProblem[]): void
   /** A step was taken. @param report what to tell people about it, unless they have heard it before */
   took(step: Action, report: Report | undefined): void
   /** Something that people should know, told once. */
@@ -30,7 +30,7 @@ export interface Keeping {
   readonly leads: () => boolean
   /** A clock that never jumps, in ms: the settling is measured with it. */
   readonly steady: () => number
-  readonly observer: Observer
+  readonly observer: CertsObserver
   readonly signal: AbortSignal
   /** Resolves when something may have changed; the loop looks every few seconds or minutes all the same. */
   readonly changed?: (signal: AbortSignal) => Promise<void>
@@ -41,7 +41,7 @@ export interface Keeping {
 interface Seen {
   readonly shown: Shown
   readonly certificates: ReadonlyMap<string, string>
-  readonly problems: readonly Problem[]
+  readonly problems: readonly CertificateProblem[]
   readonly secret: StoredSecret | undefined
   readonly configurations: readonly StoredConfiguration[]
 }

@@ -1,5 +1,5 @@
 import type { ChartBar } from '../src/terminal/chart.ts'
-import type { Dated } from './next.ts'
+import type { Dated } from './next-step.ts'
 
 export interface Life extends Dated {
   readonly name: string

@@ -1,7 +1,7 @@
 import type { Health } from '../src/kubernetes/health.ts'
 import { createMeters, createPulse } from '../src/kubernetes/meters.ts'
-import type { Observer } from './keep.ts'
-import type { Dated, Phase } from './next.ts'
+import type { CertsObserver } from './keep.ts'
+import type { Dated, Phase } from './next-step.ts'
 
 const day = 86_400_000
 /** Longer than the longest pause between two turns of the loop, a slow API server counted in. */
@@ -9,7 +9,7 @@ const stalled = 180_000
 const phases: readonly Phase[] = ['missing', 'trusting', 'settling', 'switching', 'retiring', 'steady']
 
 /** Metrics of `certs run`. @param steady a clock that never jumps, in ms */
-export function certsMetrics(steady: () => number): Health & { readonly observer: Observer } {
+export function certsMetrics(steady: () => number): Health & { readonly observer: CertsObserver } {
   const { registry, counter, gauge, failures } = createMeters()
   const phase = gauge('certs_phase', 'Where in its life the certificate is: 1 for the phase that it is in', ['phase'])
   const days = gauge('certs_days_left', 'Days until a certificate expires', ['certificate'])
@@ -20,7 +20,7 @@ export function certsMetrics(steady: () => number): Health & { readonly observer
   const steps = counter('certs_steps_total', 'Steps taken, by what and why', ['step', 'reason'])
   const pulse = createPulse(steady, stalled)
 
-  const observer: Observer = {
+  const observer: CertsObserver = {
     turned(leading) {
       pulse.turned()
       leader.set(leading ? 1 : 0)

@@ -1,7 +1,7 @@
 import { define, wordsFor } from '../src/admission/words/define.ts'
 import type { Code, Values } from '../src/admission/words/values.ts'
 import { ClusterError, type FailureKind } from '../src/kubernetes/failure.ts'
-import type { Problem as PairProblem } from './faults.ts'
+import type { PairProblem } from './faults.ts'
 import { left } from './lives.ts'
 
 interface Served {
@@ -92,14 +92,14 @@ export const problems = {
   }),
 }
 
-export type Problem = Values<typeof problems>
+export type CertificateProblem = Values<typeof problems>
 
 /** An endpoint that couldn't be asked. Any error but the API server's is thrown on. */
-export function notAsked(endpoint: string, error: unknown): Problem {
+export function notAsked(endpoint: string, error: unknown): CertificateProblem {
   if (!(error instanceof ClusterError)) throw error
   return { kind: 'not-asked', endpoint, failure: error.kind, message: error.message }
 }
 
-export const problemCode = ({ kind }: Problem): Code => problems[kind].code
+export const problemCode = ({ kind }: CertificateProblem): Code => problems[kind].code
 
-export const problemText = (problem: Problem): string => wordsFor(problems, problem)
+export const problemText = (problem: CertificateProblem): string => wordsFor(problems, problem)

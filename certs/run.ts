@@ -5,14 +5,14 @@ import { serveHealth } from '../src/kubernetes/health.ts'
 import { contend } from '../src/kubernetes/lease.ts'
 import { candidateName } from '../src/kubernetes/lease-store.ts'
 import { type Log, logFailure } from '../src/kubernetes/log.ts'
-import { keepCertificates, type Observer } from './keep.ts'
+import { type CertsObserver, keepCertificates } from './keep.ts'
 import { kubernetes, type Names, watchChanges } from './kubernetes.ts'
 import { certsMetrics } from './metrics.ts'
-import type { Lifetimes, Phase } from './next.ts'
+import type { Lifetimes, Phase } from './next-step.ts'
 import { problemText } from './problems.ts'
 import { serviceNames } from './x509.ts'
 
-export interface Settings {
+export interface CertsSettings {
   readonly kubeconfig: KubeConfig
   readonly names: Names
   readonly lifetimes: Lifetimes
@@ -28,7 +28,7 @@ export interface Settings {
 }
 
 /** `certs run`: keeps the certificates until `signal` aborts. @param metricsPort 0 picks a free one; undefined: none */
-export async function run(settings: Settings, metricsPort: number | undefined): Promise<void> {
+export async function run(settings: CertsSettings, metricsPort: number | undefined): Promise<void> {
   const steady = () => performance.now()
   const metrics = certsMetrics(steady)
   let learned = () => {}
@@ -42,7 +42,7 @@ export async function run(settings: Settings, metricsPort: number | undefined): 
 }
 
 /** `certs once`: until certificates exist and are trusted, or `signal` aborts. @returns which */
-export async function bootstrap(settings: Settings): Promise<boolean> {
+export async function bootstrap(settings: CertsSettings): Promise<boolean> {
   let finished = false
   const stop = new AbortController()
   const signal = AbortSignal.any([settings.signal, stop.signal])
@@ -58,14 +58,14 @@ export async function bootstrap(settings: Settings): Promise<boolean> {
 }
 
 async function keep(
-  settings: Settings,
-  observers: readonly Observer[],
+  settings: CertsSettings,
+  observers: readonly CertsObserver[],
   { learned, done }: { learned: () => void; done?: (phase: Phase) => boolean },
 ) {
   const { kubeconfig, names, lifetimes, extraNames, log, signal, wallClock, callTimeout } = settings
   const steady = () => performance.now()
-  const all: readonly Observer[] = [...observers, logging(log)]
-  const observer: Observer = {
+  const all: readonly CertsObserver[] = [...observers, logging(log)]
+  const observer: CertsObserver = {
     turned: (leading) => all.forEach((one) => void one.turned(leading)),
     looked: (...look) => all.forEach((one) => void one.looked(...look)),
     took: (...taken) => all.forEach((one) => void one.took(...taken)),
@@ -130,7 +130,7 @@ function createBell() {
 }
 
 /** One line for each change, not for each look. */
-function logging(log: Log): Observer {
+function logging(log: Log): CertsObserver {
   let was = ''
   let led: boolean | undefined
   const tell = ({ type, reason, message }: Report, fields = {}) =>

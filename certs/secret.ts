@@ -2,8 +2,8 @@ import type { X509Certificate } from 'node:crypto'
 import { objectKeys } from '../src/kubernetes/names.ts'
 import type { Changes, StoredConfiguration, StoredSecret } from './cluster.ts'
 import { backdate, checkAuthorityPair, checkServerPair, readCertificate, signedBy, splitBundle } from './faults.ts'
-import type { Asked, Authority, Dated, Leaf, Retired, SecretShown, Shown } from './next.ts'
-import type { Problem } from './problems.ts'
+import type { Asked, Authority, Dated, Leaf, Retired, SecretShown, Shown } from './next-step.ts'
+import type { CertificateProblem } from './problems.ts'
 
 /** The keys of the Secret, some without their `.crt` and `.key`. Servers get only `tls.crt` and `tls.key`. */
 const slots = {
@@ -16,12 +16,12 @@ const slots = {
 } as const
 
 /** What the cluster shows, for the decision, and what is needed to carry it out. */
-export interface Look {
+interface SecretLook {
   readonly shown: Omit<Shown, 'served' | 'nextTrustedFor'>
   /** PEM by id. */
   readonly certificates: ReadonlyMap<string, string>
   /** What is wrong with what the Secret holds. */
-  readonly problems: readonly Problem[]
+  readonly problems: readonly CertificateProblem[]
 }
 
 /** Reads the stored certificates and keys, and trusts nothing that it can't verify. */
@@ -35,7 +35,7 @@ export function look({
   configurations: readonly StoredConfiguration[]
   names: readonly string[]
   now: number
-}): Look {
+}): SecretLook {
   const certificates = new Map<string, string>()
   const read = (pem: string) => {
     const certificate = readCertificate(pem)
@@ -45,7 +45,7 @@ export function look({
   const readAll = (pem: string) => splitBundle(pem).flatMap((one) => read(one) ?? [])
 
   const bundles = configurations.map(({ name, bundles: pems }) => ({ name, webhooks: pems.map(readAll) }))
-  const problems: Problem[] = []
+  const problems: CertificateProblem[] = []
   const data = secret?.data ?? {}
 
   const authority = (slot: string): Authority | undefined => {

@@ -1,7 +1,7 @@
 import type { Cluster, Endpoint } from './cluster.ts'
 import type { Life } from './lives.ts'
-import { authorityDue, type Leaf, type Lifetimes, lackingTrust, leafDue, type Phase, phaseOf } from './next.ts'
-import { notAsked, type Problem } from './problems.ts'
+import { authorityDue, type Leaf, type Lifetimes, lackingTrust, leafDue, type Phase, phaseOf } from './next-step.ts'
+import { type CertificateProblem, notAsked } from './problems.ts'
 import { leafOf, look } from './secret.ts'
 
 /** What `certs status` and `check` are about. */
@@ -21,7 +21,7 @@ export interface Status {
     readonly remaining?: number
   }[]
   /** What is wrong; empty if nothing is. */
-  readonly problems: readonly Problem[]
+  readonly problems: readonly CertificateProblem[]
 }
 
 /**
@@ -100,7 +100,7 @@ export async function statusOf({
 /** What an endpoint serves, or what is wrong with it. */
 interface Answer {
   readonly leaf?: Leaf | undefined
-  readonly problem?: Problem
+  readonly problem?: CertificateProblem
 }
 
 /** @param pem what it showed; undefined without a handshake */

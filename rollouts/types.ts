@@ -60,14 +60,7 @@ export interface RolloutStrategy {
 
 export type OnFailure = 'pause' | 'rollback'
 
-/**
- * - `Waiting`: an older rollout claims the container
- * - `Progressing`: images are fetched, pods are touched, or something holds them back that will pass (the condition says what)
- * - `Paused`: by `paused: true`
- * - `Stopped`: by a failure, until the spec changes; or because admission refuses every touch, or every kubelet is too old, until that changes
- * - `RollingBack`, `RolledBack`: after a failure under `onFailure: rollback`; a changed spec is a new attempt
- * - `Complete`: as many pods as are to have the image have it and are done
- */
+/** Which one a rollout is in is decided by the rules in controller/phase-rules.ts. */
 export const phases = ['Waiting', 'Progressing', 'Paused', 'Stopped', 'RollingBack', 'RolledBack', 'Complete'] as const
 export type RolloutPhase = (typeof phases)[number]
 

@@ -60,13 +60,9 @@ export function rolloutCluster(kubeconfig: KubeConfig, namespace: string): Rollo
 
   async function listPods(selector: LabelSelector): Promise<SeenPod[]> {
     const found = new Map<string, SeenPod>()
-    const pages = calls.pages<WirePod>(`/api/v1/namespaces/${namespace}/pods`, {
-      labelSelector: selectorText(selector),
-    })
-    for await (const { items } of pages) {
-      for (const pod of items) {
-        found.set(pod.metadata.name, seenPod(pod, former.get(pod.metadata.name) ?? firstSeen(pod), clock.now()))
-      }
+    const labelSelector = selectorText(selector)
+    for await (const pod of calls.items<WirePod>(`/api/v1/namespaces/${namespace}/pods`, { labelSelector })) {
+      found.set(pod.metadata.name, seenPod(pod, former.get(pod.metadata.name) ?? firstSeen(pod), clock.now()))
     }
     former = found
     return [...found.values()]

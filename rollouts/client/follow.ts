@@ -13,10 +13,10 @@ import { type RolloutView, viewOf } from './view.ts'
  * - `unseen`: no controller has taken it up in time
  * - `ended`: by the signal
  */
-export type Outcome = 'done' | 'failed' | 'stopped' | 'rolled back' | 'unseen' | 'ended'
+export type RolloutEnd = 'done' | 'failed' | 'stopped' | 'rolled back' | 'unseen' | 'ended'
 
 /** How a rollout has ended; undefined while it continues. */
-export function outcomeOf({ metadata, status }: SidecarRollout): Exclude<Outcome, 'unseen' | 'ended'> | undefined {
+export function outcomeOf({ metadata, status }: SidecarRollout): Exclude<RolloutEnd, 'unseen' | 'ended'> | undefined {
   if (status === undefined || status.observedGeneration < metadata.generation) return undefined
   switch (status.phase) {
     case 'Complete':
@@ -57,7 +57,7 @@ export async function follow(
     signal: AbortSignal
     patience: number
   },
-): Promise<Outcome> {
+): Promise<RolloutEnd> {
   let unseenSince: number | undefined
   let view: RolloutView | undefined
   while (!signal.aborted) {

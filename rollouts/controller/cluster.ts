@@ -144,7 +144,7 @@ export function mirrors(
   const follow = <T extends WireObject>(path: string, into: Mirrored<T>, signal: AbortSignal) =>
     mirror<T>({ ...more, kubeconfig, calls, path, into, signal })
   const list = async <T>(path: string, each: (object: T) => void) => {
-    for await (const { items } of calls.pages<T>(path)) for (const item of items) each(item)
+    for await (const item of calls.items<T>(path)) each(item)
   }
   return {
     rollouts: (into, signal) => follow(`${ROLLOUTS}/${PLURAL}`, into, signal),

@@ -21,7 +21,7 @@ import { Templates } from './templates.ts'
 import { ToldPods } from './told.ts'
 
 /** What the controller tells whatever observes it: metrics, the log. */
-export interface Observer {
+export interface RolloutsObserver {
   looked(rollout: SidecarRollout, shown: Shown, decision: Decision): void
   /** @param ms how long it took */
   took(rollout: SidecarRollout, step: Step, ms: number): void
@@ -42,7 +42,7 @@ export interface Controlling {
   readonly steady: () => number
   /** The image of the pods that fetch. */
   readonly waiter: string
-  readonly observer: Observer
+  readonly observer: RolloutsObserver
   readonly signal: AbortSignal
 }
 

@@ -2,7 +2,7 @@ import type { Health } from '../../src/kubernetes/health.ts'
 import { createMeters, createPulse } from '../../src/kubernetes/meters.ts'
 import { noteOf, standing } from '../sidecar.ts'
 import { failures as failureReasons, phases } from '../types.ts'
-import type { Observer } from './control.ts'
+import type { RolloutsObserver } from './control.ts'
 import type { Shown, Step } from './decision.ts'
 
 const podStates = ['old', 'in_progress', 'updated', 'done', 'silent', 'refused', 'superseded'] as const
@@ -11,7 +11,7 @@ const podStates = ['old', 'in_progress', 'updated', 'done', 'silent', 'refused',
 const STALLED = 60_000
 
 export interface RolloutsMetrics extends Health {
-  readonly observer: Observer
+  readonly observer: RolloutsObserver
   /** Another turn of the loop. */
   turned(leading: boolean): void
   /** It leads no more: what it knew last is said no longer, since the next leader knows better. */
@@ -54,7 +54,7 @@ export function rolloutsMetrics(steady: () => number): RolloutsMetrics {
   /** The sidecars that are away, by the container that ended. */
   const gone = new Map<string, Set<string>>()
 
-  const observer: Observer = {
+  const observer: RolloutsObserver = {
     looked(rollout, shown, { counts, phase: at, failure }) {
       const { namespace, name } = rollout.metadata
       const labels = { namespace, rollout: name }

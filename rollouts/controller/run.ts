@@ -10,10 +10,10 @@ import { type Log, logFailure } from '../../src/kubernetes/log.ts'
 import { rawCalls } from '../../src/kubernetes/raw.ts'
 import { CONTROLLER } from '../types.ts'
 import { cluster, mirrors } from './cluster.ts'
-import { control, type Observer } from './control.ts'
+import { control, type RolloutsObserver } from './control.ts'
 import { rolloutsMetrics } from './metrics.ts'
 
-export interface Settings {
+interface RolloutsSettings {
   readonly kubeconfig: KubeConfig
   /** Where the Lease is. */
   readonly namespace: string
@@ -31,7 +31,16 @@ export interface Settings {
 const TURN = 500
 
 /** `rollouts run`: upgrades sidecars until `signal` ends. */
-export async function run({ kubeconfig, namespace, lease, resync, waiter, log, signal, metricsPort }: Settings) {
+export async function run({
+  kubeconfig,
+  namespace,
+  lease,
+  resync,
+  waiter,
+  log,
+  signal,
+  metricsPort,
+}: RolloutsSettings) {
   const steady = () => performance.now()
   const metrics = rolloutsMetrics(steady)
   const { port, ready } = await serveHealth(metrics, { port: metricsPort, signal, lacks: 'lease-not-read' })
@@ -84,7 +93,7 @@ export async function run({ kubeconfig, namespace, lease, resync, waiter, log, s
   await Promise.all([term?.over, candidate.ended])
 }
 
-const both = (...all: readonly Observer[]): Observer => ({
+const both = (...all: readonly RolloutsObserver[]): RolloutsObserver => ({
   looked: (...look) => all.forEach((one) => void one.looked(...look)),
   took: (...step) => all.forEach((one) => void one.took(...step)),
   turned: (...turn) => all.forEach((one) => void one.turned(...turn)),
@@ -94,7 +103,7 @@ const both = (...all: readonly Observer[]): Observer => ({
 })
 
 /** One line for each change, not for each look. */
-function logging(log: Log): Observer {
+function logging(log: Log): RolloutsObserver {
   return {
     looked() {},
     took({ metadata: { namespace, name } }, step) {

@@ -3,7 +3,7 @@ import type { Member } from '../members.ts'
 import { basesOf, type Memory } from '../memory.ts'
 import { desiredOf } from '../share.ts'
 import type { SidecarRollout } from '../types.ts'
-import { byRecency, spread, worstFirst } from './order.ts'
+import { byRecency, spread, worstFirst } from './move-order.ts'
 
 /** A pod whose sidecar is to get this image. */
 export interface Move {

@@ -1,4 +1,4 @@
-import { type Problem as CertificateProblem, problemCode, problemText } from '../../certs/problems.ts'
+import { type CertificateProblem, problemCode, problemText } from '../../certs/problems.ts'
 import { rolloutCodes } from '../../rollouts/codes.ts'
 import { lockSince } from '../admission/plan/lock.ts'
 import type { FailurePolicy } from '../admission/words/choices.ts'

@@ -2,8 +2,8 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Names } from '../../certs/kubernetes.ts'
-import type { Asked, Lifetimes } from '../../certs/next.ts'
-import type { Settings } from '../../certs/run.ts'
+import type { Asked, Lifetimes } from '../../certs/next-step.ts'
+import type { CertsSettings } from '../../certs/run.ts'
 import { durationRange } from '../admission/check/duration.ts'
 import { quote } from '../admission/words/quote.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
@@ -214,7 +214,7 @@ async function write(path: string, text: string, mode: number) {
   await rename(half, path)
 }
 
-async function settingsOf(flags: Flags): Promise<Omit<Settings, 'log' | 'signal'>> {
+async function settingsOf(flags: Flags): Promise<Omit<CertsSettings, 'log' | 'signal'>> {
   const lifetimes = lifetimesOf(flags)
   const lease = duration('--lease', flags.lease, durationRange('1s', '1d'))
   const { kubeconfig } = await loadKubeconfig(flags.context)

@@ -44,9 +44,6 @@ interface Resource {
   readonly namespaced: boolean
 }
 
-/** In a page of those that are read one at a time. */
-const itemsAtOnce = 100
-
 /**
  * Objects exactly as they go over the wire: the client's classes drop fields that they don't know, or
  * know under another name (a definition's `x-kubernetes-…`, a NetworkPolicy's `from`). So times are texts, whatever the type says.
@@ -76,12 +73,12 @@ export function objects(...connected: Parameters<typeof rawCalls>): Objects {
     async list<T extends ClusterObject>({ apiVersion, kind }: Kind, { namespace, ...selectors }: Selection = {}) {
       const path = await collection(apiVersion, kind, namespace)
       const all: T[] = []
-      for await (const { items } of calls.pages<T>(path, selectors)) all.push(...items)
+      for await (const item of calls.items<T>(path, selectors)) all.push(item)
       return all
     },
     async *items<T extends ClusterObject>({ apiVersion, kind }: Kind, { namespace, ...selectors }: Selection = {}) {
       const path = await collection(apiVersion, kind, namespace)
-      yield* calls.items<T>(path, selectors, { size: itemsAtOnce, expired: () => {} })
+      yield* calls.items<T>(path, selectors, { expired: () => {} })
     },
     async create<T extends ClusterObject>(object: T, { dryRun }: { dryRun?: boolean } = {}) {
       const path = await collection(object.apiVersion ?? '', object.kind ?? '', object.metadata?.namespace)

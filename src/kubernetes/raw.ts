@@ -9,10 +9,8 @@ import { createItemReader } from './list-items.ts'
  */
 export interface RawCalls {
   get<T>(path: string, query?: Query): Promise<T>
-  /** A whole list, in pages; `limit` says how large they are. */
-  pages<T>(path: string, query?: Query): AsyncIterable<Page<T>>
   /** A whole list, one item at a time: of a page there is never more than that one. */
-  items<T>(path: string, query: Query, how: Paging): AsyncIterable<T>
+  items<T>(path: string, query?: Query, how?: Paging): AsyncIterable<T>
   /** undefined if the API server says that there is none. */
   find<T>(path: string): Promise<T | undefined>
   create<T>(path: string, body: object): Promise<T>
@@ -21,15 +19,9 @@ export interface RawCalls {
   remove(path: string, body?: object): Promise<boolean>
 }
 
-/** `resourceVersion`: what to watch the list from. */
-export interface Page<T> {
-  readonly items: readonly T[]
-  readonly metadata: { readonly resourceVersion?: string }
-}
-
 export interface Paging {
-  /** Items in a page. */
-  readonly size: number
+  /** Items in a page: a hundred, unless it says otherwise. */
+  readonly size?: number
   /**
    * A list may take so long that the API server has forgotten what it was like at its beginning (410). The rest is then read as it is now, and
    * this is called. Without it, that's an error.
@@ -38,9 +30,6 @@ export interface Paging {
   /** A page has been read; of the last one, this is what to watch the list from. */
   readonly read?: (version: string | undefined) => void
 }
-
-/** Items in a page: what is read of one is thrown away before the next one comes, so small pages need little memory. */
-const pageSize = '100'
 
 type Query = Readonly<Record<string, string | undefined>>
 
@@ -80,19 +69,7 @@ export function rawCalls(
   const get = <T>(path: string, query: Query = {}): Promise<T> => call(() => send<T>(HttpMethod.GET, path, { query }))
   return {
     get,
-    async *pages<T>(path: string, query?: Query) {
-      let next: string | undefined
-      do {
-        const page = await get<Page<T> & { metadata: { continue?: string } }>(path, {
-          limit: pageSize,
-          ...query,
-          continue: next,
-        })
-        yield page
-        next = page.metadata.continue || undefined
-      } while (next !== undefined)
-    },
-    async *items(path: string, query: Query, { size, expired, read }: Paging) {
+    async *items(path: string, query: Query = {}, { size = 100, expired, read }: Paging = {}) {
       const ask = (next: string | undefined) =>
         answerTo(HttpMethod.GET, path, { query: { ...query, limit: `${size}`, continue: next } })
       let next: string | undefined

@@ -42,8 +42,8 @@ export async function readStarts(
   // Labels can be anybody's: what counts is who owns a pod. A Deployment's ReplicaSets do.
   const owners = new Set([workload.metadata?.uid])
   if (kind === 'Deployment') {
-    for await (const { items } of calls.pages<Owned>(`${path}/replicasets`, { labelSelector })) {
-      for (const each of items) if (isOwned(each, owners)) owners.add(each.metadata?.uid)
+    for await (const each of calls.items<Owned>(`${path}/replicasets`, { labelSelector })) {
+      if (isOwned(each, owners)) owners.add(each.metadata?.uid)
     }
   }
   const pods = new Map<string, string>()

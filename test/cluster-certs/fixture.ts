@@ -11,8 +11,8 @@ import {
 import type { Cluster, StoredConfiguration, StoredSecret } from '../../certs/cluster.ts'
 import { isCovered, splitBundle } from '../../certs/faults.ts'
 import { kubernetes, type Names } from '../../certs/kubernetes.ts'
-import { type Lifetimes, next, type Phase, phaseOf, type Step } from '../../certs/next.ts'
-import { run, type Settings } from '../../certs/run.ts'
+import { type Lifetimes, next, type Phase, phaseOf, type Step } from '../../certs/next-step.ts'
+import { type CertsSettings, run } from '../../certs/run.ts'
 import { look } from '../../certs/secret.ts'
 import { serviceNames } from '../../certs/x509.ts'
 import type { LeaseStore } from '../../src/kubernetes/lease.ts'
@@ -192,7 +192,7 @@ export function start(
     server,
     lifetimes = long,
     ...rest
-  }: { server?: string; lifetimes?: Lifetimes } & Partial<Pick<Settings, 'wallClock' | 'callTimeout'>> = {},
+  }: { server?: string; lifetimes?: Lifetimes } & Partial<Pick<CertsSettings, 'wallClock' | 'callTimeout'>> = {},
 ) {
   const stop = new AbortController()
   const lines: string[] = []

@@ -2,8 +2,8 @@ import type { V1Pod } from '@kubernetes/client-node'
 import type { Endpoint, StoredConfiguration } from '../../../certs/cluster.ts'
 import { isCovered, readCertificate, splitBundle } from '../../../certs/faults.ts'
 import { kubernetes } from '../../../certs/kubernetes.ts'
-import type { Lifetimes } from '../../../certs/next.ts'
-import { notAsked, type Problem } from '../../../certs/problems.ts'
+import type { Lifetimes } from '../../../certs/next-step.ts'
+import { type CertificateProblem, notAsked } from '../../../certs/problems.ts'
 import { servedCertificate } from '../../../certs/served.ts'
 import { type Status, statusOf } from '../../../certs/status.ts'
 import { serviceNames } from '../../../certs/x509.ts'
@@ -70,7 +70,10 @@ export function judgeStatus(
 }
 
 /** That we may not ask the replicas isn't their fault: one warning for each reason. */
-function apart(problems: readonly Problem[]): { barred: readonly Finding[]; others: readonly Problem[] } {
+function apart(problems: readonly CertificateProblem[]): {
+  barred: readonly Finding[]
+  others: readonly CertificateProblem[]
+} {
   const messages = new Set<string>()
   const others = problems.filter((problem) => {
     if (problem.kind !== 'not-asked' || problem.failure !== 'forbidden') return true
@@ -86,7 +89,7 @@ function keptByOthers({ mutating }: Site['installed']): boolean {
 }
 
 /** What a replica shows (PEM), or why there is nothing. */
-type Answer = { readonly name: string } & ({ readonly pem: string } | { readonly problem: Problem })
+type Answer = { readonly name: string } & ({ readonly pem: string } | { readonly problem: CertificateProblem })
 
 async function answerOf(endpoint: Endpoint, ask: (endpoint: Endpoint) => Promise<string | undefined>): Promise<Answer> {
   const name = endpoint.pod ?? endpoint.host

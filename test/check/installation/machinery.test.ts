@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { V1Deployment, V1Node, V1Pod } from '@kubernetes/client-node'
-import type { Problem } from '../../../certs/problems.ts'
+import type { CertificateProblem } from '../../../certs/problems.ts'
 import { issueAuthority, issueLeaf } from '../../../certs/x509.ts'
 import { told } from '../../../src/check/findings.ts'
 import {
@@ -107,7 +107,7 @@ describe('a certificate that certs keeps', () => {
         containerStatuses: [{ state: { waiting: { reason: 'ImagePullBackOff' } } }],
       },
     }) as V1Pod
-  const judge = (keepers: V1Pod[] | undefined, ...problems: Problem[]) =>
+  const judge = (keepers: V1Pod[] | undefined, ...problems: CertificateProblem[]) =>
     judgeStatus({ phase: 'steady', problems }, keepers, 'sidecar-first')
 
   test('is sound without it for a while, which is a warning', () => {
@@ -127,9 +127,14 @@ describe('a certificate that certs keeps', () => {
 
 describe('replicas that may not be asked', () => {
   test('are one warning for one missing right, and no fault of theirs', () => {
-    const barred = (endpoint: string): Problem => ({ kind: 'not-asked', endpoint, failure: 'forbidden', message: 'no' })
+    const barred = (endpoint: string): CertificateProblem => ({
+      kind: 'not-asked',
+      endpoint,
+      failure: 'forbidden',
+      message: 'no',
+    })
     const ready = { status: { conditions: [{ type: 'Ready', status: 'True' }] } } as V1Pod
-    const judged = (...problems: Problem[]) => judgeStatus({ phase: 'steady', problems }, [ready], 'here')
+    const judged = (...problems: CertificateProblem[]) => judgeStatus({ phase: 'steady', problems }, [ready], 'here')
     assert.deepEqual(judged(barred('a'), barred('b')), [
       { code: 'SF727', level: 'warning', text: 'no replica was asked: no' },
     ])
@@ -146,7 +151,11 @@ describe('a certificate that is not kept by certs', async () => {
   ]
   const servername = 'sidecar-first.sidecar-first.svc'
   const leaf = await issueLeaf({ authority: ca, names: [servername], life, at })
-  const judge = (bundle: string, shown: { pem: string } | { problem: Problem } = { pem: leaf.certificate }, now = at) =>
+  const judge = (
+    bundle: string,
+    shown: { pem: string } | { problem: CertificateProblem } = { pem: leaf.certificate },
+    now = at,
+  ) =>
     judgeServed({
       served: [{ name: 'pod', ...shown }],
       trusting: [{ kind: 'mutating', name: 'zz-sidecar-first', version: '1', bundles: [bundle] }],
