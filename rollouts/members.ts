@@ -12,7 +12,7 @@ import {
   type SidecarState,
   sidecarState,
 } from './sidecar.ts'
-import type { SidecarRollout } from './types.ts'
+import type { RolloutStatus, SidecarRollout } from './types.ts'
 
 /** A matched pod, as the rollout sees it. */
 export interface Member {
@@ -51,18 +51,22 @@ export interface Members {
   readonly proven: boolean
 }
 
-export interface Counts {
-  readonly matched: number
-  readonly desired: number
-  readonly updated: number
-  readonly ready: number
-  readonly updatedReady: number
-  readonly inProgress: number
-  readonly silent: number
-  readonly refused: number
-  readonly superseded: number
-  readonly previousImages: readonly { readonly image: string; readonly pods: number }[]
-}
+/** The counts of the status, each of them. */
+export type Counts = Required<
+  Pick<
+    RolloutStatus,
+    | 'matched'
+    | 'desired'
+    | 'updated'
+    | 'ready'
+    | 'updatedReady'
+    | 'inProgress'
+    | 'silent'
+    | 'refused'
+    | 'superseded'
+    | 'previousImages'
+  >
+>
 
 /** How long after a touch a kubelet that hasn't seen it counts as silent, in ms: most need a moment. */
 export const SILENT = 10_000

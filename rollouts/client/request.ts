@@ -2,42 +2,30 @@ import type { LabelSelector } from '../../src/admission/pod/selector.ts'
 import { quote } from '../../src/admission/words/quote.ts'
 import { UsageError } from '../../src/terminal/command.ts'
 import { duration, oneOf, wholeNumber } from '../../src/terminal/flag.ts'
-import { API_GROUP, API_VERSION, KIND, type OnFailure } from '../types.ts'
+import { API_GROUP, API_VERSION, KIND, type OnFailure, type RolloutSpec, type RolloutStrategy } from '../types.ts'
 import { parseSelector } from './selector.ts'
 
 /** The flags of `rollout start` that describe the rollout. */
-export interface StartFlags {
-  readonly name?: string | undefined
-  readonly selector?: string | undefined
-  readonly container?: string | undefined
-  readonly image?: string | undefined
-  readonly partition?: string | undefined
-  readonly 'max-unavailable'?: string | undefined
-  readonly 'min-ready-seconds'?: string | undefined
-  readonly deadline?: string | undefined
-  readonly 'on-failure'?: string | undefined
-  readonly 'max-failures'?: string | undefined
-}
+export type StartFlags = Readonly<Partial<Record<StartFlag, string | undefined>>>
+type StartFlag =
+  | 'name'
+  | 'selector'
+  | 'container'
+  | 'image'
+  | 'partition'
+  | 'max-unavailable'
+  | 'min-ready-seconds'
+  | 'deadline'
+  | 'on-failure'
+  | 'max-failures'
 
 /** What `rollout start` applies. Everything not given is left to the schema's defaults. */
 export interface StartRequest {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace: string }
-  readonly spec: {
-    readonly selector: LabelSelector
-    readonly container: string
-    readonly image: string
-    readonly strategy: {
-      readonly partition: number | string
-      readonly paused: false
-      readonly rest: 'base'
-      readonly maxFailures?: number | string
-      readonly maxUnavailable?: number | string
-      readonly minReadySeconds?: number
-      readonly progressDeadlineSeconds?: number
-      readonly onFailure?: OnFailure
-    }
+  readonly spec: Pick<RolloutSpec, 'selector' | 'container' | 'image'> & {
+    readonly strategy: Partial<RolloutStrategy> & Pick<RolloutStrategy, 'partition'>
   }
 }
 

@@ -1,11 +1,11 @@
-import type { Member } from '../members.ts'
+import type { Member, Members } from '../members.ts'
 import { type Memory, pulledFor } from '../memory.ts'
 import { allowedUnavailable } from '../share.ts'
 import type { ProgressReason } from '../types.ts'
 import { budgets } from './budget.ts'
 import type { Decision, Shown, Step, Unfetched } from './decision.ts'
 import { firstNames } from './first-names.ts'
-import type { Move } from './targets.ts'
+import type { Move, Moves } from './targets.ts'
 
 export interface Walk extends Pick<Decision, 'wanted' | 'unfetchable' | 'unfetched'> {
   readonly touches: readonly Move[]
@@ -20,25 +20,11 @@ const FETCHING = 8
 /** So many pods that aren't ready are named. */
 const UNREADY = 2
 
+/** What is known of the pods; `proven`: the image works. */
+type Judgement = Pick<Members, 'proven'> & { readonly members: readonly Member[]; readonly memory: Memory }
+
 /** Goes through the moves in their order and takes those that may be made now, `limit` at most. */
-export function walk(
-  shown: Shown,
-  {
-    members,
-    proven,
-    moves,
-    limit,
-    back,
-    memory,
-  }: {
-    members: readonly Member[]
-    proven: boolean
-    moves: readonly Move[]
-    limit: number
-    back: boolean
-    memory: Memory
-  },
-): Walk {
+export function walk(shown: Shown, { members, memory, proven, moves, limit, back }: Judgement & Moves): Walk {
   const allowed = allowedUnavailable(shown.rollout.spec.strategy.maxUnavailable, members.length)
   const room = budgets(shown.budgets, shown.neighbours, shown.now)
   const images = createImages(shown, back)
