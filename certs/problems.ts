@@ -2,7 +2,7 @@ import { define, wordsFor } from '../src/admission/words/define.ts'
 import type { Code, Values } from '../src/admission/words/values.ts'
 import { ClusterError, type FailureKind } from '../src/kubernetes/failure.ts'
 import type { PairProblem } from './faults.ts'
-import { left } from './lives.ts'
+import { left } from './life-bars.ts'
 
 interface Served {
   /** `POD:PORT`, or the address if the pod is unknown. */

@@ -1,6 +1,6 @@
 import { drawChart, legend } from '../src/terminal/chart.ts'
 import type { Look } from '../src/terminal/look.ts'
-import { left, lifeBars } from './lives.ts'
+import { left, lifeBars } from './life-bars.ts'
 import { problemText } from './problems.ts'
 import type { Status } from './status.ts'
 

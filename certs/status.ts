@@ -1,5 +1,5 @@
 import type { Cluster, Endpoint } from './cluster.ts'
-import type { Life } from './lives.ts'
+import type { Life } from './life-bars.ts'
 import { authorityDue, type Leaf, type Lifetimes, lackingTrust, leafDue, type Phase, phaseOf } from './next-step.ts'
 import { type CertificateProblem, notAsked } from './problems.ts'
 import { leafOf, look } from './secret.ts'

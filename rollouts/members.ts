@@ -1,7 +1,7 @@
 import { sameName } from './image.ts'
 import { isOrigin, type Memory } from './memory.ts'
-import type { SeenContainer, SeenPod } from './pod.ts'
-import type { Note } from './record.ts'
+import type { Note } from './pod-note.ts'
+import type { SeenContainer, SeenPod } from './seen-pod.ts'
 import {
   awaitedLife,
   isAway,
@@ -11,7 +11,7 @@ import {
   type Patience,
   type SidecarState,
   sidecarState,
-} from './sidecar.ts'
+} from './sidecar-state.ts'
 import type { RolloutStatus, SidecarRollout } from './types.ts'
 
 /** A matched pod, as the rollout sees it. */

@@ -1,7 +1,7 @@
 import { matchesGlob } from '../src/admission/intent/glob.ts'
 import { sameName } from './image.ts'
-import type { SeenContainer, SeenPod } from './pod.ts'
-import { noteOf } from './sidecar.ts'
+import type { SeenContainer, SeenPod } from './seen-pod.ts'
+import { noteOf } from './sidecar-state.ts'
 import type { Revision, SidecarRollout } from './types.ts'
 
 /** What a rollout remembers in its status, brought up to date with its spec. */

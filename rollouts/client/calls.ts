@@ -5,7 +5,7 @@ import { connection } from '../../src/kubernetes/connection.ts'
 import { ClusterError, failureKind, isMissingKind } from '../../src/kubernetes/failure.ts'
 import { rawCalls } from '../../src/kubernetes/raw.ts'
 import { selectorText } from '../../src/kubernetes/selector.ts'
-import { type SeenPod, seenPod, type WirePod } from '../pod.ts'
+import { type SeenPod, seenPod, type WirePod } from '../seen-pod.ts'
 import {
   API_GROUP,
   API_VERSION,

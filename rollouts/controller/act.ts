@@ -1,6 +1,6 @@
 import { ClusterError, failureKind } from '../../src/kubernetes/failure.ts'
-import type { WirePod } from '../pod.ts'
-import { isRewritten } from '../sidecar.ts'
+import type { WirePod } from '../seen-pod.ts'
+import { isRewritten } from '../sidecar-state.ts'
 import type { SidecarRollout } from '../types.ts'
 import type { Cluster } from './cluster.ts'
 import type { Decision, Step } from './decision.ts'

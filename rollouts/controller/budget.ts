@@ -1,6 +1,6 @@
 import { type LabelSelector, selects } from '../../src/admission/pod/selector.ts'
-import type { SeenPod } from '../pod.ts'
-import { isAway } from '../sidecar.ts'
+import type { SeenPod } from '../seen-pod.ts'
+import { isAway } from '../sidecar-state.ts'
 
 /** A PodDisruptionBudget; the numbers are those of its status. */
 export interface Budget {

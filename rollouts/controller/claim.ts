@@ -1,5 +1,5 @@
 import { selects } from '../../src/admission/pod/selector.ts'
-import type { SeenPod } from '../pod.ts'
+import type { SeenPod } from '../seen-pod.ts'
 import type { SidecarRollout } from '../types.ts'
 
 /** The name of an older rollout that claims the container of one of these pods. @param pods those that the rollout matches */

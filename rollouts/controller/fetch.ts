@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { keys } from '../../src/admission/words/keys.ts'
 import { waitsFor } from '../../src/kubernetes/waiting.ts'
 import { isNamedIn } from '../image.ts'
-import type { WirePod } from '../pod.ts'
-import { asksForPatience, finalImageReasons } from '../sidecar.ts'
+import type { WirePod } from '../seen-pod.ts'
+import { asksForPatience, finalImageReasons } from '../sidecar-state.ts'
 import type { SidecarRollout } from '../types.ts'
 
 /** How the fetching of an image to a node is doing. */

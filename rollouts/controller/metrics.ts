@@ -1,6 +1,6 @@
 import type { Health } from '../../src/kubernetes/health.ts'
 import { createMeters, createPulse } from '../../src/kubernetes/meters.ts'
-import { noteOf, standing } from '../sidecar.ts'
+import { noteOf, standing } from '../sidecar-state.ts'
 import { failures as failureReasons, phases } from '../types.ts'
 import type { RolloutsObserver } from './control.ts'
 import type { Shown, Step } from './decision.ts'

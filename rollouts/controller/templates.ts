@@ -1,5 +1,5 @@
 import { sameName } from '../image.ts'
-import type { SeenPod } from '../pod.ts'
+import type { SeenPod } from '../seen-pod.ts'
 import type { SidecarRollout } from '../types.ts'
 import type { Cluster } from './cluster.ts'
 

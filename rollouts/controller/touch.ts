@@ -1,6 +1,6 @@
 import type { Member } from '../members.ts'
-import type { Note } from '../record.ts'
-import { noteOf, standing } from '../sidecar.ts'
+import type { Note } from '../pod-note.ts'
+import { noteOf, standing } from '../sidecar-state.ts'
 import type { Shown, Step } from './decision.ts'
 import type { Move } from './targets.ts'
 

@@ -1,6 +1,6 @@
-import type { WirePod } from '../../rollouts/pod.ts'
-import { type SeenPod, seenPod } from '../../rollouts/pod.ts'
-import { type Note, noteKey, writeNote } from '../../rollouts/record.ts'
+import { type Note, noteKey, writeNote } from '../../rollouts/pod-note.ts'
+import type { WirePod } from '../../rollouts/seen-pod.ts'
+import { type SeenPod, seenPod } from '../../rollouts/seen-pod.ts'
 import type { RolloutStrategy, SidecarRollout } from '../../rollouts/types.ts'
 
 export const NOW = Date.parse('2026-11-21T12:00:00Z')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { WireBudget } from '../../rollouts/controller/cluster.ts'
 import type { Mirrored } from '../../rollouts/controller/mirror.ts'
 import { createStore } from '../../rollouts/controller/store.ts'
-import type { WirePod } from '../../rollouts/pod.ts'
+import type { WirePod } from '../../rollouts/seen-pod.ts'
 
 /** A store of the namespace shop that has begun, and what its watch of pods goes into. */
 export function shopStore(now: () => number, changed = () => {}) {

@@ -1,5 +1,5 @@
-import type { WirePod } from '../../../rollouts/pod.ts'
-import { noteKey, writeNote } from '../../../rollouts/record.ts'
+import { noteKey, writeNote } from '../../../rollouts/pod-note.ts'
+import type { WirePod } from '../../../rollouts/seen-pod.ts'
 import type { RolloutFailure, RolloutPhase, RolloutStatus, SidecarRollout } from '../../../rollouts/types.ts'
 import { defaultStrategy } from '../pods.ts'
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { firstSeen } from '../../../rollouts/client/calls.ts'
 import { type RolloutView, viewOf } from '../../../rollouts/client/view.ts'
 import { changeLines, rolloutsTable, rolloutText, timeText } from '../../../rollouts/client/view-text.ts'
-import { type SeenPod, seenPod, type WirePod } from '../../../rollouts/pod.ts'
+import { type SeenPod, seenPod, type WirePod } from '../../../rollouts/seen-pod.ts'
 import type { RolloutStatus } from '../../../rollouts/types.ts'
 import { cases, now, pod, rollout } from './cases.ts'
 

@@ -5,7 +5,7 @@ import type { Cluster } from '../../../rollouts/controller/cluster.ts'
 import type { Step } from '../../../rollouts/controller/decision.ts'
 import { fetchName } from '../../../rollouts/controller/fetch.ts'
 import type { Space } from '../../../rollouts/controller/store.ts'
-import type { WirePod } from '../../../rollouts/pod.ts'
+import type { WirePod } from '../../../rollouts/seen-pod.ts'
 import { ClusterError } from '../../../src/kubernetes/failure.ts'
 import { rollout, wirePod } from '../pods.ts'
 

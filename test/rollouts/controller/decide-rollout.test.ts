@@ -4,7 +4,7 @@ import type { Budget } from '../../../rollouts/controller/budget.ts'
 import { next } from '../../../rollouts/controller/decide-rollout.ts'
 import type { Decision, Shown } from '../../../rollouts/controller/decision.ts'
 import { statusOf } from '../../../rollouts/controller/status.ts'
-import { type SeenPod, seenPod } from '../../../rollouts/pod.ts'
+import { type SeenPod, seenPod } from '../../../rollouts/seen-pod.ts'
 import type { RolloutStatus, RolloutStrategy } from '../../../rollouts/types.ts'
 import { iso, NOW, pod, rollout, UID, wirePod } from '../pods.ts'
 

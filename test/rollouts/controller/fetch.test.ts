@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FETCH_LABEL, type Fetch, fetchName, fetchPod, seenFetch } from '../../../rollouts/controller/fetch.ts'
-import type { WirePod } from '../../../rollouts/pod.ts'
+import type { WirePod } from '../../../rollouts/seen-pod.ts'
 import { iso, NOW, rollout } from '../pods.ts'
 
 const IMAGE = 'registry.example/envoy:v2'

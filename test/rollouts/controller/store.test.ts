@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { WirePod } from '../../../rollouts/pod.ts'
+import type { WirePod } from '../../../rollouts/seen-pod.ts'
 import { NOW, wirePod } from '../pods.ts'
 import { shopStore } from '../shop.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Lives } from '../../../rollouts/controller/lives.ts'
+import { Lives } from '../../../rollouts/controller/kubelet-lives.ts'
 import { iso, NOW } from '../pods.ts'
 
 const at = (seconds: number) => NOW + seconds * 1000

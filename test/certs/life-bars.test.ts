@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { left } from '../../certs/lives.ts'
+import { left } from '../../certs/life-bars.ts'
 import { statusText } from '../../certs/show.ts'
 import { DAY } from './world.ts'
 

@@ -1,4 +1,4 @@
-import type { Life, LifeOf } from '../sidecar.ts'
+import type { Life, LifeOf } from '../sidecar-state.ts'
 
 /** A kubelet renews its Lease every 10 s; a longer gap, by its own clock, is a silence, in ms. */
 const SILENCE = 20_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { proves, sameName } from '../../rollouts/image.ts'
-import { type Note, noteKey, readNotes, writeNote } from '../../rollouts/record.ts'
+import { type Note, noteKey, readNotes, writeNote } from '../../rollouts/pod-note.ts'
 import { NOW } from './pods.ts'
 
 test('a note is read as it was written; anything else counts as none', () => {

@@ -1,7 +1,7 @@
 import { waitsFor } from '../src/kubernetes/waiting.ts'
 import { isNamedIn, proves } from './image.ts'
-import type { SeenContainer, SeenPod, SeenStatus } from './pod.ts'
-import type { Note } from './record.ts'
+import type { Note } from './pod-note.ts'
+import type { SeenContainer, SeenPod, SeenStatus } from './seen-pod.ts'
 import type { FailureReason, SidecarRollout } from './types.ts'
 
 /** How a pod's sidecar is doing with the image that its spec has. */

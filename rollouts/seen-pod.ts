@@ -2,7 +2,7 @@ import type { V1Container, V1ContainerStatus, V1Pod, V1PodSpec } from '@kubernet
 import { isLockKey } from '../src/admission/hook/lock.ts'
 import { mirrorKey } from '../src/admission/words/keys.ts'
 import type { Wire } from '../src/kubernetes/wire.ts'
-import { type Note, readNotes, writeNote } from './record.ts'
+import { type Note, readNotes, writeNote } from './pod-note.ts'
 
 /**
  * What a rollout looks at of a pod; the rest isn't kept. Times are in ms since 1970. Those called "seen" are by this process's own sight

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Step } from '../../../rollouts/controller/decision.ts'
 import type { Fetch } from '../../../rollouts/controller/fetch.ts'
-import { Images } from '../../../rollouts/controller/images.ts'
+import { Images } from '../../../rollouts/controller/fetched-images.ts'
 import { pod } from '../pods.ts'
 
 let time = 0

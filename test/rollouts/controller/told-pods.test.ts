@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ToldPods } from '../../../rollouts/controller/told.ts'
+import { ToldPods } from '../../../rollouts/controller/told-pods.ts'
 import type { RolloutFailure } from '../../../rollouts/types.ts'
 import { iso, NOW } from '../pods.ts'
 
