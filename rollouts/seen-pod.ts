@@ -1,7 +1,9 @@
 import type { V1Container, V1ContainerStatus, V1Pod, V1PodSpec } from '@kubernetes/client-node'
 import { isLockKey } from '../src/admission/hook/lock.ts'
+import { kindOf } from '../src/admission/pod/kind.ts'
 import { mirrorKey } from '../src/admission/words/keys.ts'
 import type { Wire } from '../src/kubernetes/wire.ts'
+import { endedBy } from '../src/seen/reasons.ts'
 import { type Note, readNotes, writeNote } from './pod-note.ts'
 
 /**
@@ -114,7 +116,7 @@ export function seenPod(pod: WirePod, former: SeenPod | undefined, now: number):
   const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
   const look = { before, now, observed, notes, statuses, fresh: sandboxSeen === now }
   const seen = (list: SeenContainer['list']) => (one: Wire<V1Container>, index: number) =>
-    list === 'initContainers' && one.restartPolicy !== 'Always' ? [] : [seenContainer(one, list, index, look)]
+    kindOf(list, one.restartPolicy) === 'init' ? [] : [seenContainer(one, list, index, look)]
   return {
     name: metadata.name,
     namespace: metadata.namespace,
@@ -207,7 +209,7 @@ function seenStatus(
   const ends = seen && same && !fresh ? [...(was?.ends ?? [])] : []
   const isNew = ended && ended.id !== '' && !ends.some((one) => one.id === ended.id)
   if (seen && isNew && !fresh && !note.ids.includes(ended.id) && !isEnvironment(ended, neighbours)) {
-    ends.push({ id: ended.id, seen: now, outOfMemory: ended.reason === 'OOMKilled' })
+    ends.push({ id: ended.id, seen: now, outOfMemory: endedBy(ended.reason) === 'memory' })
   }
   return {
     id,
@@ -234,9 +236,9 @@ const endOf = (
 
 /** The node was rebooted, the container's end is unknown, or another container of the pod ended in the same window. */
 function isEnvironment({ reason, exitCode, ended }: SeenEnd, neighbours: readonly Wire<V1ContainerStatus>[]): boolean {
-  if (reason === 'ContainerStatusUnknown' || (exitCode === 255 && reason === 'Unknown')) return true
+  if (endedBy(reason) === 'lost' || (exitCode === 255 && reason === 'Unknown')) return true
   // A container's own trouble with memory, and the waiter's verdict, stay its own.
-  if (reason === 'OOMKilled') return false
+  if (endedBy(reason) === 'memory') return false
   return neighbours.some(({ state, lastState }) => {
     const other = state?.terminated ?? lastState?.terminated
     return other !== undefined && ended > 0 && Math.abs(time(other.finishedAt) - ended) <= SAME_WINDOW

@@ -1,4 +1,4 @@
-import { waitsFor } from '../src/kubernetes/waiting.ts'
+import { finalImageReasons, isCrashLoop, isHookError, waitsFor } from '../src/seen/reasons.ts'
 import { isNamedIn, proves } from './image.ts'
 import type { Note } from './pod-note.ts'
 import type { SeenContainer, SeenPod, SeenStatus } from './seen-pod.ts'
@@ -191,12 +191,10 @@ export function isInTrouble(pod: SeenPod, container: SeenContainer): boolean {
   const { state, reason } = status
   return (
     state === 'terminated' ||
-    (state === 'waiting' && (waitsFor(reason) === 'image' || cannotStart(container) || reason === 'CrashLoopBackOff'))
+    (state === 'waiting' && (waitsFor(reason) === 'image' || cannotStart(container) || isCrashLoop(reason)))
   )
 }
 
-/** Of the reasons for an image that isn't there, those that a retry can't fix. */
-export const finalImageReasons: ReadonlySet<string> = new Set(['ErrImageNeverPull', 'InvalidImageName'])
 /** A container with a lock waits for the tiers before it in the same words as for a key that is missing: then the deadline judges. */
 const cannotStart = ({ status, locked }: SeenContainer): boolean => {
   const waits = waitsFor(status?.reason ?? '')
@@ -236,8 +234,8 @@ function failureOf(
   // A broken image may be started once more before the kubelet sees that another replaces it: its end says nothing of that one.
   const isOwn = (ended: string) => ended === id || (!note.back && !note.between && !note.ids.includes(ended))
   const ended = state === 'terminated' ? status : last && isOwn(last.id) ? last : undefined
-  // The waiter's words are the termination message; the kubelet's own name for it is there only for a moment.
-  if (reason === 'PostStartHookError' || / was not ready after /.test(ended?.message ?? '')) {
+  // The waiter's words are the termination message.
+  if (isHookError(reason) || / was not ready after /.test(ended?.message ?? '')) {
     return { reason: 'HookFailed', message: ended?.message.trim() || worded(status) }
   }
   const ends = status.ends.filter(({ seen }) => seen >= since)

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { keys } from '../../src/admission/words/keys.ts'
-import { waitsFor } from '../../src/kubernetes/waiting.ts'
+import { finalImageReasons, isStarting, waitsFor } from '../../src/seen/reasons.ts'
 import { isNamedIn } from '../image.ts'
 import type { WirePod } from '../seen-pod.ts'
-import { asksForPatience, finalImageReasons } from '../sidecar-state.ts'
+import { asksForPatience } from '../sidecar-state.ts'
 import type { SidecarRollout } from '../types.ts'
 
 /** How the fetching of an image to a node is doing. */
@@ -120,8 +120,6 @@ export function seenFetch({ metadata, spec, status = {} }: WirePod, now: number)
   return { name: metadata.name, rollout, node: nodeName, image, isPublic, fetch: judge(status, image, age, deadline) }
 }
 
-const starting: ReadonlySet<string> = new Set(['', 'ContainerCreating', 'PodInitializing'])
-
 function judge(status: NonNullable<WirePod['status']>, image: string, age: number, deadline: number): Fetch {
   const { waiting, terminated } = status.containerStatuses?.[0]?.state ?? {}
   if (status.phase === 'Succeeded' || terminated?.exitCode === 0) return { is: 'there' }
@@ -137,7 +135,7 @@ function judge(status: NonNullable<WirePod['status']>, image: string, age: numbe
     if (finalImageReasons.has(reason)) return { is: 'failed', why }
     return { is: 'waiting', why, late: age > deadline && !asksForPatience(message) }
   }
-  if (!starting.has(reason)) return { is: 'unable', why }
+  if (!isStarting(reason)) return { is: 'unable', why }
   // A node that doesn't answer is waited for: its pods can't be touched either.
   if (status.startTime && age > SANDBOX && !sandbox)
     return { is: 'unable', why: 'the kubelet does not start pods with an image volume' }

@@ -88,12 +88,10 @@ export const timeline: Command = {
     }
     const single = await readPod(connected, { namespace, name }, now)
     if (!single) throw missing()
-    const { waitedFor } = await import('../timeline/waits.ts')
-    const waited = waitedFor(single)
-    if (output === 'json') write((await import('../timeline/json.ts')).jsonTimeline(single, waited))
+    if (output === 'json') write((await import('../timeline/json.ts')).jsonTimeline(single))
     else if (output === 'html') {
-      write((await import('../timeline/html.ts')).htmlTimeline(single, waited, { now: now(), version }))
-    } else write((await import('../timeline/draw.ts')).drawTimeline(single, waited, look))
+      write((await import('../timeline/html.ts')).htmlTimeline(single, { now: now(), version }))
+    } else write((await import('../timeline/draw.ts')).drawTimeline(single, look))
     return 0
   },
 }
@@ -104,9 +102,9 @@ async function readPod(
   now: () => number,
 ): Promise<Timeline | undefined> {
   const { objects: objectsOf } = await import('../kubernetes/objects.ts')
-  const { observe } = await import('../outcome/observe.ts')
+  const { observe } = await import('../seen/observe.ts')
   const { timelineOf } = await import('../timeline/timeline.ts')
   const objects = objectsOf(connected)
   const pod = await objects.read<V1Pod>({ apiVersion: 'v1', kind: 'Pod', metadata })
-  return pod && timelineOf({ pod, ...(await observe(objects, pod)), now: now() })
+  return pod && timelineOf(await observe(objects, pod, now))
 }

@@ -1,6 +1,6 @@
 import type { Polls } from '../admission/hook/polls.ts'
+import { before, type Moment, surelyBefore } from '../seen/moment.ts'
 import type { Container } from './containers.ts'
-import type { Moment } from './moment.ts'
 
 /** What holds back everything behind a container: its hook, or a native sidecar's startupProbe. */
 export interface Gate {
@@ -95,8 +95,8 @@ function ofOurs(about: About, polls: Polls, behind: readonly Container[]): Openi
 }
 
 /** It has been created, though its first start is lost, and isn't locked out again. */
-const hasPassed = ({ running, restarts, trouble }: Container): boolean =>
-  running || (restarts > 0 && trouble?.why !== 'locked')
+const hasPassed = ({ state, restarts, trouble }: Container): boolean =>
+  state === 'running' || (restarts > 0 && trouble?.why !== 'locked')
 
 function ofForeign({ container, next }: About): Opening {
   const failed = container.kind === 'native' ? undefined : failureOf(container, next)
@@ -111,14 +111,14 @@ function ofProbe(about: About): Opening {
 }
 
 /** Nothing begins behind the last container; its status is only written once its hook has ended. */
-function closedOrLast({ running }: Container): Opening {
-  return running ? { how: 'open', moment: undefined, why: 'events' } : { how: 'closed' }
+function closedOrLast({ state }: Container): Opening {
+  return state === 'running' ? { how: 'open', moment: undefined, why: 'events' } : { how: 'closed' }
 }
 
 /** When the hook failed before anything behind it began, by the event, or by a status that still has the run that ended too soon. */
-function failureOf({ hookFailed, ended, restarts, running }: Container, next: Moment | undefined): Moment | undefined {
+function failureOf({ hookFailed, ended, restarts, state }: Container, next: Moment | undefined): Moment | undefined {
   if (hookFailed && (!next || before(hookFailed, next, 1))) return hookFailed
-  if (ended && next && (restarts > 0 || !running) && surelyBefore(ended, next)) return ended
+  if (ended && next && (restarts > 0 || state !== 'running') && surelyBefore(ended, next)) return ended
   return undefined
 }
 
@@ -138,11 +138,3 @@ function cutOff({ container, from, kubelet }: About, next: Moment): Opening | un
 /** A run that began after the gate opened is another one. */
 const laterOf = (last: Moment, first: Moment, next: Moment): Moment =>
   last.at <= next.at && last.at > first.at ? last : first
-
-/** Whether one is before the other, with some ms to spare; where a time is cut to the second, it may be. */
-export const before = (one: Moment, other: Moment, spare = 0): boolean =>
-  one.at <= other.at + (one.exact && other.exact ? spare : 1000)
-
-/** Whether one is before the other even if a time is cut to the second. */
-export const surelyBefore = (one: Moment, other: Moment): boolean =>
-  one.at + (one.exact ? 0 : 1000) < other.at + (one.exact && other.exact ? 1 : 0)

@@ -1,25 +1,10 @@
-import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
-import { parseSidecars } from '../admission/intent/sidecars.ts'
-import { keys } from '../admission/words/keys.ts'
-import { type Container, containersOf, type Trouble } from './containers.ts'
-import { type Gate, gatesOf, surelyBefore, type Unsure } from './gates.ts'
-import { type Happening, happenings, kubeletStarts, type Moment } from './moment.ts'
-
-/** Events of one pod, or of its node, that are looked at: twelve containers that all fail have 120, and repeated ones are one. */
-export const mostEvents = 500
-
-/** What a cluster shows of a pod. */
-export interface Seen {
-  readonly pod: V1Pod
-  /** The pod's; undefined where they can't be read or nobody has asked. */
-  readonly events: readonly CoreV1Event[] | undefined
-  /** Its node's. */
-  readonly node: readonly CoreV1Event[] | undefined
-  /** The pod has more events than that; `events` is undefined. */
-  readonly crowded?: true
-  /** ms */
-  readonly now: number
-}
+import { isApp, isDue } from '../seen/app.ts'
+import { kubeletStarts, type SeenEvent } from '../seen/event.ts'
+import { coarse, type Moment, surelyBefore } from '../seen/moment.ts'
+import type { Seen } from '../seen/observe.ts'
+import type { LivePod, Trouble } from '../seen/pod.ts'
+import { type Container, containersOf } from './containers.ts'
+import { type Gate, gatesOf, type Unsure } from './gates.ts'
 
 /** How a pod really started. */
 export type Outcome =
@@ -70,7 +55,8 @@ export interface Judged {
   readonly app: string | undefined
   readonly containers: readonly Container[]
   readonly gates: readonly Gate[]
-  readonly happenings: readonly Happening[]
+  /** In the order of their time. */
+  readonly events: readonly SeenEvent[]
 }
 
 /** A hook that waits longer is stuck: it's the time that a check gets by default. */
@@ -80,19 +66,19 @@ const patience = 60_000
  * Judges what a cluster shows of a pod. Pure.
  * @param more sidecars that rules name; the pod's own annotation and hooks are read anyway
  */
-export function judge({ pod, events, node, now }: Seen, more: readonly string[] = []): Judged {
-  const seen = happenings(events ?? [])
-  const containers = containersOf(pod, seen)
+export function judge({ pod, events: unordered = [], node, now }: Seen, more: readonly string[] = []): Judged {
+  const events = unordered.toSorted((a, b) => a.at - b.at)
+  const containers = containersOf(pod, events)
   const gates = gatesOf(containers, node && kubeletStarts(node))
-  const sidecars = sidecarsOf(pod, containers, more)
-  const apps = containers.filter(({ name, kind }) => kind === 'regular' && !sidecars.has(name))
+  const sidecars = sidecarsOf(pod, more)
+  const apps = containers.filter(isApp(sidecars))
   const started = apps.filter((each) => each.started).sort((a, b) => (a.started?.at ?? 0) - (b.started?.at ?? 0))
   const [app = apps[0]] = started
-  const judged = { app: app?.name, sidecars, containers, gates, happenings: seen }
-  const due = containers.filter(({ name, kind }) => sidecars.has(name) && kind !== 'init')
+  const judged = { app: app?.name, sidecars, containers, gates, events }
+  const due = containers.filter(isDue(sidecars))
   const nothing = due.length === 0 ? 'no-sidecars' : app ? undefined : 'no-app'
   if (!app || nothing) return { ...judged, lacking: [], outcome: unknown({ why: nothing ?? 'no-app', sidecars: [] }) }
-  const lacking = apps.some(({ running }) => running) ? due.flatMap(lackingOf) : []
+  const lacking = apps.some(({ state }) => state === 'running') ? due.flatMap(lackingOf) : []
   const outcome = app.started ? howItStarted(app.started, due, judged) : howItWaits(pod, apps, judged, now)
   return { ...judged, lacking, outcome }
 }
@@ -100,27 +86,11 @@ export function judge({ pod, events, node, now }: Seen, more: readonly string[] 
 const unknown = (...reasons: readonly Unknown[]): Outcome => ({ kind: 'unknown', reasons })
 
 /** Whom the app shall find: by the pod's annotations, and by the hooks of ours, whatever the annotations say. */
-function sidecarsOf(
-  { metadata }: V1Pod,
-  containers: readonly Container[],
-  more: readonly string[],
-): ReadonlySet<string> {
+function sidecarsOf({ named, containers }: LivePod, more: readonly string[]): ReadonlySet<string> {
   const gated = containers.flatMap(({ name, hook }) =>
     hook && hook !== 'foreign' ? [name, ...hook.checks.map(({ container }) => container)] : [],
   )
-  const parsed = parseSidecars(metadata?.annotations?.[keys.sidecars] ?? '')
-  const asked = parsed.ok ? parsed.value.flatMap((tier) => (tier === '*' ? [] : tier)) : []
-  return new Set([...gated, ...asked, ...patchedTiers(metadata?.annotations?.[keys.status] ?? '{}'), ...more])
-}
-
-/** Anybody may have written it. */
-function patchedTiers(status: string): readonly string[] {
-  try {
-    const { tiers } = JSON.parse(status)
-    return Array.isArray(tiers) ? tiers.flat().filter((name) => typeof name === 'string') : []
-  } catch {
-    return []
-  }
+  return new Set([...gated, ...named, ...more])
 }
 
 function lackingOf({ name, trouble }: Container): Lacking[] {
@@ -193,11 +163,15 @@ const once = <T extends { readonly why: string; readonly sidecars: readonly stri
   })
 
 /** No app is known to have started. In the order of the start: what holds up what is behind it? */
-function howItWaits(pod: V1Pod, apps: readonly Container[], { containers, gates }: Found, now: number): Outcome {
-  const phase = pod.status?.phase
+function howItWaits(
+  { phase, taken }: LivePod,
+  apps: readonly Container[],
+  { containers, gates }: Found,
+  now: number,
+): Outcome {
   if (phase === 'Succeeded' || phase === 'Failed') return unknown({ why: 'ended', sidecars: [] })
   // What runs waits for nobody.
-  if (apps.some(({ running }) => running)) return unknown({ why: 'lost', sidecars: [] })
+  if (apps.some(({ state }) => state === 'running')) return unknown({ why: 'lost', sidecars: [] })
   const [app] = apps
   const locked = containers.find(({ trouble }) => trouble?.why === 'locked')
   for (const container of containers) {
@@ -214,7 +188,7 @@ function howItWaits(pod: V1Pod, apps: readonly Container[], { containers, gates 
     if (waits && gate.by === 'startup-probe') return stuckOn('startup-probe', name, gate)
     if (waits) return stuckOn(locked ? 'locked' : 'hook', locked?.name ?? name, gate)
   }
-  const since = locked && (gates[0]?.from ?? coarseStart(pod))
+  const since = locked && (gates[0]?.from ?? coarse(taken))
   if (locked && since && now - since.at >= patience) {
     const behind = containers.slice(0, containers.indexOf(locked)).filter(({ kind }) => kind !== 'init')
     const sidecars = behind.map(({ name }) => name)
@@ -231,6 +205,3 @@ const stuckOn = (why: 'hook' | 'startup-probe' | 'locked', container: string, ga
 
 const sinceOf = ({ hookFailed, hadTrouble, ended, started }: Container): Moment | undefined =>
   hookFailed ?? hadTrouble?.moment ?? ended ?? started
-
-const coarseStart = ({ status }: V1Pod): Moment | undefined =>
-  status?.startTime && { at: new Date(status.startTime).getTime(), exact: false }

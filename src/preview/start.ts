@@ -4,6 +4,7 @@ import type { PlannedSidecar, Tiers } from '../admission/plan/tiers.ts'
 import type { Container, Spec } from '../admission/pod/pod.ts'
 import { readSpec } from '../admission/pod/read.ts'
 import type { Json } from '../admission/words/json.ts'
+import { forecastRole } from '../seen/app.ts'
 
 /**
  * How a pod's containers would start, as given and as patched, if all goes well. Times are steps, in the order that the kubelet keeps
@@ -72,7 +73,7 @@ function owedTo({ initContainers, containers }: Spec, tiers: Tiers): ReadonlyMap
   const owed = new Map<string, readonly string[]>()
   const listed = tiers.map((tier) => tier.map(({ name }) => name))
   for (const container of containers) {
-    if (roleOf(container, undefined) === 'app') owed.set(container.name, listed.flat())
+    if (forecastRole(container, false) === 'app') owed.set(container.name, listed.flat())
   }
   const natives: string[] = []
   for (const { name } of initContainers) {
@@ -109,7 +110,7 @@ function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly s
   let now = 0
   for (const container of [...spec.initContainers, ...spec.containers]) {
     const listed = sidecars.get(container.name)
-    const role = roleOf(container, listed)
+    const role = forecastRole(container, listed !== undefined)
     const started: Started = {
       container,
       role,
@@ -185,12 +186,6 @@ function barOf(
     ...(outlook && { outlook }),
     ...(needs !== undefined && outlook && { needs }),
   }
-}
-
-function roleOf({ list, name, restartPolicy, postStart }: Container, listed: PlannedSidecar | undefined): Bar['role'] {
-  if (listed !== undefined) return 'sidecar'
-  if (list === 'initContainers') return restartPolicy === 'Always' ? 'sidecar' : 'init'
-  return meshProxies.has(name) && postStart !== undefined ? 'sidecar' : 'app'
 }
 
 /** What a container's PostStart hook waits for; `own`: it runs one of the container's own, about which nothing is known. */

@@ -1,9 +1,12 @@
-import type { CoreV1Event, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
+import type { V1Pod } from '@kubernetes/client-node'
 import { mirrorKey } from '../admission/words/keys.ts'
-import { firstFailure } from '../outcome/containers.ts'
-import { surelyBefore } from '../outcome/gates.ts'
-import { type Happening, since } from '../outcome/moment.ts'
+import type { Container } from '../outcome/containers.ts'
 import { type Early, type Judged, judge, type Lacking, type Stuck } from '../outcome/outcome.ts'
+import { isApp } from '../seen/app.ts'
+import { isNotReady, type SeenEvent, timesOf } from '../seen/event.ts'
+import { surelyBefore } from '../seen/moment.ts'
+import type { LivePod } from '../seen/pod.ts'
+import { firstFailure, isWell } from '../seen/runs.ts'
 import { standingOf, type Today } from './today.ts'
 
 /** What a cluster shows of one pod's start. */
@@ -33,17 +36,10 @@ export type Evidence =
   | { readonly kind: 'other-clock' }
   | { readonly kind: 'still-starting' }
 
-/** A warning about a pod, as it is kept: the kubelet's words only where they are shown. */
-export interface Warned {
-  readonly event: CoreV1Event
-  /** The node whose clock its times are of; undefined where it isn't a kubelet's. */
-  readonly host: string | undefined
-}
-
 export interface Shown {
-  readonly pod: V1Pod
+  readonly pod: LivePod
   /** undefined where they can't be read. */
-  readonly warnings: readonly Warned[] | undefined
+  readonly warnings: readonly SeenEvent[] | undefined
   /** ms, by the API server's clock */
   readonly now: number
 }
@@ -59,17 +55,15 @@ const startLasts = 120_000
  */
 export function evidenceOf({ pod, warnings, now }: Shown, today: readonly Today[]): readonly Evidence[] {
   const names = today.map(({ sidecar }) => sidecar)
-  const own = warnings?.filter(({ host }) => host === pod.spec?.nodeName) ?? []
+  const own = warnings?.filter(({ host }) => host === pod.node) ?? []
   const foreign = (warnings?.length ?? 0) > own.length
-  const judged = judge({ pod, events: own.map(({ event }) => event), node: undefined, now }, names)
+  const judged = judge({ pod, events: own, node: undefined, now }, names)
   const sure = [...startOf(judged, names), ...probesOf(judged, pod, names), ...nowOf(judged, names)]
   const exposed = today.filter((each) => ['unguarded', 'unknown'].includes(standingOf(each)))
   if (exposed.length === 0) return sure
-  const apps = judged.containers.filter(({ name, kind }) => kind === 'regular' && !judged.sidecars.has(name))
-  const statuses = pod.status?.containerStatuses ?? []
-  const told = apps.flatMap((app) => failureOf(app.name, statuses, exposed))
+  const told = judged.containers.filter(isApp(judged.sidecars)).flatMap((app) => failureOf(app, exposed))
   if (sure.length > 0 || told.length > 0) return [...sure, ...told]
-  const age = now - new Date(pod.metadata?.creationTimestamp ?? now).getTime()
+  const age = now - (pod.created ?? now)
   const waits = judged.outcome.kind === 'unknown' && judged.outcome.reasons.some(({ why }) => why === 'starting')
   if (waits) return [{ kind: 'still-starting' }]
   if (foreign) return [{ kind: 'other-clock' }]
@@ -94,30 +88,30 @@ function startOf({ outcome, containers, app }: Judged, names: readonly string[])
 
 /** Probes of a sidecar that failed while the app ran and the pod had not been ready yet. (A Job's sidecars end after its app.) */
 export function probesOf(
-  { containers, app, happenings }: Judged,
-  pod: V1Pod,
+  { containers, app, events }: Judged,
+  pod: LivePod,
   names: readonly string[],
 ): Extract<Evidence, { kind: 'probe-failed' }>[] {
   const began = containers.find(({ name }) => name === app)
   if (!began?.started || began.restarts > 1) return []
   const { started } = began
-  const ready = since(pod, 'ContainersReady')
   const end = began.restarts === 0 ? began.ended : undefined
-  const last = Math.min(started.at + startLasts, ready ? ready.at + 1000 : Infinity, end?.at ?? Infinity)
+  const last = Math.min(
+    started.at + startLasts,
+    pod.ready === undefined ? Infinity : pod.ready + 1000,
+    end?.at ?? Infinity,
+  )
   return containers.flatMap((sidecar) => {
     if (!names.includes(sidecar.name) || sidecar.restarts > 0) return []
-    const failed = happenings
-      .filter((each) => each.container === sidecar.name && isNotReady(each))
-      .map(({ moment }) => moment)
+    const failed = events
+      .filter(({ container, says }) => container === sidecar.name && isNotReady(says))
+      .flatMap(timesOf)
       .filter((moment) => surelyBefore(started, moment) && moment.at <= last)
-    const latest = failed.at(-1)
-    return latest ? [{ kind: 'probe-failed' as const, sidecar: sidecar.name, ms: latest.at - started.at }] : []
+    if (failed.length === 0) return []
+    const latest = Math.max(...failed.map(({ at }) => at))
+    return [{ kind: 'probe-failed' as const, sidecar: sidecar.name, ms: latest - started.at }]
   })
 }
-
-/** A livenessProbe says nothing about being ready; which probe it was stands only in the kubelet's words (pkg/kubelet/prober). */
-const isNotReady = ({ reason, message }: Happening): boolean =>
-  reason === 'Unhealthy' && /^(?:Readiness|Startup) probe /.test(message)
 
 /** What is wrong now. */
 function nowOf({ outcome, lacking }: Judged, names: readonly string[]): Evidence[] {
@@ -131,15 +125,13 @@ function nowOf({ outcome, lacking }: Judged, names: readonly string[]): Evidence
 }
 
 /** An app's first run, if it ended soon and badly, and was the only one that did; a status has the last run and the one before. */
-function failureOf(app: string, statuses: readonly V1ContainerStatus[], exposed: readonly Today[]): Evidence[] {
-  const status = statuses.find(({ name }) => name === app)
-  if (!status) return []
-  const { state, restartCount } = status
-  if (restartCount > 1) return [{ kind: 'restarted', app }]
-  const ran = restartCount === 1
+function failureOf(container: Container, exposed: readonly Today[]): Evidence[] {
+  const { name: app, restarts } = container
+  if (restarts > 1) return [{ kind: 'restarted', app }]
+  const ran = restarts === 1
   // What failed again has another cause.
-  if (ran && !state?.running && state?.terminated?.exitCode !== 0) return []
-  const failure = firstFailure(status)
+  if (ran && !isWell(container)) return []
+  const failure = firstFailure(container)
   const sidecars = exposed.map(({ sidecar }) => sidecar)
   return failure ? [{ kind: 'app-failed', app, ...failure, ran, sidecars }] : []
 }

@@ -1,7 +1,7 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import { ClusterError } from '../kubernetes/failure.ts'
 import type { Objects } from '../kubernetes/objects.ts'
-import { observe } from '../outcome/observe.ts'
+import { observe } from '../seen/observe.ts'
 import { timelineBars } from '../timeline/draw.ts'
 import { timelineOf } from '../timeline/timeline.ts'
 import type { Picture } from './report.ts'
@@ -31,7 +31,7 @@ async function pictureOf(of: Workload, objects: Objects, now: () => number): Pro
   // Listed, not read: that is the right that a scan needs.
   const [pod] = await objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, selection)
   if (!pod) return undefined
-  const seen = { pod, ...(await observe(objects, pod)), now: now() }
+  const seen = await observe(objects, pod, now)
   const timeline = timelineOf(
     seen,
     of.sidecars.map(({ today }) => today.sidecar),

@@ -1,9 +1,9 @@
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import { failureKind } from '../kubernetes/failure.ts'
 import type { RawCalls } from '../kubernetes/raw.ts'
-import { essence } from '../outcome/moment.ts'
+import { type SeenEvent, seenEvent } from '../seen/event.ts'
+import type { Says } from '../seen/reasons.ts'
 import { ExpectedError } from '../terminal/command.ts'
-import type { Warned } from './evidence.ts'
 import { createSurveyor, type Survey } from './survey.ts'
 import type { Limit } from './words.ts'
 
@@ -66,7 +66,7 @@ export async function scanCluster(selection: Selection, surroundings: Surroundin
   }
 }
 
-type Warnings = ReadonlyMap<string, readonly Warned[]>
+type Warnings = ReadonlyMap<string, readonly SeenEvent[]>
 
 /** Who may write events in one namespace has no say in others. */
 const placeOf = (of: { namespace?: string } | undefined, uid: string | undefined) => `${of?.namespace}/${uid}`
@@ -76,17 +76,18 @@ async function readWarnings(
   calls: RawCalls,
   path: string,
 ): Promise<{ readonly warnings: Warnings | undefined; readonly limits: readonly Limit[] }> {
-  const warnings = new Map<string, Warned[]>()
+  const warnings = new Map<string, SeenEvent[]>()
   const query = { fieldSelector: 'involvedObject.kind=Pod,type=Warning' }
   let read = 0
   try {
     for await (const event of calls.items<CoreV1Event>(path, query, { size: warningsAtOnce, expired: () => {} })) {
       if (++read > mostWarnings) return { warnings, limits: [{ kind: 'warnings-cut', most: mostWarnings }] }
       const { uid } = event.involvedObject
-      if (!uid || uid.length > mostUid || !telling.has(event.reason ?? '')) continue
+      const seen = uid && uid.length <= mostUid ? seenEvent(event, mostText) : undefined
+      if (!uid || !seen?.says || !telling.has(seen.says)) continue
       const place = placeOf(event.metadata, uid)
       const own = warnings.get(place) ?? []
-      own.push(...warned(event))
+      own.push(seen)
       warnings.set(place, own)
     }
   } catch (error) {
@@ -96,24 +97,8 @@ async function readWarnings(
   return { warnings, limits: [] }
 }
 
-/** The reasons of the kubelet that say something about a start. */
-const telling: ReadonlySet<string> = new Set([
-  'Unhealthy',
-  'FailedPostStartHook',
-  'Failed',
-  'ErrImageNeverPull',
-  'InspectFailed',
-])
-
-/** One that happened again stands for the first and the last time. */
-function warned(event: CoreV1Event): Warned[] {
-  const { count = 1, lastTimestamp, source, reportingComponent } = event
-  const first = essence(event, mostText)
-  const host = [source?.component, reportingComponent].includes('kubelet') ? first.source?.host : undefined
-  if (count < 2 || !lastTimestamp) return [{ host, event: first }]
-  const { eventTime: _, ...last } = { ...first, firstTimestamp: lastTimestamp }
-  return [first, last].map((each) => ({ host, event: each }))
-}
+/** What says something about a start. */
+const telling: ReadonlySet<Says> = new Set(['readiness-failed', 'startup-failed', 'hook-failed', 'failed'])
 
 /** Characters of a message that are kept. */
 const mostText = 256

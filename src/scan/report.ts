@@ -1,4 +1,4 @@
-import { mostEvents } from '../outcome/outcome.ts'
+import { mostEvents } from '../seen/observe.ts'
 import type { ChartBar } from '../terminal/chart.ts'
 import { howMany, type Survey, type Workload } from './survey.ts'
 

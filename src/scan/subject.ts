@@ -1,7 +1,8 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import type { Metadata } from '../admission/pod/pod.ts'
 import { readMetadata, readSpec } from '../admission/pod/read.ts'
-import { type KnownSidecar, knownSidecars, partsOf, recognise } from '../admission/suggest/known.ts'
+import { type KnownSidecar, knownSidecars, recognise } from '../admission/suggest/known.ts'
+import { unknownApps } from '../seen/app.ts'
 
 /** What of a pod concerns a scan: its well-known sidecars, and the app that should wait for them. */
 export interface Subject {
@@ -16,7 +17,7 @@ export function subjectOf(manifest: unknown, namespace?: Metadata): Subject | un
   if (!metadata.ok || !spec.ok) return undefined
   const pod = { metadata: metadata.value, spec: spec.value }
   const sidecars = knownSidecars(pod, namespace)
-  const [app] = partsOf(pod).apps
+  const [app] = unknownApps(pod)
   return app && sidecars.length > 0 ? { app: app.name, sidecars } : undefined
 }
 

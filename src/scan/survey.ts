@@ -2,7 +2,10 @@ import type { V1Pod } from '@kubernetes/client-node'
 import { defaultConfiguration } from '../admission/intent/configuration.ts'
 import { mostContainers } from '../admission/pod/read.ts'
 import type { Owner } from '../check/pod/owner.ts'
-import { clockBehind, type Evidence, evidenceOf, type Warned } from './evidence.ts'
+import type { SeenEvent } from '../seen/event.ts'
+import { mostText } from '../seen/observe.ts'
+import { livePod } from '../seen/pod.ts'
+import { clockBehind, type Evidence, evidenceOf } from './evidence.ts'
 import { type Mend, mendOf } from './mend.ts'
 import { liveSubjectOf, type Subject } from './subject.ts'
 import { type Standing, standingOf, type Today, todayOf } from './today.ts'
@@ -45,7 +48,7 @@ export interface Survey {
 
 /** Takes pods one by one and keeps of each only what is said of its workload in the end. */
 export interface Surveyor {
-  add(pod: V1Pod, warnings: readonly Warned[] | undefined): void
+  add(pod: V1Pod, warnings: readonly SeenEvent[] | undefined): void
   result(): Pick<Survey, 'workloads' | 'all' | 'limits'>
 }
 
@@ -90,7 +93,7 @@ export function createSurveyor({
         sidecars: sidecarsOf(subject, today),
         mend: mendOf(pod, isGuarded(today), { job: ['Job', 'CronJob'].includes(owner.kind) }, configuration),
       }))
-      tally.count(pod.metadata?.name ?? '', evidenceOf({ pod, warnings, now: now() }, today))
+      tally.count(pod.metadata?.name ?? '', evidenceOf({ pod: livePod(pod, mostText), warnings, now: now() }, today))
     },
     result() {
       const workloads = [...found.values()].map((tally) => tally.workload()).toSorted(worstFirst)

@@ -1,7 +1,9 @@
-import type { CoreV1Event, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
+import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import { mostContainers } from '../admission/pod/read.ts'
-import { firstFailure, firstStart } from '../outcome/containers.ts'
-import { asEvents, type KeptEvent, keptEvent, merged, reduced, restored, sameAs } from './kept.ts'
+import { isNotReady, mostName, type SeenEvent } from '../seen/event.ts'
+import type { LiveContainer, LivePod } from '../seen/pod.ts'
+import { beginOf, firstFailure, firstRun } from '../seen/runs.ts'
+import { keptEvent, keptPod, merged, sameAs } from './kept.ts'
 import { createGraves, createKubelets, createLimbo } from './memory.ts'
 import { type Start, type Subject, startOf, subjectOf } from './start.ts'
 
@@ -58,8 +60,8 @@ const least = 10_000
 /** Pods that a handover names at the most. */
 const mostExcept = 10_000
 
-/** The largest that is kept of a pod: some fifty containers with hooks and probes. */
-const mostOfOne = 65_536
+/** The largest that is kept of a pod: as many containers as are looked at, most of which haven't started. */
+const mostOfOne = 98_304
 /** Of all pods whose start waits to be judged, in bytes: 10,000 of 2,000, and a fifth more. */
 const mostOfAll = 24_000_000
 /** With more than this, pods that are gone don't wait for their events: what starts now needs the room. */
@@ -80,7 +82,7 @@ interface Pending {
   /** The pod, reduced; as of its last change since its app started. */
   text: string | undefined
   readonly failed: Set<string>
-  events: KeptEvent[]
+  events: SeenEvent[]
   /** It's being deleted: what it shows from now on is its end. */
   ending: boolean
   gone: boolean
@@ -122,7 +124,7 @@ export function createLedger({
 
   function settle(uid: string, one: Pending): void {
     forget(uid)
-    const pod = one.text === undefined ? undefined : restored(one.text)
+    const pod = one.text === undefined ? undefined : (JSON.parse(one.text) as LivePod)
     if (!pod) {
       const { gate } = one.subject
       const start = { gate, outcome: 'not-started', seconds: undefined, waits: [], early: [], crashed: false } as const
@@ -135,8 +137,8 @@ export function createLedger({
     const { failed, subject, namespace } = one
     const seen = {
       pod,
-      events: states.Pod === 'forbidden' ? undefined : own.flatMap(asEvents),
-      node: states.Node === 'coming' ? node.flatMap(asEvents) : undefined,
+      events: states.Pod === 'forbidden' ? undefined : own,
+      node: states.Node === 'coming' ? node : undefined,
       failed,
       now: now(),
     }
@@ -160,17 +162,18 @@ export function createLedger({
       pods.set(uid, undefined)
       return
     }
-    const statuses = (pod.status?.containerStatuses ?? []).filter(({ name }) => subject.apps.includes(name))
-    const started = statuses.some((status) => firstStart(status) !== undefined || status.restartCount > 0)
-    const mark = started ? startedAt(pod, statuses) + settles : undefined
+    const live = keptPod(pod)
+    const apps = live.containers.filter(({ name }) => subject.apps.includes(name))
+    const started = apps.some((app) => beginOf(firstRun(app)) !== undefined || app.restarts > 0)
+    const mark = started ? startedAt(live, apps) + settles : undefined
     // Found as one that has started already: whoever was there then has counted it.
     if (!known && mark !== undefined && mark <= since.until && !since.except.has(uid)) {
       pods.set(uid, undefined)
       return
     }
-    const { sidecars, apps, gate } = subject
+    const { sidecars, gate } = subject
     const one = known ?? {
-      subject: { sidecars, apps, gate },
+      subject: { sidecars, apps: subject.apps, gate },
       namespace,
       node: undefined,
       due: undefined,
@@ -188,15 +191,15 @@ export function createLedger({
       for (const event of early) add(one, event)
     }
     // An older list may not have it yet.
-    one.node ??= pod.spec?.nodeName
+    one.node ??= live.node
     one.ending ||= pod.metadata?.deletionTimestamp !== undefined
-    if (!one.ending) for (const status of statuses) if (firstFailure(status)) one.failed.add(status.name)
+    if (!one.ending) for (const app of apps) if (firstFailure(app)) one.failed.add(app.name)
     if (mark === undefined || (one.ending && one.text !== undefined)) return
     if (one.due === undefined) {
       one.earliest = now() + least
       one.due = Math.max(Math.min(mark, now() + settles), one.earliest)
     }
-    const text = reduced(pod)
+    const text = JSON.stringify(live)
     if (sizeOf(text) > mostOfOne) omit(uid, 'too-large')
     else if (bytes - sizeOf(one.text) + sizeOf(text) > mostOfAll) omit(uid, 'too-many')
     else {
@@ -206,8 +209,8 @@ export function createLedger({
   }
 
   /** Without those that don't fit, times are known to the second. */
-  function add(one: Pending, event: KeptEvent): void {
-    if (one.ending && event.reason === 'Unhealthy') return
+  function add(one: Pending, event: SeenEvent): void {
+    if (one.ending && isNotReady(event.says)) return
     const same = one.events.findIndex((each) => sameAs(each, event))
     if (same >= 0) one.events[same] = merged(one.events[same] ?? event, event)
     else if (one.events.length < mostEventsOfOne && kept < mostEvents) {
@@ -253,8 +256,9 @@ export function createLedger({
       const found = keptEvent(event)
       if (!found) return
       const { kind, uid = '', name = '' } = event.involvedObject
+      if (Math.max(uid.length, name.length) > mostName) return
       if (kind === 'Node') {
-        if (found.reason === 'Starting') kubelets.started(name, found)
+        if (found.says === 'starting') kubelets.started(name, found)
         return
       }
       const one = pods.get(uid)
@@ -288,12 +292,10 @@ export function createLedger({
  * When the first app started, by the control plane's clock, from the pod alone, so that two processes say the same. The node's clock is only
  * compared with itself. Where the status has lost the first start, it's when the pod was given to its node.
  */
-function startedAt({ metadata, status }: V1Pod, statuses: readonly V1ContainerStatus[]): number {
-  const scheduled = status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'True')
-  const given = new Date(scheduled?.lastTransitionTime ?? metadata?.creationTimestamp ?? 0).getTime()
-  const taken = new Date(status?.startTime ?? 0).getTime()
-  const starts = statuses.flatMap((each) => firstStart(each)?.at ?? [])
-  return starts.length === 0 || taken === 0 ? given : given + Math.max(0, Math.min(...starts) - taken)
+function startedAt({ given, created, taken }: LivePod, apps: readonly LiveContainer[]): number {
+  const from = given ?? created ?? 0
+  const starts = apps.flatMap((app) => beginOf(firstRun(app))?.at ?? [])
+  return starts.length === 0 || taken === undefined ? from : from + Math.max(0, Math.min(...starts) - taken)
 }
 
 /** What a text takes in memory: one byte for each character, or two if one of them needs that. */

@@ -1,4 +1,4 @@
-import type { KeptEvent } from './kept.ts'
+import type { SeenEvent } from '../seen/event.ts'
 
 // What is remembered beside the pods that are followed. Each has its bounds, whoever fills it.
 
@@ -32,10 +32,10 @@ const mostInLimbo = 2000
 
 /** Events whose pod isn't known yet. Who may write events in one namespace has no say in others. @param most events of one pod */
 export function createLimbo(now: () => number, most: number) {
-  const limbo = new Map<string, { readonly since: number; readonly events: KeptEvent[] }>()
+  const limbo = new Map<string, { readonly since: number; readonly events: SeenEvent[] }>()
   const placeOf = (namespace: string, uid: string) => `${namespace}/${uid}`
   return {
-    add(namespace: string, uid: string, event: KeptEvent): void {
+    add(namespace: string, uid: string, event: SeenEvent): void {
       const place = placeOf(namespace, uid)
       if (!limbo.has(place) && limbo.size >= mostInLimbo) return
       const waiting = limbo.get(place) ?? { since: now(), events: [] }
@@ -43,7 +43,7 @@ export function createLimbo(now: () => number, most: number) {
       if (waiting.events.length < most) waiting.events.push(event)
     },
     /** Its pod has come. */
-    take(namespace: string, uid: string): readonly KeptEvent[] {
+    take(namespace: string, uid: string): readonly SeenEvent[] {
       const place = placeOf(namespace, uid)
       const events = limbo.get(place)?.events ?? []
       limbo.delete(place)
@@ -62,15 +62,15 @@ const mostNodes = 10_000
 
 /** When kubelets started, by their nodes' names. */
 export function createKubelets() {
-  const kubelets = new Map<string, readonly KeptEvent[]>()
+  const kubelets = new Map<string, readonly SeenEvent[]>()
   return {
-    started(node: string, event: KeptEvent): void {
+    started(node: string, event: SeenEvent): void {
       const before = kubelets.get(node)?.filter(({ at }) => at !== event.at) ?? []
       // Clusters that grow and shrink have new nodes day by day: the one that has been silent for longest is forgotten.
       kubelets.delete(node)
       if (kubelets.size >= mostNodes) kubelets.delete(kubelets.keys().next().value ?? '')
       kubelets.set(node, [...before, event].toSorted((a, b) => a.at - b.at).slice(-mostRestarts))
     },
-    of: (node: string): readonly KeptEvent[] => kubelets.get(node) ?? [],
+    of: (node: string): readonly SeenEvent[] => kubelets.get(node) ?? [],
   }
 }

@@ -1,12 +1,15 @@
-import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
+import type { V1Pod } from '@kubernetes/client-node'
 import { mirrorKey } from '../admission/words/keys.ts'
 import type { Container } from '../outcome/containers.ts'
 import type { Opening } from '../outcome/gates.ts'
 import { type Judged, judge } from '../outcome/outcome.ts'
+import { waitsOf } from '../outcome/waits.ts'
 import { probesOf } from '../scan/evidence.ts'
 import { liveSubjectOf } from '../scan/subject.ts'
-import { timelineOf } from '../timeline/timeline.ts'
-import { waitedFor } from '../timeline/waits.ts'
+import { isApp, isDue } from '../seen/app.ts'
+import type { Seen } from '../seen/observe.ts'
+import { type LivePod, livePod } from '../seen/pod.ts'
+import { isWell } from '../seen/runs.ts'
 import { type Gate, type Outcome, type SidecarLabel, several, sidecarLabel, type WaitOutcome } from './labels.ts'
 
 /** Whose start is counted: a pod with sidecars that somebody knows, and an app beside them. */
@@ -57,44 +60,39 @@ export function subjectOf(pod: V1Pod): Subject | undefined {
   // The kubelet makes a new copy of a static pod at each of its restarts, which starts nothing.
   if (pod.metadata?.annotations?.[mirrorKey] !== undefined) return undefined
   const known = liveSubjectOf(pod)?.sidecars.map(({ name }) => name) ?? []
-  const judged = judge({ pod, events: undefined, node: undefined, now: 0 }, known)
+  const live = livePod(pod, 0)
+  const judged = judge({ pod: live, events: undefined, node: undefined, now: 0 }, known)
   const sidecars = dueOf(judged).map(({ name }) => name)
   const apps = appsOf(judged).map(({ name }) => name)
   if (sidecars.length === 0 || apps.length === 0) return undefined
-  const label = labeller(pod)
+  const label = labeller(live)
   return {
     sidecars,
     apps,
     guarded: guardedOf(judged, sidecars, label),
-    waits: waitsOf(judged, label),
+    waits: waitingOf(judged, label),
     gate: gateOf(judged),
   }
 }
 
-/** What is known of a pod whose app has started, or which is gone. */
-export interface Seen {
-  readonly pod: V1Pod
-  /** Undefined where they can't be read. */
-  readonly events: readonly CoreV1Event[] | undefined
-  readonly node: readonly CoreV1Event[] | undefined
-  /** The apps whose first run was seen to end soon and with an error: later the status forgets. */
-  readonly failed: ReadonlySet<string>
-  /** ms */
-  readonly now: number
-}
-
-/** Judges a start. Pure. @param sidecars by `subjectOf`: the annotations aren't kept */
-export function startOf({ failed, ...seen }: Seen, sidecars: readonly string[]): Start {
+/**
+ * Judges the start of a pod whose app has started, or which is gone. Pure.
+ * @param failed the apps whose first run was seen to end soon and with an error: later the status forgets
+ * @param sidecars by `subjectOf`: the annotations aren't kept
+ */
+export function startOf(
+  { failed, ...seen }: Seen & { readonly failed: ReadonlySet<string> },
+  sidecars: readonly string[],
+): Start {
   const { pod } = seen
   const judged = judge(seen, sidecars)
-  const timeline = timelineOf(seen, sidecars)
   const label = labeller(pod)
   const early = earlyOf(judged, pod, sidecars)
   return {
     gate: gateOf(judged),
     outcome: outcomeOf(judged, early),
     seconds: secondsOf(judged, seen),
-    waits: waitedFor(timeline).waits.flatMap((wait): Wait[] => {
+    waits: waitsOf(judged, seen.now).flatMap((wait): Wait[] => {
       const at = judged.containers.find(({ name }) => name === wait.hook)
       const gate = at && gateAt(at)
       const outcome = waitOutcome(wait.outcome)
@@ -102,15 +100,14 @@ export function startOf({ failed, ...seen }: Seen, sidecars: readonly string[]):
       return [{ gate, outcome, sidecar: label(wait.for), seconds: wait.took / 1000, exact: wait.exact }]
     }),
     early: guardedOf(judged, early, label),
-    crashed: appsOf(judged).some(({ name }) => failed.has(name) && ranAfterwards(pod, name)),
+    // What fails again and again has another cause than a sidecar that was late.
+    crashed: appsOf(judged).some((app) => failed.has(app.name) && (isWell(app) || pod.restartPolicy === 'Never')),
   }
 }
 
-const dueOf = ({ containers, sidecars }: Judged) =>
-  containers.filter(({ name, kind }) => kind !== 'init' && sidecars.has(name))
+const dueOf = ({ containers, sidecars }: Judged) => containers.filter(isDue(sidecars))
 
-const appsOf = ({ containers, sidecars }: Judged) =>
-  containers.filter(({ name, kind }) => kind === 'regular' && !sidecars.has(name))
+const appsOf = ({ containers, sidecars }: Judged) => containers.filter(isApp(sidecars))
 
 /** What is strongest of all that stands before the first app, and waits for one of these. */
 function gateOf(judged: Judged, names: readonly string[] = dueOf(judged).map(({ name }) => name)): Gate {
@@ -134,7 +131,7 @@ function guardedOf(judged: Judged, names: readonly string[], label: Labeller): G
 }
 
 /** Each once. */
-function waitsOf(judged: Judged, label: Labeller): Waiting[] {
+function waitingOf(judged: Judged, label: Labeller): Waiting[] {
   const holding = beforeApps(judged).filter(({ name }) => judged.sidecars.has(name))
   return eachOnce(
     holding.flatMap((each) => {
@@ -156,7 +153,7 @@ function gateAt({ hook, kind, hasStartupProbe }: Container): Exclude<Gate, 'none
 }
 
 /** By name, those before which the app has started: by the order of things, or since a probe failed after it. */
-function earlyOf(judged: Judged, pod: V1Pod, sidecars: readonly string[]): readonly string[] {
+function earlyOf(judged: Judged, pod: LivePod, sidecars: readonly string[]): readonly string[] {
   const { outcome } = judged
   // What was ready when the app began may become unready later.
   if (outcome.kind === 'held') return []
@@ -180,32 +177,21 @@ function waitOutcome(how: Opening['how']): WaitOutcome | undefined {
 type Labeller = (names: readonly string[]) => SidecarLabel
 
 /** By the name or the image of the container. Which of several a hook waited for last is recorded nowhere. */
-function labeller({ spec }: V1Pod): Labeller {
-  const all = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
+function labeller({ containers }: LivePod): Labeller {
   return (names) => {
-    const labels = names.map((name) => sidecarLabel(all.find((each) => each.name === name) ?? { name }))
+    const labels = names.map((name) => sidecarLabel(containers.find((each) => each.name === name) ?? { name }))
     const [first = several] = labels
     return labels.every((each) => each === first) ? first : several
   }
 }
 
 /** From the scheduler's event to the kubelet's; undefined where one is missing, or their clocks differ for sure. */
-function secondsOf(
-  { happenings, containers, app }: Judged,
-  { pod, now }: Pick<Seen, 'pod' | 'now'>,
-): number | undefined {
-  const given = happenings.find(({ reason }) => reason === 'Scheduled')?.moment
+function secondsOf({ events, containers, app }: Judged, { pod, now }: Pick<Seen, 'pod' | 'now'>): number | undefined {
+  const given = events.find(({ says }) => says === 'given')
   const started = containers.find(({ name }) => name === app)?.started
-  const { startTime } = pod.status ?? {}
-  if (!given?.exact || !started?.exact || !startTime) return undefined
+  const { taken } = pod
+  if (!given?.exact || !started?.exact || taken === undefined) return undefined
   // The kubelet saw the pod before it was given to it, or the app starts in the future.
-  const differ = new Date(startTime).getTime() + 1000 <= given.at || started.at < given.at || started.at > now
+  const differ = taken + 1000 <= given.at || started.at < given.at || started.at > now
   return differ ? undefined : Math.round(started.at - given.at) / 1000
-}
-
-/** What fails again and again has another cause than a sidecar that was late. */
-function ranAfterwards({ spec, status }: V1Pod, name: string): boolean {
-  const found = status?.containerStatuses?.find((each) => each.name === name)
-  const { running, terminated } = found?.state ?? {}
-  return running !== undefined || terminated?.exitCode === 0 || spec?.restartPolicy === 'Never'
 }

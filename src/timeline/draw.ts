@@ -1,5 +1,5 @@
 import { printable } from '../admission/words/printable.ts'
-import type { Moment } from '../outcome/moment.ts'
+import type { Wait } from '../outcome/waits.ts'
 import {
   earlyText,
   lackingCode,
@@ -9,18 +9,18 @@ import {
   stuckText,
   unknownText,
 } from '../outcome/words.ts'
+import type { Moment } from '../seen/moment.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../terminal/chart.ts'
 import { type Look, styled } from '../terminal/look.ts'
 import type { Start, Timeline } from './timeline.ts'
-import type { Wait, Waited } from './waits.ts'
 
 /** The chart, what the app waited for, and what isn't known. */
-export function drawTimeline(timeline: Timeline, waited: Waited, look: Look): string {
+export function drawTimeline(timeline: Timeline, look: Look): string {
   const { namespace, name, unknown } = timeline
   const bars = timelineBars(timeline)
   const chart = drawChart(bars, look, (ms) => seconds(ms))
   const dim = unknown.map((text) => `${styled(look, 'dim', `not known: ${text}`)}\n`)
-  return `${styled(look, 'bold', `${namespace}/${name}`)}\n${chart}${legend(bars, look)}\n${sentences(timeline, waited).join('\n')}\n${dim.join('')}`
+  return `${styled(look, 'bold', `${namespace}/${name}`)}\n${chart}${legend(bars, look)}\n${sentences(timeline).join('\n')}\n${dim.join('')}`
 }
 
 /** A bar for each container, in the order of their start; ms from where the axis begins. */
@@ -70,8 +70,8 @@ function earlyUntil({ outcome, starts, until }: Timeline, { started }: Start): n
 const shown = (line: string): string => printable(line, 1024)
 
 /** What became of it, in words. */
-export function sentences(timeline: Timeline, { waits, early }: Waited): string[] {
-  const { namespace, name, from, until, starts, app, outcome, lacking, sidecars } = timeline
+export function sentences(timeline: Timeline): string[] {
+  const { namespace, name, from, until, starts, app, outcome, lacking, sidecars, waits, late } = timeline
   const pod = `-n ${namespace} ${name}`
   const start = starts.find((each) => each.name === app)
   const lines: string[] = []
@@ -90,7 +90,7 @@ export function sentences(timeline: Timeline, { waits, early }: Waited): string[
     )
   }
   lines.push(...waits.map((wait) => `  ${waitText(wait, seconds(wait.took, wait.exact))}`))
-  for (const { sidecar, by, exact } of early) lines.push(`  ${app} started ${seconds(by, exact)} before ${sidecar} did`)
+  for (const { sidecar, by, exact } of late) lines.push(`  ${app} started ${seconds(by, exact)} before ${sidecar} did`)
   if (sidecars.size > 0) lines.push(...told(timeline, pod))
   lines.push(...lacking.map((each) => `${lackingCode} now ${app} runs without ${each.sidecar}: ${lackingText(each)}`))
   return lines.map(shown)

@@ -5,14 +5,13 @@ import { seconds, sentences, timelineBars } from './draw.ts'
 import { barsOf, linesOf, titleOf } from './draw-many.ts'
 import { type Many, tally } from './many.ts'
 import type { Timeline } from './timeline.ts'
-import type { Waited } from './waits.ts'
 
 /** Nobody scrolls through more. */
 const mostBars = 200
 
 /** A pod's start as one page. */
-export function htmlTimeline(timeline: Timeline, waited: Waited, made: Made): string {
-  const lines = [...sentences(timeline, waited), ...timeline.unknown.map((text) => `not known: ${text}`)]
+export function htmlTimeline(timeline: Timeline, made: Made): string {
+  const lines = [...sentences(timeline), ...timeline.unknown.map((text) => `not known: ${text}`)]
   return page(
     `${timeline.namespace}/${timeline.name}`,
     html`<section>${htmlChart(timelineBars(timeline), (ms) => seconds(ms))}</section>

@@ -1,13 +1,12 @@
 import type { Code } from '../admission/words/values.ts'
-import type { Moment } from '../outcome/moment.ts'
 import { lackingCode, outcomeCodes } from '../outcome/words.ts'
+import type { Moment } from '../seen/moment.ts'
 import { appStart, type Group, type Many } from './many.ts'
 import type { Timeline } from './timeline.ts'
-import { type Waited, waitedFor } from './waits.ts'
 
 /** Times are milliseconds after `from`; those known only to the second have `exact: false`. */
-export function jsonTimeline(timeline: Timeline, { waits, early }: Waited): string {
-  const { namespace, name, from, until, starts, app, outcome, lacking, unknown } = timeline
+export function jsonTimeline(timeline: Timeline): string {
+  const { namespace, name, from, until, starts, app, outcome, lacking, waits, late, unknown } = timeline
   const after = (moment: Moment | undefined) =>
     moment && { after: Math.round(moment.at - from.at), exact: moment.exact }
   const containers = starts.map(({ begun, started, ready, finished, failed, hook, ...rest }) => ({
@@ -29,7 +28,7 @@ export function jsonTimeline(timeline: Timeline, { waits, early }: Waited): stri
     timeline.sidecars.size === 0
       ? {}
       : { outcome: told, lacking: lacking.map((each) => ({ code: lackingCode, ...each })) }
-  return `${JSON.stringify({ ...pod, containers, waited: { app, waits, early }, ...start, unknown }, null, 2)}\n`
+  return `${JSON.stringify({ ...pod, containers, waited: { app, waits, early: late }, ...start, unknown }, null, 2)}\n`
 }
 
 /** Times are milliseconds after the pod was given to its node. */
@@ -44,7 +43,7 @@ export function jsonMany({ timelines, early, stuck, unknown, lacking, ...many }:
         ? { code: outcomeCodes[outcome.kind], outcome: outcome.kind }
         : { outcome: 'no-sidecars' as const }),
       started,
-      waits: waitedFor(timeline).waits,
+      waits: timeline.waits,
     }
   })
   const coded = (code: Code, groups: readonly Group<object>[]) => groups.map((group) => ({ code, ...group }))

@@ -1,6 +1,6 @@
 import type { Early, Lacking, Outcome, Stuck, Unknown } from '../outcome/outcome.ts'
+import type { Wait } from '../outcome/waits.ts'
 import type { Start, Timeline } from './timeline.ts'
-import { type Wait, waitedFor } from './waits.ts'
 
 /** The starts of a workload's pods together. Only what was seen: a median is one of the times, not a mean of two. */
 export interface Many {
@@ -55,7 +55,7 @@ export function together(timelines: readonly Timeline[], { kind, namespace, name
         ? [{ pod: timeline.name, outcome: timeline.outcome as Extract<Outcome, { kind: K }> }]
         : [],
     )
-  const waits = each.flatMap((timeline) => waitedFor(timeline).waits.map((wait) => ({ pod: timeline.name, wait })))
+  const waits = each.flatMap(({ name: pod, waits }) => waits.map((wait) => ({ pod, wait })))
   const alike = Map.groupBy(waits, ({ wait }) => `${wait.outcome} ${wait.for.join('+')}`)
   return {
     kind,

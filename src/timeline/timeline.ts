@@ -1,9 +1,10 @@
-import type { V1Pod } from '@kubernetes/client-node'
 import { waiterName } from '../admission/hook/waiter.ts'
 import type { Container } from '../outcome/containers.ts'
 import type { Gate, Opening } from '../outcome/gates.ts'
-import { coarse, type Moment, since } from '../outcome/moment.ts'
-import { type Judged, judge, type Lacking, mostEvents, type Outcome, type Seen } from '../outcome/outcome.ts'
+import { type Judged, judge, type Lacking, type Outcome } from '../outcome/outcome.ts'
+import { type Late, lateOf, type Wait, waitsOf } from '../outcome/waits.ts'
+import { coarse, type Moment } from '../seen/moment.ts'
+import { mostEvents, type Seen } from '../seen/observe.ts'
 
 /** The first start of a container. Unknown times are absent. */
 export interface Start extends Pick<Container, 'name' | 'kind' | 'begun' | 'started' | 'restarts' | 'waiting'> {
@@ -44,6 +45,9 @@ export interface Timeline {
   readonly sidecars: ReadonlySet<string>
   readonly outcome: Outcome
   readonly lacking: readonly Lacking[]
+  /** The hooks that held the app back. */
+  readonly waits: readonly Wait[]
+  readonly late: readonly Late[]
   /** What can't be known about this start, one sentence each. */
   readonly unknown: readonly string[]
 }
@@ -52,11 +56,11 @@ export interface Timeline {
 export function timelineOf(seen: Seen, more: readonly string[] = []): Timeline {
   const { pod, now } = seen
   const judged = judge(seen, more)
-  const starts = startsOf(judged, pod)
-  const { happenings, app, sidecars, outcome, lacking } = judged
-  const scheduled = happenings.find(({ reason }) => reason === 'Scheduled')?.moment
+  const starts = startsOf(judged, pod.ready)
+  const { events, app, sidecars, outcome, lacking } = judged
+  const scheduled = events.find(({ says }) => says === 'given')
   const from = earliest([
-    scheduled ?? coarse(pod.status?.startTime ?? pod.metadata?.creationTimestamp),
+    (scheduled && { at: scheduled.at, exact: scheduled.exact }) ?? coarse(pod.taken ?? pod.created),
     ...starts.flatMap(({ begun, started }) => [begun, started]),
   ])
   const moments = starts.flatMap(({ begun, started, hook, ready, finished, failed }) => [
@@ -69,16 +73,19 @@ export function timelineOf(seen: Seen, more: readonly string[] = []): Timeline {
   ])
   const over = starts.every(({ started, lost, hook }) => (started !== undefined || lost) && hook?.outcome !== 'closed')
   const last = Math.max(from?.at ?? now, ...moments.flatMap((moment) => moment?.at ?? []))
+  const until = over ? last : Math.max(now, last)
   return {
-    namespace: pod.metadata?.namespace ?? '',
-    name: pod.metadata?.name ?? '',
+    namespace: pod.namespace,
+    name: pod.name,
     from: from ?? { at: now, exact: false },
-    until: over ? last : Math.max(now, last),
+    until,
     starts,
     app,
     sidecars,
     outcome,
     lacking,
+    waits: waitsOf(judged, until),
+    late: lateOf(judged),
     unknown: unknowns(starts, judged, seen.crowded),
   }
 }
@@ -86,13 +93,13 @@ export function timelineOf(seen: Seen, more: readonly string[] = []): Timeline {
 /** A condition has only its last change: one that comes so long after the last start, in ms, is hardly the first. */
 const plausible = 600_000
 
-function startsOf({ containers, gates, sidecars }: Judged, pod: V1Pod): readonly Start[] {
+function startsOf({ containers, gates, sidecars }: Judged, readySince: number | undefined): readonly Start[] {
   const last = Math.max(...containers.map(({ started }) => started?.at ?? 0))
-  const condition = since(pod, 'ContainersReady')
+  const condition = coarse(readySince)
   const first = containers.every(({ restarts }) => restarts === 0) && condition && condition.at < last + plausible
   const all = first ? condition : undefined
   return containers.map((container, index): Start => {
-    const { name, kind, begun, started, restarts, waiting, ready: readyNow, running, ended, hookFailed } = container
+    const { name, kind, begun, started, restarts, waiting, ready: readyNow, state, ended, hookFailed } = container
     const gate = gates.find(({ at }) => at === name)
     const { how, ...opened } = gate?.opening ?? { how: 'closed' }
     const opening = 'moment' in opened ? opened.moment : undefined
@@ -109,7 +116,7 @@ function startsOf({ containers, gates, sidecars }: Judged, pod: V1Pod): readonly
       finished: kind === 'init' ? within(ended, started, next) : undefined,
       failed: kind === 'init' ? undefined : (hookFailed ?? within(ended, started, undefined)),
       readyNow,
-      lost: started === undefined && running,
+      lost: started === undefined && state === 'running',
     }
   })
 }
@@ -143,7 +150,7 @@ function earliest(moments: readonly (Moment | undefined)[]): Moment | undefined 
   return moments.reduce((least, moment) => (moment && (!least || moment.at < least.at) ? moment : least), undefined)
 }
 
-function unknowns(starts: readonly Start[], { happenings }: Judged, crowded = false): string[] {
+function unknowns(starts: readonly Start[], { events }: Judged, crowded = false): string[] {
   const restarted = starts.filter(({ restarts }) => restarts > 0).map(({ name }) => name)
   const gated = starts.some(({ hook }) => (hook?.waitsFor.length ?? 0) > 1)
   const lacking = starts.some(({ started, begun }) => (started ?? begun)?.exact === false)
@@ -161,7 +168,7 @@ function unknowns(starts: readonly Start[], { happenings }: Judged, crowded = fa
   return [
     ...(crowded
       ? [`there are more than ${mostEvents} events about this pod, so none of them counts: times are to the second`]
-      : lacking && !happenings.some(({ container }) => container)
+      : lacking && !events.some(({ container }) => container)
         ? [
             'there are no events (a cluster keeps them for an hour, and you must be allowed to list them): times are to the second',
           ]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { objects } from '../../src/kubernetes/objects.ts'
-import { observe } from '../../src/outcome/observe.ts'
+import { observe } from '../../src/seen/observe.ts'
 import { timelineOf } from '../../src/timeline/timeline.ts'
 import { fakeApiServer } from '../kubernetes/fake-api-server.ts'
 import { recordedPod } from './recorded.ts'
@@ -32,14 +32,14 @@ async function cluster(crowd: number) {
 
 test('of a pod with a few hundred events its own tell how it started', async () => {
   using of = await cluster(400)
-  const { outcome, unknown } = timelineOf({ ...seen, ...(await observe(of.objects, seen.pod)) })
+  const { outcome, unknown } = timelineOf(await observe(of.objects, seen.pod, () => seen.now))
   assert.equal(outcome.kind, 'held')
   assert.doesNotMatch(unknown.join(), /events/)
 })
 
 test('of one about which somebody has written thousands no more are read than can be kept, none counts, and that is told', async () => {
   using of = await cluster(20_000)
-  const { outcome, unknown } = timelineOf({ ...seen, ...(await observe(of.objects, seen.pod)) })
+  const { outcome, unknown } = timelineOf(await observe(of.objects, seen.pod, () => seen.now))
   assert.ok(of.asked.length <= 6, `${of.asked.length} pages are read`)
   assert.equal(outcome.kind, 'unknown')
   assert.match(

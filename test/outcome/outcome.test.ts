@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { judge, type Outcome, type Seen } from '../../src/outcome/outcome.ts'
-import { timelineOf } from '../../src/timeline/timeline.ts'
+import type { Outcome } from '../../src/outcome/outcome.ts'
 import { runs } from '../runs.ts'
 import { recordedNames, recordedPod } from './recorded.ts'
+import { judge, type Seen, timelineOf } from './seen.ts'
 
 /** An outcome in one line, such as `too-early: crashed dies`. */
 function line(outcome: Outcome): string {

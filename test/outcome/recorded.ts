@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Seen } from '../../src/outcome/outcome.ts'
+import type { Seen } from './seen.ts'
 
 const folder = join(import.meta.dirname, 'recorded')
 

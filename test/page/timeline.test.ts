@@ -4,9 +4,8 @@ import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { htmlMany, htmlTimeline } from '../../src/timeline/html.ts'
 import { together } from '../../src/timeline/many.ts'
-import { timelineOf } from '../../src/timeline/timeline.ts'
-import { waitedFor } from '../../src/timeline/waits.ts'
 import { recordedNames, recordedPod } from '../outcome/recorded.ts'
+import { timelineOf } from '../outcome/seen.ts'
 import { violations } from './axe.ts'
 import { launch } from './chromium.ts'
 import { openOffline } from './offline.ts'
@@ -17,7 +16,7 @@ const crashed = timelineOf(recordedPod('crashed-once'))
 const about = { now: Date.parse('2026-11-22T07:00:00Z'), version: '1.0.0' }
 const pages = {
   workload: htmlMany(together(all, { kind: 'Deployment', namespace: 'shop', name: 'web' }), about),
-  pod: htmlTimeline(crashed, waitedFor(crashed), about),
+  pod: htmlTimeline(crashed, about),
 }
 let browser: Browser
 before(async () => {

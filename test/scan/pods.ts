@@ -1,6 +1,6 @@
 import type { CoreV1Event, V1Container, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
-import type { Warned } from '../../src/scan/evidence.ts'
 import { createSurveyor, type Survey } from '../../src/scan/survey.ts'
+import { type SeenEvent, seenEvent } from '../../src/seen/event.ts'
 
 /** When all these pods are looked at: half an hour after they were made. */
 export const now = Date.parse('2026-01-01T10:30:00Z')
@@ -71,20 +71,23 @@ export const warning = (
     message = 'Readiness probe failed: HTTP probe failed with statuscode: 503',
     host = 'node-1',
   } = {},
-): Warned => ({
-  host,
-  event: {
+): SeenEvent => {
+  const event = {
     metadata: { name: 'x' },
     involvedObject: { fieldPath: `spec.containers{${container}}` },
+    source: { component: 'kubelet', host },
     reason,
     message,
     firstTimestamp: at(seconds),
-  } as CoreV1Event,
-})
+  }
+  const seen = seenEvent(event as CoreV1Event, 256)
+  if (!seen) throw new Error('it has no time')
+  return seen
+}
 
 /** What a scan makes of pods, each with its warnings. */
 export function survey(
-  pods: readonly (V1Pod | readonly [V1Pod, ...Warned[]])[],
+  pods: readonly (V1Pod | readonly [V1Pod, ...SeenEvent[]])[],
   { presets = [] as string[], at: seen = now, events = true } = {},
 ): Survey {
   const surveyor = createSurveyor({ presets, version: '1.0.0', now: () => seen })

@@ -523,17 +523,16 @@ test('of pods that are gone little is kept, however many there were', large, () 
   assert.equal(ledger.pending(), 0)
 })
 
-/** A running pod whose containers' hooks are this long. */
-function hooked(uid: string, argument: string) {
+/** A running pod the names of whose containers' images are this long. */
+function long(uid: string, image: string) {
   const pod = running(uid)
-  const lifecycle = { postStart: { exec: { command: [argument] } } }
-  return { ...pod, spec: { containers: (pod.spec?.containers ?? []).map((each) => ({ ...each, lifecycle })) } }
+  return { ...pod, spec: { containers: (pod.spec?.containers ?? []).map((each) => ({ ...each, image })) } }
 }
 
 describe('what anybody may write', () => {
   test('a pod that is too large is left out, and said to be', () => {
     const { ledger, told } = counts()
-    ledger.pod(hooked('a', 'x'.repeat(90_000)))
+    ledger.pod(long('a', 'x'.repeat(90_000)))
     assert.deepEqual(told, { starts: [], omitted: ['too-large'] })
     assert.equal(ledger.pending(), 0)
   })
@@ -558,7 +557,7 @@ describe('what anybody may write', () => {
   test('more large pods than there is room for are left out, and said to be, until others are counted', large, () => {
     const { ledger, told, ends } = counts()
     // It takes two bytes for each character.
-    const put = (uid: string) => ledger.pod(hooked(uid, '\u4e00'.repeat(12_000)))
+    const put = (uid: string) => ledger.pod(long(uid, '\u4e00'.repeat(12_000)))
     for (let index = 0; index < 600; index++) put(`pod-${index}`)
     assert.deepEqual(new Set(told.omitted), new Set(['too-many']))
     assert.equal(ledger.pending() + told.omitted.length, 600)
@@ -572,7 +571,7 @@ describe('what anybody may write', () => {
   test('pods that are gone wait for their events only while half of the room is free, and nothing is left out for them', () => {
     const { ledger, told } = counts()
     ledger.events('Pod', 'interrupted')
-    const put = (uid: string) => ledger.pod(hooked(uid, '\u4e00'.repeat(12_000)))
+    const put = (uid: string) => ledger.pod(long(uid, '\u4e00'.repeat(12_000)))
     for (let index = 0; index < 600; index++) {
       put(`pod-${index}`)
       ledger.gone(`pod-${index}`)
@@ -584,7 +583,7 @@ describe('what anybody may write', () => {
 
   test('what has its room keeps it when it changes', large, () => {
     const { ledger, told } = counts()
-    const put = (uid: string) => ledger.pod(hooked(uid, 'x'.repeat(25_000)))
+    const put = (uid: string) => ledger.pod(long(uid, 'x'.repeat(25_000)))
     let last = 0
     while (told.omitted.length === 0) put(`pod-${last++}`)
     for (let index = 0; index < last - 1; index++) put(`pod-${index}`)

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CoreV1Event } from '@kubernetes/client-node'
-import type { Seen } from '../../src/outcome/outcome.ts'
-import { asEvents, keptEvent, reduced, restored } from '../../src/starts/kept.ts'
-import { startOf, subjectOf } from '../../src/starts/start.ts'
+import { keptEvent, keptPod } from '../../src/starts/kept.ts'
+import { startOf as startOfSeen, subjectOf } from '../../src/starts/start.ts'
 import { recordedNames, recordedPod } from '../outcome/recorded.ts'
+import { type Seen, seenOf } from '../outcome/seen.ts'
+
+const startOf = ({ failed, ...seen }: Seen & { failed: ReadonlySet<string> }, sidecars: readonly string[]) =>
+  startOfSeen({ ...seenOf(seen), failed }, sidecars)
 
 /** What is recorded leaves out which node an event is of. */
 function hosted({ events, ...seen }: Seen): Seen {
@@ -22,11 +25,11 @@ describe('what the start of a recorded pod counts for', () => {
       const failed = new Set<string>()
       const whole = startOf({ ...seen, failed }, subject.sidecars)
       const kept = {
-        pod: restored(reduced(seen.pod)),
-        events: seen.events?.flatMap((event) => keptEvent(event) ?? []).flatMap(asEvents),
-        node: seen.node?.flatMap((event) => keptEvent(event) ?? []).flatMap(asEvents),
+        pod: JSON.parse(JSON.stringify(keptPod(seen.pod))),
+        events: seen.events?.flatMap((event) => keptEvent(event) ?? []),
+        node: seen.node?.flatMap((event) => keptEvent(event) ?? []),
       }
-      assert.deepEqual(startOf({ ...kept, now: seen.now, failed }, subject.sidecars), whole)
+      assert.deepEqual(startOfSeen({ ...kept, now: seen.now, failed }, subject.sidecars), whole)
     })
   }
 })

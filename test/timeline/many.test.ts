@@ -7,9 +7,9 @@ import { drawMany } from '../../src/timeline/draw-many.ts'
 import { htmlMany, htmlTimeline } from '../../src/timeline/html.ts'
 import { jsonMany } from '../../src/timeline/json.ts'
 import { together } from '../../src/timeline/many.ts'
-import { type Timeline, timelineOf } from '../../src/timeline/timeline.ts'
-import { waitedFor } from '../../src/timeline/waits.ts'
+import type { Timeline } from '../../src/timeline/timeline.ts'
 import { recordedNames, recordedPod } from '../outcome/recorded.ts'
+import { timelineOf } from '../outcome/seen.ts'
 
 const about = { kind: 'Deployment', namespace: 'shop', name: 'web' }
 const look = { width: 110, color: false, unicode: true, terminal: false }
@@ -82,7 +82,7 @@ describe('the starts of several pods', () => {
     const text = drawMany(together([lost, recorded('held')], about), look)
     assert.match(text, /^1 +▪+ +first start lost$/m)
     assert.doesNotMatch(text, /not started|haven?'t started|starting/)
-    const single = drawTimeline(lost, waitedFor(lost), look)
+    const single = drawTimeline(lost, look)
     assert.match(single, /^app has started, and when it first did is lost$/m)
     assert.doesNotMatch(single, /not started|so far/)
   })
@@ -124,7 +124,7 @@ describe('as a page', () => {
     test(`${name}: nobody's name or message becomes markup, and nothing is loaded`, () => {
       const timeline = hostile(name)
       const pages = [
-        htmlTimeline(timeline, waitedFor(timeline), page),
+        htmlTimeline(timeline, page),
         htmlMany(together([timeline, recorded('held')], { ...about, name: evil }), page),
       ]
       for (const text of pages) {
@@ -154,10 +154,7 @@ test('a terminal is shown what a forged hook names without what it would obey', 
       if (checks) command?.splice(2, 1, JSON.stringify({ checks: [{ ...checks[0], container: evil }] }))
     }
     const timeline = timelineOf(seen)
-    for (const text of [
-      drawTimeline(timeline, waitedFor(timeline), look),
-      drawMany(together([timeline], about), look),
-    ]) {
+    for (const text of [drawTimeline(timeline, look), drawMany(together([timeline], about), look)]) {
       assert.match(text, /for .*evil/)
       assert.doesNotMatch(text, /[^\P{Cc}\n]|\p{Bidi_Control}/u)
     }

@@ -6,10 +6,11 @@ import type { RawCalls } from '../../src/kubernetes/raw.ts'
 import { drawMany } from '../../src/timeline/draw-many.ts'
 import { jsonMany } from '../../src/timeline/json.ts'
 import { together } from '../../src/timeline/many.ts'
-import { kept, readStarts } from '../../src/timeline/read.ts'
+import { readStarts } from '../../src/timeline/read.ts'
 import { timelineOf } from '../../src/timeline/timeline.ts'
 import { heldBytes } from '../heap.ts'
 import { recordedNames, recordedPod } from '../outcome/recorded.ts'
+import { seenOf } from '../outcome/seen.ts'
 import { large } from '../runs.ts'
 
 const about = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }
@@ -162,8 +163,8 @@ describe('the pods of a workload', () => {
 
   test('are judged by what is kept of them as by all of it', () => {
     for (const name of recordedNames) {
-      const seen = recordedPod(name)
-      assert.deepEqual(timelineOf({ ...seen, pod: JSON.parse(kept(seen.pod)) }), timelineOf(seen), name)
+      const seen = seenOf(recordedPod(name))
+      assert.deepEqual(timelineOf({ ...seen, pod: JSON.parse(JSON.stringify(seen.pod)) }), timelineOf(seen), name)
     }
   })
 

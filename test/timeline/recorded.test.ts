@@ -3,9 +3,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { drawTimeline } from '../../src/timeline/draw.ts'
-import { timelineOf } from '../../src/timeline/timeline.ts'
-import { waitedFor } from '../../src/timeline/waits.ts'
 import { recordedNames, recordedPod } from '../outcome/recorded.ts'
+import { timelineOf } from '../outcome/seen.ts'
 
 const folder = join(import.meta.dirname, 'recorded')
 const look = { width: 110, color: false, unicode: true, terminal: false }
@@ -17,7 +16,7 @@ describe('recorded pods', () => {
       const seen = recordedPod(name)
       const draw = (more: object) => {
         const timeline = timelineOf({ ...seen, ...more })
-        return drawTimeline(timeline, waitedFor(timeline), look)
+        return drawTimeline(timeline, look)
       }
       const text = `${draw({})}\nwithout events\n\n${draw({ events: undefined, node: undefined })}`
       const golden = join(folder, `${name}.txt`)

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
-import { happenings } from '../../src/outcome/moment.ts'
-import type { Seen } from '../../src/outcome/outcome.ts'
+import { seenEvent, timesOf } from '../../src/seen/event.ts'
 import { jsonTimeline } from '../../src/timeline/json.ts'
-import { timelineOf } from '../../src/timeline/timeline.ts'
-import { waitedFor } from '../../src/timeline/waits.ts'
 import { recordedPod } from '../outcome/recorded.ts'
+import { type Seen, timelineOf } from '../outcome/seen.ts'
 
 describe('the time of an event', () => {
   const event = (name: string): CoreV1Event => ({
@@ -15,7 +13,10 @@ describe('the time of an event', () => {
     reason: 'Started',
     firstTimestamp: new Date('2026-11-21T11:20:07Z'),
   })
-  const moment = (name: string) => happenings([event(name)])[0]?.moment
+  const moment = (name: string) => {
+    const seen = seenEvent(event(name), 100)
+    return seen && timesOf(seen)[0]
+  }
 
   test('is in its name, in nanoseconds', () => {
     assert.deepEqual(moment('tl.18ea0b770d610931'), { at: 1_795_260_007_414, exact: true })
@@ -30,7 +31,10 @@ describe('the time of an event', () => {
 })
 
 describe('what the app waited for', () => {
-  const waited = (seen: Seen) => waitedFor(timelineOf(seen))
+  const waited = (seen: Seen) => {
+    const { app, waits, late: early } = timelineOf(seen)
+    return { app, waits, early }
+  }
   const how = (name: string) => waited(recordedPod(name)).waits.map(({ hook, outcome }) => [hook, outcome])
 
   test('is each hook, for the sidecars of its tier', () => {
@@ -133,7 +137,7 @@ describe('a pod of which nothing is known yet', () => {
       spec: { containers: [{ name: 'app', image: 'a' }] },
     }
     const timeline = timelineOf({ pod, events: [], node: [], now: 1000 })
-    const { containers } = JSON.parse(jsonTimeline(timeline, waitedFor(timeline)))
+    const { containers } = JSON.parse(jsonTimeline(timeline))
     assert.deepEqual(containers, [{ name: 'app', kind: 'regular', restarts: 0, readyNow: false, lost: false }])
   })
 })

@@ -5,8 +5,8 @@ import { keys } from '../../admission/words/keys.ts'
 import { coded, type Problem } from '../../admission/words/messages.ts'
 import { objectKeys } from '../../kubernetes/names.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
-import { observe } from '../../outcome/observe.ts'
 import { judge } from '../../outcome/outcome.ts'
+import { observe } from '../../seen/observe.ts'
 import type { Finding, Obstacle, Uncovered } from '../findings.ts'
 import { covering, createdOf, dueOf, type Standing, standingOf } from '../pod/coverage.ts'
 import { type Owner, ownerOf, renewal } from '../pod/owner.ts'
@@ -39,7 +39,7 @@ export const pods: Check = {
       const before = looked.get(owner) ?? 0
       if (!more || before >= mostLooked) return start
       looked.set(owner, before + 1)
-      return { ...start, ...judge({ pod, ...(await observe(objects, pod)), now: now() }, sidecars) }
+      return { ...start, ...judge(await observe(objects, pod, now), sidecars) }
     }
     await eachPod({ objects, progress, namespaces }, async (pod, namespace) => {
       const found = judgePod(pod, namespace, configuration, webhooks)

@@ -1,5 +1,6 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import { type Judged, judge } from '../../outcome/outcome.ts'
+import { statusOf } from '../../seen/observe.ts'
 import type { Finding } from '../findings.ts'
 import { type Owner, ownerOf } from '../pod/owner.ts'
 import { secondsSince } from '../pod/start.ts'
@@ -24,15 +25,16 @@ export function judgeStart(
   sidecars: readonly string[],
   now: number,
 ): StartedPod & { readonly more: boolean } {
-  const judged = judge({ pod, events: undefined, node: undefined, now }, sidecars)
-  const age = now - new Date(pod.metadata?.creationTimestamp ?? now).getTime()
+  const seen = statusOf(pod, now)
+  const judged = judge(seen, sidecars)
+  const age = now - (seen.pod.created ?? now)
   const waits = judged.outcome.kind === 'unknown' && judged.outcome.reasons.some(({ why }) => why === 'starting')
   const odd = judged.containers.some(
     ({ name, restarts, ready, kind }) => kind !== 'init' && judged.sidecars.has(name) && (restarts > 0 || !ready),
   )
   const more = judged.sidecars.size > 0 && age < eventsLast && (waits ? age > patience : odd)
   const { outcome, lacking } = judged
-  return { name: pod.metadata?.name ?? '', owner: ownerOf(pod), outcome, lacking, more }
+  return { name: seen.pod.name, owner: ownerOf(pod), outcome, lacking, more }
 }
 
 /** Alike ones of an owner are one finding. */

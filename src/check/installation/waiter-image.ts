@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import type { Waiter } from '../../admission/words/choices.ts'
 import { labelsOf } from '../../kubernetes/names.ts'
-import { waitsFor } from '../../kubernetes/waiting.ts'
+import { waitsFor } from '../../seen/reasons.ts'
 import type { Finding } from '../findings.ts'
 import { type Check, type Site, Unseen, validConfiguration } from '../site.ts'
 

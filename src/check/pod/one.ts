@@ -3,9 +3,9 @@ import { defaultConfiguration } from '../../admission/intent/configuration.ts'
 import { misplacedKeys } from '../../admission/intent/misplaced.ts'
 import type { Json } from '../../admission/words/json.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
-import { observe } from '../../outcome/observe.ts'
 import { judge } from '../../outcome/outcome.ts'
 import { pathOf } from '../../preview/place.ts'
+import { observe } from '../../seen/observe.ts'
 import { type Finding, type Told, told } from '../findings.ts'
 import type { Installed } from '../site.ts'
 import { covering, createdOf, standingOf } from './coverage.ts'
@@ -47,7 +47,7 @@ export async function examineOne(
   } as const
   findings.push(
     ...explain(asked),
-    ...(isPod ? await started(object as V1Pod, asked, objects, now()) : []),
+    ...(isPod ? await started(object as V1Pod, asked, objects, now) : []),
     ...misplacedKeys(kind.kind, object, pod, kind.template).map(
       (warning) => ({ kind: 'admission-warning', warning }) as const,
     ),
@@ -60,10 +60,10 @@ export async function examineOne(
 }
 
 /** How a pod really started, whoever created it. */
-async function started(pod: V1Pod, asked: Case, objects: Objects, now: number): Promise<Finding[]> {
+async function started(pod: V1Pod, asked: Case, objects: Objects, now: () => number): Promise<Finding[]> {
   const { mutating, namespace, configuration } = asked
   const covers = covering(typeof mutating === 'object' ? (mutating.webhooks ?? []) : [], namespace)
   const { decision } = standingOf(asked.pod, configuration, covers, asked.surroundings)
-  const seen = { pod, ...(await observe(objects, pod)), now }
-  return startFindings(pod, judge(seen, sidecarsOf(decision)), now)
+  const seen = await observe(objects, pod, now)
+  return startFindings(seen, judge(seen, sidecarsOf(decision)))
 }

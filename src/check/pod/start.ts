@@ -1,6 +1,6 @@
-import type { V1Pod } from '@kubernetes/client-node'
 import type { Decision } from '../../admission/decision.ts'
 import type { Judged } from '../../outcome/outcome.ts'
+import type { Seen } from '../../seen/observe.ts'
 import type { Finding } from '../findings.ts'
 
 /** The sidecars that annotations and rules name. */
@@ -8,9 +8,9 @@ export const sidecarsOf = (decision: Decision): readonly string[] =>
   'tiers' in decision ? decision.tiers.flat().map(({ name }) => name) : []
 
 /** How one pod really started, and what its app is without by now. */
-export function startFindings({ metadata }: V1Pod, { outcome, lacking, sidecars }: Judged, now: number): Finding[] {
+export function startFindings({ pod, now }: Seen, { outcome, lacking, sidecars }: Judged): Finding[] {
   if (sidecars.size === 0) return []
-  const where = { namespace: metadata?.namespace ?? '', pod: metadata?.name ?? '' }
+  const where = { namespace: pod.namespace, pod: pod.name }
   const without = lacking.map((each): Finding => ({ kind: 'lacking', ...where, lacking: each }))
   const { kind } = outcome
   switch (kind) {

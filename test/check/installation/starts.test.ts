@@ -5,6 +5,7 @@ import { judgeStart, judgeStarts, type StartedPod } from '../../../src/check/ins
 import { startFindings } from '../../../src/check/pod/start.ts'
 import { judge } from '../../../src/outcome/outcome.ts'
 import { recordedPod } from '../../outcome/recorded.ts'
+import { seenOf } from '../../outcome/seen.ts'
 import { ofDeployment } from '../cluster.ts'
 
 /** As `check` sees it, which reads no events but where it must. */
@@ -64,7 +65,8 @@ describe('how one pod started', () => {
   const of = (name: string, later = 0) => {
     const seen = recordedPod(name)
     const now = seen.now + later
-    return startFindings(seen.pod, judge({ ...seen, now }), now).map(told)
+    const kept = seenOf({ ...seen, now })
+    return startFindings(kept, judge(kept)).map(told)
   }
 
   test('is told with a command that shows more', () => {

@@ -1,0 +1,10 @@
+import type { Container } from './pod.ts'
+
+/** `init` runs to its end before what comes behind it; `native` is an init container that stays; `regular` is one of `containers`. */
+export type Kind = 'init' | 'native' | 'regular'
+
+/** By the list in which a container stands, and the restartPolicy of its own. */
+export function kindOf(list: Container['list'], restartPolicy: string | undefined): Kind {
+  if (list === 'containers') return 'regular'
+  return restartPolicy === 'Always' ? 'native' : 'init'
+}

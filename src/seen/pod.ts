@@ -1,0 +1,228 @@
+import type {
+  V1Container,
+  V1ContainerStateRunning,
+  V1ContainerStateTerminated,
+  V1ContainerStatus,
+  V1Pod,
+} from '@kubernetes/client-node'
+import { lockVolume } from '../admission/hook/lock.ts'
+import { type Polls, pollsOf } from '../admission/hook/polls.ts'
+import { parseSidecars } from '../admission/intent/sidecars.ts'
+import { type Kind, kindOf } from '../admission/pod/kind.ts'
+import { readSpec } from '../admission/pod/read.ts'
+import { readStatus } from '../admission/pod/status.ts'
+import { keys } from '../admission/words/keys.ts'
+import { msOf } from './moment.ts'
+import { endedBy, isCrashLoop, waitsFor } from './reasons.ts'
+
+/**
+ * What of a pod says how it started, read once: a tenth of what the API server sends, or far less. It's plain JSON, so that thousands can be kept as
+ * texts. Times are in ms and known to the second; those that nobody knows are absent.
+ */
+export interface LivePod {
+  readonly name: string
+  readonly namespace: string
+  readonly node: string | undefined
+  readonly created: number | undefined
+  /** When it was given to its node, and when its kubelet took it on. */
+  readonly given: number | undefined
+  readonly taken: number | undefined
+  /** Since when all its containers are ready; absent while they aren't. */
+  readonly ready: number | undefined
+  readonly phase: string | undefined
+  readonly restartPolicy: string
+  /** The sidecars that its annotations name. */
+  readonly named: readonly string[]
+  /** In the order in which the kubelet starts them. */
+  readonly containers: readonly LiveContainer[]
+}
+
+export interface LiveContainer {
+  readonly name: string
+  readonly image: string
+  readonly kind: Kind
+  /** What has to end before the kubelet goes on. `foreign`: a PostStart hook that isn't ours. */
+  readonly hook: Polls | 'foreign' | undefined
+  readonly hasReadinessProbe: boolean
+  readonly hasStartupProbe: boolean
+  /** The keys of our lock's files without which it isn't created. */
+  readonly locks: readonly string[]
+  readonly restarts: number
+  readonly state: 'waiting' | 'running' | 'ended'
+  /** What the kubelet calls ready: with a readinessProbe it has passed; otherwise the container runs. */
+  readonly ready: boolean
+  /** Its startupProbe has passed, or it has none; and its hook has ended. */
+  readonly up: boolean
+  /** Why it doesn't run now and won't without help. */
+  readonly trouble: Trouble | undefined
+  /** Why it waits, in the kubelet's words. */
+  readonly waiting: string | undefined
+  /** A status has the last run and the one before, in this order. */
+  readonly runs: readonly Run[]
+}
+
+/** `locked`: it waits for a sidecar, by a lock of ours. `ended`: it isn't started again. */
+export interface Trouble {
+  readonly why: 'crashed' | 'image' | 'start-failed' | 'locked' | 'ended'
+  /** In the words of the kubelet or of the container itself. */
+  readonly message: string
+}
+
+export interface Run {
+  readonly began: number | undefined
+  readonly ended: number | undefined
+  /** Absent while it runs. */
+  readonly exitCode: number | undefined
+  /** `failed`: with an error of its own. `never-ran`: it couldn't be started. */
+  readonly how: 'runs' | 'ended' | 'failed' | 'never-ran'
+}
+
+/** @param most characters that are kept of the kubelet's words about a container, and of the last words of one that has ended */
+export function livePod({ metadata, spec, status }: V1Pod, most: number): LivePod {
+  const { initContainers = [], containers = [], restartPolicy = 'Always', nodeName } = spec ?? {}
+  const since = (type: string) =>
+    msOf(status?.conditions?.find((each) => each.type === type && each.status === 'True')?.lastTransitionTime)
+  // A pod may have 15,000 containers: looking through all of them for each takes seconds.
+  const statuses = new Map(
+    [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map((each) => [each.name, each]),
+  )
+  const hooks = hooksOf([...initContainers, ...containers])
+  const seen = (container: V1Container, kind: Kind): LiveContainer => ({
+    ...declared(container, kind, hooks.get(container.name)),
+    ...shown(container, kind, restartPolicy, statuses.get(container.name), most),
+  })
+  return {
+    name: metadata?.name ?? '',
+    namespace: metadata?.namespace ?? '',
+    node: nodeName,
+    created: msOf(metadata?.creationTimestamp),
+    given: since('PodScheduled'),
+    taken: msOf(status?.startTime),
+    ready: since('ContainersReady'),
+    phase: status?.phase,
+    restartPolicy,
+    named: namedBy(metadata?.annotations ?? {}),
+    containers: [
+      ...initContainers.map((each) => seen(each, kindOf('initContainers', each.restartPolicy))),
+      ...containers.map((each) => seen(each, 'regular')),
+    ],
+  }
+}
+
+/** What it asks for, and how it was patched. Anybody may have written either. */
+function namedBy(annotations: Readonly<Record<string, string>>): readonly string[] {
+  const asked = parseSidecars(annotations[keys.sidecars] ?? '')
+  const { tiers } = readStatus(annotations[keys.status])
+  return [
+    ...(asked.ok ? asked.value.flatMap((tier) => (tier === '*' ? [] : tier)) : []),
+    ...(Array.isArray(tiers) ? tiers.flat().filter((name) => typeof name === 'string') : []),
+  ]
+}
+
+/** From the hooks themselves, whatever the annotations say. */
+function hooksOf(all: readonly V1Container[]): ReadonlyMap<string, Polls> {
+  // Most pods have none, and a scan looks at thousands.
+  const containers = all.filter(({ lifecycle }) => lifecycle?.postStart)
+  if (containers.length === 0) return new Map()
+  const spec = readSpec(JSON.parse(JSON.stringify({ spec: { containers } })))
+  if (!spec.ok) return new Map()
+  return new Map(
+    spec.value.containers.flatMap(({ name, postStart }) => {
+      const polls = pollsOf(postStart)
+      return polls ? [[name, polls] as const] : []
+    }),
+  )
+}
+
+/** What a container's spec says of it. */
+function declared(container: V1Container, kind: Kind, polls: Polls | undefined) {
+  const { name, image = '', lifecycle, readinessProbe, startupProbe } = container
+  return {
+    name,
+    image,
+    kind,
+    hook: lifecycle?.postStart ? (polls ?? 'foreign') : undefined,
+    hasReadinessProbe: readinessProbe !== undefined,
+    hasStartupProbe: startupProbe !== undefined,
+    locks: locksOf(container),
+  } as const
+}
+
+/** What its status says of it. */
+function shown(
+  container: V1Container,
+  kind: Kind,
+  restartPolicy: string,
+  status: V1ContainerStatus | undefined,
+  most: number,
+) {
+  const { waiting, running, terminated } = status?.state ?? {}
+  const trouble = status && troubleOf(container, kind, status, kind === 'native' ? 'Always' : restartPolicy)
+  return {
+    restarts: status?.restartCount ?? 0,
+    state: running ? 'running' : terminated ? 'ended' : 'waiting',
+    ready: status?.ready ?? false,
+    up: status?.started ?? false,
+    trouble: trouble && { ...trouble, message: trouble.message.slice(0, most) },
+    waiting: trouble?.why === 'locked' ? 'locked' : (waiting?.message ?? waiting?.reason)?.slice(0, most),
+    runs: [running ?? terminated, status?.lastState?.terminated].flatMap((run) => (run ? runOf(run) : [])),
+  } as const
+}
+
+function runOf(run: V1ContainerStateRunning | V1ContainerStateTerminated): Run {
+  const began = msOf(run.startedAt)
+  if (!('exitCode' in run)) return { began, ended: undefined, exitCode: undefined, how: 'runs' }
+  const { exitCode, reason, finishedAt } = run
+  const how = isNever(reason) ? 'never-ran' : exitCode !== 0 && endedBy(reason) === 'error' ? 'failed' : 'ended'
+  return { began, ended: msOf(finishedAt), exitCode, how }
+}
+
+const isNever = (reason: string | undefined): boolean => ['never-ran', 'lost'].includes(endedBy(reason) ?? '')
+
+function troubleOf(
+  container: V1Container,
+  kind: Kind,
+  { state, lastState, restartCount }: V1ContainerStatus,
+  restartPolicy: string,
+): Trouble | undefined {
+  const { waiting, terminated } = state ?? {}
+  const { reason = '', message = '' } = waiting ?? {}
+  const waits = waitsFor(reason)
+  if (waits === 'configuration' && isLocked(container, message)) return { why: 'locked', message }
+  if (waits) return { why: waits === 'image' ? 'image' : 'start-failed', message: message || reason }
+  const run = terminated ?? lastState?.terminated
+  const words = run?.message?.trim() || (run && `exit code ${run.exitCode}`) || message
+  const why = isNever(run?.reason) ? 'start-failed' : 'crashed'
+  if (isCrashLoop(reason)) return { why, message: words }
+  if (!terminated) return undefined
+  const failed = terminated.exitCode !== 0
+  if (kind === 'init') return failed ? { why, message: words } : undefined
+  const again = restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && failed)
+  if (!again) return { why: why === 'start-failed' ? why : 'ended', message: words }
+  // The first time it's started again at once; then there is a back-off, in which a native sidecar stays `terminated`.
+  return restartCount > 0 ? { why, message: words } : undefined
+}
+
+/** The API's type of this client may not know the field yet. */
+type FileKey = {
+  readonly fileKeyRef?: { readonly volumeName?: string; readonly key?: string; readonly optional?: boolean }
+}
+
+function locksOf({ env = [] }: V1Container): readonly string[] {
+  return fileKeys(env).flatMap(({ volumeName, key, optional }) =>
+    volumeName === lockVolume && key && optional !== true ? [key] : [],
+  )
+}
+const fileKeys = (env: NonNullable<V1Container['env']>) =>
+  env.flatMap(({ valueFrom }) => (valueFrom as FileKey | undefined)?.fileKeyRef ?? [])
+
+/**
+ * Whether a container that can't be configured only waits for its lock. The kubelet says `couldn't parse env file` (of any file) where the
+ * file is missing, and names key and path where it's empty (kubelet_pods.go, makeEnvironmentVariables); all else is the user's own error.
+ */
+function isLocked(container: V1Container, message: string): boolean {
+  const locks = locksOf(container)
+  if (locks.length === 0) return false
+  const only = fileKeys(container.env ?? []).every(({ volumeName }) => volumeName === lockVolume)
+  return message === '' || (only && message.includes('env file')) || locks.some((key) => message.includes(`"${key}"`))
+}
