@@ -45,8 +45,8 @@ export const starts: Command = {
     const { state, 'without-namespaces': without } = flags
     return await untilStopped(flags, async (running) => {
       const { kubeconfig } = await loadKubeconfig(flags.context)
-      const { run } = await import('../starts/run.ts')
-      await run({ kubeconfig, resync, namespaces: !without, state, ...running })
+      const { runExporter } = await import('../starts/exporter.ts')
+      await runExporter({ kubeconfig, resync, namespaces: !without, state, ...running })
     })
   },
 }

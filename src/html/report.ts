@@ -1,5 +1,5 @@
-import { chartStyle } from './chart.ts'
 import { type Html, html, htmlPage } from './html.ts'
+import { chartStyle } from './html-chart.ts'
 
 /** Of which program a report is, and when it was made: ms, by the API server's clock. */
 export interface Made {

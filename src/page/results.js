@@ -1,5 +1,5 @@
-import { startCharts } from './chart.js'
 import { copyButton, counted, downloadButton, element, listed } from './elements.js'
+import { startCharts } from './forecast-chart.js'
 import { explanation } from './meanings.js'
 import { mistakeItem } from './problems.js'
 import { addAll, isSuggested, suggestionOf } from './suggestion.js'

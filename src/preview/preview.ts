@@ -15,6 +15,7 @@ import type { Operation } from '../admission/words/json.ts'
 import { isCost, type Reason, textOf } from '../admission/words/messages.ts'
 import type { GateForm } from '../admission/words/openings.ts'
 import { shownWarnings } from '../admission/words/shown.ts'
+import { type Forecast, predictStart } from './forecast.ts'
 import type { JsonObject } from './json.ts'
 import { type Manifests, mostProblems, readManifests } from './manifests.ts'
 import { type Message, messagesOf } from './message.ts'
@@ -23,7 +24,6 @@ import { type ManifestObject, objectsOf } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
 import type { Problem } from './problems.ts'
 import { purposesOf, triedPurpose } from './purpose.ts'
-import { predictStart, type Start } from './start.ts'
 import { annotating, type SuggestionResult, suggestionResult } from './suggestion.ts'
 import { type Trial, triedLines } from './trial.ts'
 
@@ -215,7 +215,7 @@ export interface PreviewResult {
   readonly purposes: readonly string[]
   readonly patched?: JsonObject
   /** If there is a plan. */
-  readonly start?: Start
+  readonly start?: Forecast
   /** If it says nothing and has well-known sidecars. */
   readonly suggestion?: SuggestionResult
 }
@@ -288,7 +288,7 @@ function purposesIn({ object, decision, patch }: Preview): readonly string[] {
 }
 
 /** How its pods would start; undefined without a plan. */
-export function startOf({ object, decision, patched }: Preview): Start | undefined {
+export function startOf({ object, decision, patched }: Preview): Forecast | undefined {
   const tiers = tiersOf(decision)
   if (patched === undefined || tiers.length === 0) return undefined
   const given = podTemplate(object)

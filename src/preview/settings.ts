@@ -17,7 +17,7 @@ export const choices = {
   lock: locks,
 } as const satisfies Partial<Record<string, readonly string[]>>
 
-export type Settings = {
+export type PreviewSettings = {
   readonly [K in keyof typeof choices]?: (typeof choices)[K][number]
 } & {
   readonly kubernetesVersion?: string
@@ -29,7 +29,7 @@ const known: readonly string[] = [...Object.keys(choices), 'kubernetesVersion', 
 const names: readonly string[] = presets.map(({ name }) => name)
 
 /** Reads the settings of a body: anybody may have written them. */
-export function readSettings(value: unknown): Parsed<Settings, string> {
+export function readSettings(value: unknown): Parsed<PreviewSettings, string> {
   if (value === undefined) return parsed({})
   if (!isObject(value)) return problem('settings: not an object')
   for (const [key, given] of Object.entries(value)) {
@@ -45,11 +45,11 @@ export function readSettings(value: unknown): Parsed<Settings, string> {
       if (!allowed.includes(given)) return problem(`${at}: ${quote(given)} is unknown; use ${allowed.join(', ')}`)
     }
   }
-  return parsed(value as Settings)
+  return parsed(value as PreviewSettings)
 }
 
 /** A configuration with settings on top. */
-export function withSettings(configuration: Configuration, settings: Settings): Parsed<Configuration, string> {
+export function withSettings(configuration: Configuration, settings: PreviewSettings): Parsed<Configuration, string> {
   const { gate, delivery, nativePosition, lock, kubernetesVersion, presets: wanted = [] } = settings
   const read = readConfiguration(
     JSON.stringify({

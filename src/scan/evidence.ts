@@ -7,7 +7,7 @@ import { isNotReady, type SeenEvent, timesOf } from '../seen/event.ts'
 import { surelyBefore } from '../seen/moment.ts'
 import type { LivePod } from '../seen/pod.ts'
 import { firstFailure, isWell } from '../seen/runs.ts'
-import { standingOf, type Today } from './today.ts'
+import { standingToday, type Today } from './today.ts'
 
 /** What a cluster shows of one pod's start. */
 export type Evidence =
@@ -59,7 +59,7 @@ export function evidenceOf({ pod, warnings, now }: Shown, today: readonly Today[
   const foreign = (warnings?.length ?? 0) > own.length
   const judged = judge({ pod, events: own, node: undefined, now }, names)
   const sure = [...startOf(judged, names), ...probesOf(judged, pod, names), ...nowOf(judged, names)]
-  const exposed = today.filter((each) => ['unguarded', 'unknown'].includes(standingOf(each)))
+  const exposed = today.filter((each) => ['unguarded', 'unknown'].includes(standingToday(each)))
   if (exposed.length === 0) return sure
   const told = judged.containers.filter(isApp(judged.sidecars)).flatMap((app) => failureOf(app, exposed))
   if (sure.length > 0 || told.length > 0) return [...sure, ...told]

@@ -1,10 +1,10 @@
-import { htmlChart } from '../html/chart.ts'
 import { type Html, html } from '../html/html.ts'
+import { htmlChart } from '../html/html-chart.ts'
 import { htmlReport, type Made } from '../html/report.ts'
 import { seconds } from '../timeline/draw.ts'
 import { isSaid } from './mend.ts'
 import { countsOf, few, fineText, headline, isTold, limitOf, type Picture } from './report.ts'
-import type { Survey, Workload } from './survey.ts'
+import type { ScannedWorkload, Survey } from './survey.ts'
 import { labels, titleOf } from './text.ts'
 import { certaintyOf, type Said, told } from './words.ts'
 
@@ -14,7 +14,7 @@ export function scanHtml(
   { pictures, ...made }: Made & { readonly pictures: readonly Picture[] },
 ): string {
   const [open, fine] = [survey.workloads.filter(isTold), survey.workloads.filter((each) => !isTold(each))]
-  const article = (each: Workload) =>
+  const article = (each: ScannedWorkload) =>
     articleOf(
       each,
       pictures.find(({ of }) => of === each),
@@ -70,7 +70,7 @@ const line = (said: Said): Html => {
   return html`<code class="code">${code}</code> ${text}`
 }
 
-function articleOf({ owner, pods, place, sidecars, seen, mend }: Workload, picture: Picture | undefined): Html {
+function articleOf({ owner, pods, place, sidecars, seen, mend }: ScannedWorkload, picture: Picture | undefined): Html {
   const row = (
     label: string,
     tone: string,

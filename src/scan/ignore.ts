@@ -1,12 +1,13 @@
 import { isSaid, type Mend } from './mend.ts'
-import { type Sidecar, type Survey, worstFirst, worstOf } from './survey.ts'
+import { type ScannedSidecar, type Survey, worstFirst, worstOf } from './survey.ts'
 import { type Said, told } from './words.ts'
 
 /** A survey without what has these codes: what isn't told isn't counted either, and a workload of which nothing is left to tell isn't listed. */
 export function withoutIgnored(survey: Survey, ignored: ReadonlySet<string>): Survey {
   if (ignored.size === 0) return survey
   const isHeard = (said: Said) => !ignored.has(told(said).code)
-  const marked = (sidecar: Sidecar): Sidecar => (isHeard(sidecar.today) ? sidecar : { ...sidecar, ignored: true })
+  const marked = (sidecar: ScannedSidecar): ScannedSidecar =>
+    isHeard(sidecar.today) ? sidecar : { ...sidecar, ignored: true }
   const heard = (mend: Mend): Mend => {
     if (!isSaid(mend)) return mend
     return isHeard(mend) ? mend : { kind: 'nothing-to-mend' }

@@ -5,9 +5,9 @@ import { namespaceOf, namespacesOf, setsOf } from '../preview/namespace.ts'
 import type { Preview } from '../preview/preview.ts'
 import type { PreviewedFiles } from '../preview/show/files.ts'
 import { type Mend, mendOf } from './mend.ts'
-import { type Subject, subjectOf } from './subject.ts'
-import { isGuarded, narrowed, type Survey, sidecarsOf, type Workload, worstFirst, worstOf } from './survey.ts'
-import { type Standing, standingOf, type Today, todayOf } from './today.ts'
+import { type ScanSubject, subjectOf } from './subject.ts'
+import { isGuarded, narrowed, type ScannedWorkload, type Survey, sidecarsOf, worstFirst, worstOf } from './survey.ts'
+import { type StandingToday, standingToday, type Today, todayOf } from './today.ts'
 
 /**
  * What manifests show: the order and the gate, and nothing of what happened. A manifest is seen before the webhook acts on
@@ -24,7 +24,7 @@ export function scanManifests(
   let all = 0
   const namespaces = namespacesOf(files.flatMap(({ previewed }) => previewed.previews.map(({ object }) => object)))
   const workloads = files.flatMap(({ name: file, previewed }) =>
-    previewed.previews.flatMap((preview): Workload[] => {
+    previewed.previews.flatMap((preview): ScannedWorkload[] => {
       const { object } = preview
       const template = podTemplate(object)
       if (!template || (namespace !== undefined && object.namespace !== namespace)) return []
@@ -64,7 +64,7 @@ export function scanManifests(
 }
 
 /** A sidecar for which the app doesn't wait yet, but would once patched, is asked for. */
-function todayAsked(subject: Subject, { object, decision, patched }: Preview): readonly Today[] {
+function todayAsked(subject: ScanSubject, { object, decision, patched }: Preview): readonly Today[] {
   const today = todayOf(subject)
   const pod = decision.verdict === 'patched' ? podTemplate({ kind: object.kind, value: patched })?.pod : undefined
   const then = pod && subjectOf(pod)
@@ -82,8 +82,8 @@ function stillOpen(today: readonly Today[], { decision }: Preview): Mend {
   // What an injector is still to add is asked for; the webhook is called again when it is there.
   const awaits = why.every(({ kind }) => kind === 'to-be-injected')
   const isLeft = decision.verdict === 'refused' || (decision.verdict === 'skipped' && !awaits)
-  const open: readonly Standing[] = isLeft ? ['unguarded', 'unknown'] : ['unguarded']
-  const [first, ...others] = today.filter((each) => open.includes(standingOf(each))).map(({ sidecar }) => sidecar)
+  const open: readonly StandingToday[] = isLeft ? ['unguarded', 'unknown'] : ['unguarded']
+  const [first, ...others] = today.filter((each) => open.includes(standingToday(each))).map(({ sidecar }) => sidecar)
   if (first === undefined) return { kind: 'nothing-to-mend' }
   return { kind: 'asked-otherwise', sidecars: [first, ...others], why: why.map(coded) }
 }

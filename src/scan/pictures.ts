@@ -5,7 +5,7 @@ import { observe } from '../seen/observe.ts'
 import { timelineBars } from '../timeline/draw.ts'
 import { timelineOf } from '../timeline/timeline.ts'
 import type { Picture } from './report.ts'
-import { howMany, type Survey, type Workload } from './survey.ts'
+import { howMany, type ScannedWorkload, type Survey } from './survey.ts'
 
 /** Draws the start of one pod of each of the worst workloads. Three calls for each; what can't be had is left out. */
 export async function picturesOf(
@@ -25,7 +25,7 @@ export async function picturesOf(
 }
 
 /** Undefined for a pod that has vanished meanwhile, or of whose start nothing is known. */
-async function pictureOf(of: Workload, objects: Objects, now: () => number): Promise<Picture | undefined> {
+async function pictureOf(of: ScannedWorkload, objects: Objects, now: () => number): Promise<Picture | undefined> {
   const { example = '', owner } = of
   const selection = { namespace: owner.namespace, fieldSelector: `metadata.name=${example}` }
   // Listed, not read: that is the right that a scan needs.

@@ -1,6 +1,6 @@
 import { mostEvents } from '../seen/observe.ts'
 import type { ChartBar } from '../terminal/chart.ts'
-import { howMany, type Survey, type Workload } from './survey.ts'
+import { howMany, type ScannedWorkload, type Survey } from './survey.ts'
 
 /** A pod can have hundreds of sidecars, and nobody reads as many lines. */
 const mostLines = 20
@@ -13,7 +13,7 @@ export const few = <T>(all: readonly T[]): { readonly first: readonly T[]; reado
 
 /** How a pod of a workload started, as the timeline draws it. */
 export interface Picture {
-  readonly of: Workload
+  readonly of: ScannedWorkload
   readonly pod: string
   readonly bars: readonly ChartBar[]
   /** Somebody has written more events about the pod than are read. */
@@ -39,7 +39,7 @@ export interface Counts {
 }
 
 export function countsOf({ workloads, all }: Survey): Counts {
-  const count = (holds: (workload: Workload) => boolean) => workloads.filter(holds).length
+  const count = (holds: (workload: ScannedWorkload) => boolean) => workloads.filter(holds).length
   return {
     workloads: all.workloads,
     pods: all.pods,
@@ -66,7 +66,7 @@ export function headline(survey: Survey): string {
 }
 
 /** Whether there is anything to do or to know about it. */
-export const isTold = ({ standing, seen }: Workload): boolean =>
+export const isTold = ({ standing, seen }: ScannedWorkload): boolean =>
   (standing !== 'guarded' && standing !== 'asks') || seen.length > 0
 
 /** How many there are of the others. */

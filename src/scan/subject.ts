@@ -5,13 +5,13 @@ import { type KnownSidecar, knownSidecars, recognise } from '../admission/sugges
 import { unknownApps } from '../seen/app.ts'
 
 /** What of a pod concerns a scan: its well-known sidecars, and the app that should wait for them. */
-export interface Subject {
+export interface ScanSubject {
   readonly app: string
   readonly sidecars: readonly KnownSidecar[]
 }
 
 /** Undefined for a manifest that can't be read, has no such sidecar, or nothing beside them: a gateway's proxy is the app itself. */
-export function subjectOf(manifest: unknown, namespace?: Metadata): Subject | undefined {
+export function subjectOf(manifest: unknown, namespace?: Metadata): ScanSubject | undefined {
   const metadata = readMetadata(manifest)
   const spec = readSpec(manifest)
   if (!metadata.ok || !spec.ok) return undefined
@@ -22,7 +22,7 @@ export function subjectOf(manifest: unknown, namespace?: Metadata): Subject | un
 }
 
 /** The same for a pod of a cluster, in which injectors have done their work. */
-export function liveSubjectOf(pod: V1Pod): Subject | undefined {
+export function liveSubjectOf(pod: V1Pod): ScanSubject | undefined {
   const { containers = [], initContainers = [] } = pod.spec ?? {}
   if (!containers.some(isKnown) && !initContainers.some(isKnown)) return undefined
   const subject = subjectOf(pod)

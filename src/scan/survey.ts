@@ -7,19 +7,19 @@ import { mostText } from '../seen/observe.ts'
 import { livePod } from '../seen/pod.ts'
 import { clockBehind, type Evidence, evidenceOf } from './evidence.ts'
 import { type Mend, mendOf } from './mend.ts'
-import { liveSubjectOf, type Subject } from './subject.ts'
-import { type Standing, standingOf, type Today, todayOf } from './today.ts'
+import { liveSubjectOf, type ScanSubject } from './subject.ts'
+import { type StandingToday, standingToday, type Today, todayOf } from './today.ts'
 import { type Certainty, certaintyOf, type Limit, type Sighting } from './words.ts'
 import { workloadOf } from './workload.ts'
 
 /** A workload with a well-known sidecar. */
-export interface Workload {
+export interface ScannedWorkload {
   readonly owner: Owner
   /** 0 for a manifest. */
   readonly pods: number
-  readonly sidecars: readonly Sidecar[]
+  readonly sidecars: readonly ScannedSidecar[]
   /** Of the least guarded of its sidecars. */
-  readonly standing: Standing
+  readonly standing: StandingToday
   /** What is surest first. */
   readonly seen: readonly Sighting[]
   readonly mend: Mend
@@ -29,7 +29,7 @@ export interface Workload {
   readonly place?: string
 }
 
-export interface Sidecar {
+export interface ScannedSidecar {
   /** For people, as in `Istio`. */
   readonly title: string
   readonly preset: string
@@ -40,7 +40,7 @@ export interface Sidecar {
 
 /** What a scan has found. */
 export interface Survey {
-  readonly workloads: readonly Workload[]
+  readonly workloads: readonly ScannedWorkload[]
   /** Workloads and pods altogether, with and without such a sidecar, and the workloads with one. */
   readonly all: { readonly workloads: number; readonly pods: number; readonly known: number }
   readonly limits: readonly Limit[]
@@ -119,20 +119,20 @@ export function createSurveyor({
 /** A clock that is so far behind is worth a word, in ms. */
 const notable = 2000
 
-export function narrowed(subject: Subject | undefined, presets: readonly string[]): Subject | undefined {
+export function narrowed(subject: ScanSubject | undefined, presets: readonly string[]): ScanSubject | undefined {
   if (!subject || presets.length === 0) return subject
   const sidecars = subject.sidecars.filter(({ preset }) => presets.includes(preset.name))
   return sidecars.length > 0 ? { ...subject, sidecars } : undefined
 }
 
-export const sidecarsOf = ({ sidecars }: Subject, today: readonly Today[]): readonly Sidecar[] =>
+export const sidecarsOf = ({ sidecars }: ScanSubject, today: readonly Today[]): readonly ScannedSidecar[] =>
   sidecars.flatMap(({ name, preset: { name: preset, title } }) => {
     const own = today.find(({ sidecar }) => sidecar === name)
     return own ? [{ title, preset, today: own }] : []
   })
 
 export const isGuarded = (today: readonly Today[]): boolean =>
-  today.every((each) => ['guarded', 'asks', 'late'].includes(standingOf(each)))
+  today.every((each) => ['guarded', 'asks', 'late'].includes(standingToday(each)))
 
 /** What pods of one template share; pods without it differ. */
 function templateOf({ metadata }: V1Pod): string | undefined {
@@ -140,7 +140,7 @@ function templateOf({ metadata }: V1Pod): string | undefined {
   return labels['pod-template-hash'] ?? labels['controller-revision-hash'] ?? labels['rollouts-pod-template-hash']
 }
 
-type Described = Pick<Workload, 'sidecars' | 'mend'>
+type Described = Pick<ScannedWorkload, 'sidecars' | 'mend'>
 
 class Tally {
   readonly #owner: Owner
@@ -177,7 +177,7 @@ class Tally {
     }
   }
 
-  workload(): Workload {
+  workload(): ScannedWorkload {
     const { sidecars, mend } = this.#newest?.described ?? { sidecars: [], mend: { kind: 'nothing-to-mend' } as const }
     const seen = [...this.#seen.values()].toSorted((a, b) => rankOf(a.sighting) - rankOf(b.sighting))
     return {
@@ -220,22 +220,22 @@ function likeness(evidence: Evidence): string {
   }
 }
 
-const standings: readonly Standing[] = ['unguarded', 'unknown', 'late', 'asks', 'guarded']
+const standings: readonly StandingToday[] = ['unguarded', 'unknown', 'late', 'asks', 'guarded']
 const certainties: readonly Certainty[] = ['sure', 'probable', 'unknown']
 
-export const worstOf = (sidecars: readonly Sidecar[]): Standing =>
-  standings.find((standing) => sidecars.some(({ today, ignored }) => !ignored && standingOf(today) === standing)) ??
+export const worstOf = (sidecars: readonly ScannedSidecar[]): StandingToday =>
+  standings.find((standing) => sidecars.some(({ today, ignored }) => !ignored && standingToday(today) === standing)) ??
   'guarded'
 
 /** The surest first, of those what was seen of most pods. */
 const rankOf = (sighting: Sighting): number => certainties.indexOf(certaintyOf(sighting)) - sighting.some / 1e6
 
-export const howMany = ({ seen }: Workload, certainty: Certainty): number =>
+export const howMany = ({ seen }: ScannedWorkload, certainty: Certainty): number =>
   Math.max(0, ...seen.filter((each) => certaintyOf(each) === certainty).map(({ some }) => some))
 
 /** By evidence, then by how little guards it. */
-export function worstFirst(a: Workload, b: Workload): number {
-  const title = ({ owner: { namespace, name, kind } }: Workload) => `${namespace}/${name} ${kind}`
+export function worstFirst(a: ScannedWorkload, b: ScannedWorkload): number {
+  const title = ({ owner: { namespace, name, kind } }: ScannedWorkload) => `${namespace}/${name} ${kind}`
   return (
     howMany(b, 'sure') - howMany(a, 'sure') ||
     howMany(b, 'probable') - howMany(a, 'probable') ||

@@ -4,7 +4,7 @@ import { type Look, type Style, styled } from '../terminal/look.ts'
 import { seconds } from '../timeline/draw.ts'
 import type { Mend } from './mend.ts'
 import { few, fineText, headline, isTold, limitOf, type Picture } from './report.ts'
-import type { Survey, Workload } from './survey.ts'
+import type { ScannedWorkload, Survey } from './survey.ts'
 import { type Certainty, certaintyOf, type Said, told } from './words.ts'
 
 /** What `seen` is called, by how much it proves. */
@@ -42,7 +42,7 @@ const line = (said: Said) => {
   return `${code} ${shown(text)}`
 }
 
-function paragraph(workload: Workload, look: Look, picture: Picture | undefined): string {
+function paragraph(workload: ScannedWorkload, look: Look, picture: Picture | undefined): string {
   const { owner, pods, sidecars, seen, mend, place } = workload
   const names = few(sidecars.map(({ preset, today: { sidecar } }) => `${sidecar} (${preset})`))
   const where = place ?? `${pods} pod${pods === 1 ? '' : 's'}`
@@ -74,7 +74,8 @@ function pictured(picture: Picture, look: Look): string {
 }
 
 /** `shop/web` */
-export const titleOf = ({ namespace, name }: Workload['owner']): string => `${namespace && `${namespace}/`}${name}`
+export const titleOf = ({ namespace, name }: ScannedWorkload['owner']): string =>
+  `${namespace && `${namespace}/`}${name}`
 
 /** What would mend it, in lines. */
 function mending(mend: Mend): readonly { readonly label: string; readonly text: string }[] {

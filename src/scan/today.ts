@@ -1,6 +1,6 @@
 import type { KnownSidecar } from '../admission/suggest/known.ts'
 import { type Asked, latest } from '../admission/words/asked.ts'
-import type { Subject } from './subject.ts'
+import type { ScanSubject } from './subject.ts'
 
 /** The order and the gate of a sidecar today, by the spec alone. */
 export type Today = { readonly app: string; readonly sidecar: string } & (
@@ -20,7 +20,7 @@ export type Today = { readonly app: string; readonly sidecar: string } & (
   | { readonly kind: 'asked' }
 )
 
-export const todayOf = ({ app, sidecars }: Subject): readonly Today[] =>
+export const todayOf = ({ app, sidecars }: ScanSubject): readonly Today[] =>
   sidecars.map((known) => ({ app, sidecar: known.name, ...gateOf(known) }))
 
 type Gate = Today extends infer T ? (T extends unknown ? Omit<T, 'app' | 'sidecar'> : never) : never
@@ -49,9 +49,9 @@ function gateOf({ gate, behind }: KnownSidecar): Gate {
 }
 
 /** `unknown`: whether the app waits can't be told from the spec. `asks`: guarded only where the webhook patches it. */
-export type Standing = 'unguarded' | 'unknown' | 'late' | 'asks' | 'guarded'
+export type StandingToday = 'unguarded' | 'unknown' | 'late' | 'asks' | 'guarded'
 
-export function standingOf(today: Today): Standing {
+export function standingToday(today: Today): StandingToday {
   switch (today.kind) {
     case 'unguarded':
     case 'late-hook':

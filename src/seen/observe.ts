@@ -23,7 +23,7 @@ export const mostText = 1024
 export const mostEvents = 500
 
 /** What the status alone shows. */
-export const statusOf = (pod: V1Pod, now: number): Seen => ({
+export const seenByStatus = (pod: V1Pod, now: number): Seen => ({
   pod: livePod(pod, mostText),
   events: undefined,
   node: undefined,

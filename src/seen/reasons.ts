@@ -1,10 +1,10 @@
 // What the kubelet's reasons mean, each once. A reason that isn't here passes by itself, or says nothing about a start.
 
 /** What keeps a waiting container from starting: its image isn't there, its environment can't be made, or it can't be created or started. */
-export type Waiting = 'image' | 'configuration' | 'start'
+export type WaitsFor = 'image' | 'configuration' | 'start'
 
 /** Of `state.waiting` (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime). */
-const waits: ReadonlyMap<string, Waiting> = new Map([
+const waits: ReadonlyMap<string, WaitsFor> = new Map([
   ['ErrImagePull', 'image'],
   ['ImagePullBackOff', 'image'],
   ['ErrImageNeverPull', 'image'],
@@ -20,7 +20,7 @@ const waits: ReadonlyMap<string, Waiting> = new Map([
 ])
 
 /** undefined for all that passes by itself: a container that is being created, a back-off. */
-export const waitsFor = (reason: string): Waiting | undefined => waits.get(reason)
+export const waitsFor = (reason: string): WaitsFor | undefined => waits.get(reason)
 
 /** Of the reasons for an image that isn't there, those that a retry can't fix. */
 export const finalImageReasons: ReadonlySet<string> = new Set(['ErrImageNeverPull', 'InvalidImageName'])

@@ -5,15 +5,15 @@ import { recognise } from '../admission/suggest/known.ts'
 
 /** What holds an app back. `hook`: ours; `own-hook`: the sidecar's own. */
 export const gates = ['lock', 'hook', 'startup-probe', 'own-hook', 'none'] as const
-export type Gate = (typeof gates)[number]
+export type GateLabel = (typeof gates)[number]
 
 /** How a pod has started. `not-started`: it was gone before its app began. */
 export const outcomes = ['held', 'too-early', 'unknown', 'not-started'] as const
-export type Outcome = (typeof outcomes)[number]
+export type OutcomeLabel = (typeof outcomes)[number]
 
 /** What ended a wait. */
 export const waitOutcomes = ['ready', 'timed-out', 'crashed', 'kubelet-restarted', 'unknown'] as const
-export type WaitOutcome = (typeof waitOutcomes)[number]
+export type WaitOutcomeLabel = (typeof waitOutcomes)[number]
 
 declare const bounded: unique symbol
 /** A preset's name, `other` for a container that no preset knows, or `several` for a wait for more than one of these. */

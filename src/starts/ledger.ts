@@ -5,7 +5,7 @@ import type { LiveContainer, LivePod } from '../seen/pod.ts'
 import { beginOf, firstFailure, firstRun } from '../seen/runs.ts'
 import { keptEvent, keptPod, merged, sameAs } from './kept.ts'
 import { createGraves, createKubelets, createLimbo } from './memory.ts'
-import { type Start, type Subject, startOf, subjectOf } from './start.ts'
+import { type CountedStart, countedStart, type StartSubject, startSubjectOf } from './start.ts'
 
 /** Why a start wasn't counted. */
 export const omissions = ['too-large', 'too-many'] as const
@@ -13,8 +13,8 @@ export type Omission = (typeof omissions)[number]
 
 export interface Counted {
   /** Such a start will be counted later, unless the pod never starts. */
-  expected(subject: Subject, namespace: string): void
-  start(start: Start, namespace: string): void
+  expected(subject: StartSubject, namespace: string): void
+  start(start: CountedStart, namespace: string): void
   omitted(why: Omission): void
 }
 
@@ -72,7 +72,7 @@ const mostEventsOfOne = 120
 const mostEvents = 150_000
 
 interface Pending {
-  readonly subject: Pick<Subject, 'sidecars' | 'apps' | 'gate'>
+  readonly subject: Pick<StartSubject, 'sidecars' | 'apps' | 'gate'>
   readonly namespace: string
   node: string | undefined
   /** When its start is judged; undefined until its app has started. */
@@ -142,7 +142,7 @@ export function createLedger({
       failed,
       now: now(),
     }
-    counted.start(startOf(seen, subject.sidecars), namespace)
+    counted.start(countedStart(seen, subject.sidecars), namespace)
   }
 
   function put(uid: string, pod: V1Pod): void {
@@ -156,7 +156,7 @@ export function createLedger({
       return
     }
     const early = limbo.take(namespace, uid)
-    const found = known ? undefined : subjectOf(pod)
+    const found = known ? undefined : startSubjectOf(pod)
     const subject = known?.subject ?? found
     if (!subject) {
       pods.set(uid, undefined)

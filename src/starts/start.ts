@@ -10,53 +10,60 @@ import { isApp, isDue } from '../seen/app.ts'
 import type { Seen } from '../seen/observe.ts'
 import { type LivePod, livePod } from '../seen/pod.ts'
 import { isWell } from '../seen/runs.ts'
-import { type Gate, type Outcome, type SidecarLabel, several, sidecarLabel, type WaitOutcome } from './labels.ts'
+import {
+  type GateLabel,
+  type OutcomeLabel,
+  type SidecarLabel,
+  several,
+  sidecarLabel,
+  type WaitOutcomeLabel,
+} from './labels.ts'
 
 /** Whose start is counted: a pod with sidecars that somebody knows, and an app beside them. */
-export interface Subject {
+export interface StartSubject {
   /** Container names. */
   readonly sidecars: readonly string[]
   readonly apps: readonly string[]
   readonly guarded: readonly Guarded[]
   /** What may hold its apps back, and for whom. */
-  readonly waits: readonly Waiting[]
+  readonly waits: readonly WaitLabels[]
   /** What holds its apps back. */
-  readonly gate: Gate
+  readonly gate: GateLabel
 }
 
 /** A sidecar, and what holds the apps back until it's ready. */
 export interface Guarded {
-  readonly gate: Gate
+  readonly gate: GateLabel
   readonly sidecar: SidecarLabel
 }
 
 /** What one start counts for. */
-export interface Start {
-  readonly gate: Gate
-  readonly outcome: Outcome
+export interface CountedStart {
+  readonly gate: GateLabel
+  readonly outcome: OutcomeLabel
   /** From the pod's being given to its node to the app's start; undefined where that isn't known to the millisecond, or by one clock. */
   readonly seconds: number | undefined
-  readonly waits: readonly Wait[]
+  readonly waits: readonly CountedWait[]
   /** The sidecars before which the app has surely started. */
   readonly early: readonly Guarded[]
   /** An app's first run ended with an error within a minute, and the app then ran. */
   readonly crashed: boolean
 }
 
-export interface Waiting {
-  readonly gate: Exclude<Gate, 'none'>
+export interface WaitLabels {
+  readonly gate: Exclude<GateLabel, 'none'>
   readonly sidecar: SidecarLabel
 }
 
-export interface Wait extends Waiting {
-  readonly outcome: WaitOutcome
+export interface CountedWait extends WaitLabels {
+  readonly outcome: WaitOutcomeLabel
   readonly seconds: number
   /** Known to the millisecond. */
   readonly exact: boolean
 }
 
 /** By presets, by the pod's annotations and by hooks of ours. Undefined: its start is nobody's business. */
-export function subjectOf(pod: V1Pod): Subject | undefined {
+export function startSubjectOf(pod: V1Pod): StartSubject | undefined {
   // The kubelet makes a new copy of a static pod at each of its restarts, which starts nothing.
   if (pod.metadata?.annotations?.[mirrorKey] !== undefined) return undefined
   const known = liveSubjectOf(pod)?.sidecars.map(({ name }) => name) ?? []
@@ -80,10 +87,10 @@ export function subjectOf(pod: V1Pod): Subject | undefined {
  * @param failed the apps whose first run was seen to end soon and with an error: later the status forgets
  * @param sidecars by `subjectOf`: the annotations aren't kept
  */
-export function startOf(
+export function countedStart(
   { failed, ...seen }: Seen & { readonly failed: ReadonlySet<string> },
   sidecars: readonly string[],
-): Start {
+): CountedStart {
   const { pod } = seen
   const judged = judge(seen, sidecars)
   const label = labeller(pod)
@@ -92,7 +99,7 @@ export function startOf(
     gate: gateOf(judged),
     outcome: outcomeOf(judged, early),
     seconds: secondsOf(judged, seen),
-    waits: waitsOf(judged, seen.now).flatMap((wait): Wait[] => {
+    waits: waitsOf(judged, seen.now).flatMap((wait): CountedWait[] => {
       const at = judged.containers.find(({ name }) => name === wait.hook)
       const gate = at && gateAt(at)
       const outcome = waitOutcome(wait.outcome)
@@ -110,7 +117,7 @@ const dueOf = ({ containers, sidecars }: Judged) => containers.filter(isDue(side
 const appsOf = ({ containers, sidecars }: Judged) => containers.filter(isApp(sidecars))
 
 /** What is strongest of all that stands before the first app, and waits for one of these. */
-function gateOf(judged: Judged, names: readonly string[] = dueOf(judged).map(({ name }) => name)): Gate {
+function gateOf(judged: Judged, names: readonly string[] = dueOf(judged).map(({ name }) => name)): GateLabel {
   const gates = beforeApps(judged)
     .filter((each) => waitedForBy(each).some((name) => names.includes(name)))
     .map(gateAt)
@@ -131,7 +138,7 @@ function guardedOf(judged: Judged, names: readonly string[], label: Labeller): G
 }
 
 /** Each once. */
-function waitingOf(judged: Judged, label: Labeller): Waiting[] {
+function waitingOf(judged: Judged, label: Labeller): WaitLabels[] {
   const holding = beforeApps(judged).filter(({ name }) => judged.sidecars.has(name))
   return eachOnce(
     holding.flatMap((each) => {
@@ -146,7 +153,7 @@ const eachOnce = <T extends Guarded>(all: readonly T[]): T[] =>
     ({ gate, sidecar }, index) => all.findIndex((each) => each.gate === gate && each.sidecar === sidecar) === index,
   )
 
-function gateAt({ hook, kind, hasStartupProbe }: Container): Exclude<Gate, 'none'> | undefined {
+function gateAt({ hook, kind, hasStartupProbe }: Container): Exclude<GateLabel, 'none'> | undefined {
   if (hook === 'foreign') return 'own-hook'
   if (hook) return hook.lock === undefined ? 'hook' : 'lock'
   return kind === 'native' && hasStartupProbe ? 'startup-probe' : undefined
@@ -161,7 +168,7 @@ function earlyOf(judged: Judged, pod: LivePod, sidecars: readonly string[]): rea
   return [...new Set([...reasons, ...probesOf(judged, pod, sidecars).map(({ sidecar }) => sidecar)])]
 }
 
-function outcomeOf(judged: Judged, early: readonly string[]): Outcome {
+function outcomeOf(judged: Judged, early: readonly string[]): OutcomeLabel {
   const { kind } = judged.outcome
   if (early.length > 0) return 'too-early'
   // One that restarted has started, even if the status has lost when.
@@ -170,7 +177,7 @@ function outcomeOf(judged: Judged, early: readonly string[]): Outcome {
 }
 
 /** Undefined for a wait that never ended. */
-function waitOutcome(how: Opening['how']): WaitOutcome | undefined {
+function waitOutcome(how: Opening['how']): WaitOutcomeLabel | undefined {
   return how === 'closed' ? undefined : how === 'open' ? 'unknown' : how
 }
 

@@ -12,7 +12,7 @@ import {
 import type { Moment } from '../seen/moment.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../terminal/chart.ts'
 import { type Look, styled } from '../terminal/look.ts'
-import type { Start, Timeline } from './timeline.ts'
+import type { ContainerStart, Timeline } from './timeline.ts'
 
 /** The chart, what the app waited for, and what isn't known. */
 export function drawTimeline(timeline: Timeline, look: Look): string {
@@ -27,7 +27,7 @@ export function drawTimeline(timeline: Timeline, look: Look): string {
 export const timelineBars = (timeline: Timeline): readonly ChartBar[] =>
   timeline.starts.map((start) => barOf(start, timeline))
 
-function barOf(start: Start, timeline: Timeline): ChartBar {
+function barOf(start: ContainerStart, timeline: Timeline): ChartBar {
   const { from, until, app } = timeline
   const { name, kind, begun, started, ready, readyNow, hook, finished, failed } = start
   const after = ({ at }: Moment) => at - from.at
@@ -56,10 +56,11 @@ function barOf(start: Start, timeline: Timeline): ChartBar {
 }
 
 /** Of a container of whose start nothing is known. */
-export const whyNot = ({ lost, waiting }: Start): string => waiting ?? (lost ? 'first start lost' : 'not started')
+export const whyNot = ({ lost, waiting }: ContainerStart): string =>
+  waiting ?? (lost ? 'first start lost' : 'not started')
 
 /** Until the sidecars to blame were seen ready, or to the end. */
-function earlyUntil({ outcome, starts, until }: Timeline, { started }: Start): number | undefined {
+function earlyUntil({ outcome, starts, until }: Timeline, { started }: ContainerStart): number | undefined {
   if (!started || outcome.kind !== 'too-early') return undefined
   const blamed = outcome.reasons.flatMap(({ sidecars }) => sidecars)
   const times = starts.filter(({ name }) => blamed.includes(name)).map(({ ready }) => ready?.at ?? until)

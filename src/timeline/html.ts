@@ -1,5 +1,5 @@
-import { htmlChart } from '../html/chart.ts'
 import { type Html, html } from '../html/html.ts'
+import { htmlChart } from '../html/html-chart.ts'
 import { htmlReport, type Made } from '../html/report.ts'
 import { seconds, sentences, timelineBars } from './draw.ts'
 import { barsOf, linesOf, titleOf } from './draw-many.ts'

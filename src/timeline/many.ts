@@ -1,6 +1,6 @@
 import type { Early, Lacking, Outcome, Stuck, Unknown } from '../outcome/outcome.ts'
 import type { Wait } from '../outcome/waits.ts'
-import type { Start, Timeline } from './timeline.ts'
+import type { ContainerStart, Timeline } from './timeline.ts'
 
 /** The starts of a workload's pods together. Only what was seen: a median is one of the times, not a mean of two. */
 export interface Many {
@@ -97,7 +97,7 @@ const lateness = (timeline: Timeline) => appStart(timeline)?.ms ?? (appOf(timeli
 type About = Pick<Many, 'kind' | 'namespace' | 'name'> & Partial<Pick<Many, 'expired'>>
 
 /** The app of a pod, and what is known of its start. */
-export const appOf = ({ starts, app }: Timeline): Start | undefined => starts.find(({ name }) => name === app)
+export const appOf = ({ starts, app }: Timeline): ContainerStart | undefined => starts.find(({ name }) => name === app)
 
 /** When the app of a pod started. */
 export function appStart(timeline: Timeline): Took | undefined {

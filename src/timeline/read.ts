@@ -7,7 +7,7 @@ import { type LivePod, livePod } from '../seen/pod.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 
 /** Which workload. */
-export interface Workload {
+export interface WorkloadName {
   readonly apiVersion: string
   readonly kind: string
   readonly namespace: string
@@ -25,7 +25,7 @@ const eventsAtOnce = 1000
  */
 export async function readStarts(
   calls: RawCalls,
-  { apiVersion, kind, namespace, name }: Workload,
+  { apiVersion, kind, namespace, name }: WorkloadName,
   now: () => number,
   expired: () => void,
 ): Promise<readonly Timeline[] | undefined> {

@@ -7,9 +7,10 @@ import { coarse, type Moment } from '../seen/moment.ts'
 import { mostEvents, type Seen } from '../seen/observe.ts'
 
 /** The first start of a container. Unknown times are absent. */
-export interface Start extends Pick<Container, 'name' | 'kind' | 'begun' | 'started' | 'restarts' | 'waiting'> {
+export interface ContainerStart
+  extends Pick<Container, 'name' | 'kind' | 'begun' | 'started' | 'restarts' | 'waiting'> {
   /** Its PostStart hook or startupProbe, which runs from its start. */
-  readonly hook: Hook | undefined
+  readonly hook: StartHook | undefined
   /** At the latest; absent if nobody saw it ready. */
   readonly ready: Moment | undefined
   /** Of an init container. */
@@ -22,7 +23,7 @@ export interface Start extends Pick<Container, 'name' | 'kind' | 'begun' | 'star
   readonly lost: boolean
 }
 
-export interface Hook {
+export interface StartHook {
   /** The containers that it waits for. */
   readonly waitsFor: readonly string[]
   readonly by: Gate['by']
@@ -39,7 +40,7 @@ export interface Timeline {
   /** Where it ends. */
   readonly until: number
   /** In the order of their start. */
-  readonly starts: readonly Start[]
+  readonly starts: readonly ContainerStart[]
   /** The first container that isn't a sidecar. */
   readonly app: string | undefined
   readonly sidecars: ReadonlySet<string>
@@ -93,12 +94,12 @@ export function timelineOf(seen: Seen, more: readonly string[] = []): Timeline {
 /** A condition has only its last change: one that comes so long after the last start, in ms, is hardly the first. */
 const plausible = 600_000
 
-function startsOf({ containers, gates, sidecars }: Judged, readySince: number | undefined): readonly Start[] {
+function startsOf({ containers, gates, sidecars }: Judged, readySince: number | undefined): readonly ContainerStart[] {
   const last = Math.max(...containers.map(({ started }) => started?.at ?? 0))
   const condition = coarse(readySince)
   const first = containers.every(({ restarts }) => restarts === 0) && condition && condition.at < last + plausible
   const all = first ? condition : undefined
-  return containers.map((container, index): Start => {
+  return containers.map((container, index): ContainerStart => {
     const { name, kind, begun, started, restarts, waiting, ready: readyNow, state, ended, hookFailed } = container
     const gate = gates.find(({ at }) => at === name)
     const { how, ...opened } = gate?.opening ?? { how: 'closed' }
@@ -150,7 +151,7 @@ function earliest(moments: readonly (Moment | undefined)[]): Moment | undefined 
   return moments.reduce((least, moment) => (moment && (!least || moment.at < least.at) ? moment : least), undefined)
 }
 
-function unknowns(starts: readonly Start[], { events }: Judged, crowded = false): string[] {
+function unknowns(starts: readonly ContainerStart[], { events }: Judged, crowded = false): string[] {
   const restarted = starts.filter(({ restarts }) => restarts > 0).map(({ name }) => name)
   const gated = starts.some(({ hook }) => (hook?.waitsFor.length ?? 0) > 1)
   const lacking = starts.some(({ started, begun }) => (started ?? begun)?.exact === false)

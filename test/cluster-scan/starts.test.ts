@@ -4,7 +4,7 @@ import { KubeConfig, PatchStrategy } from '@kubernetes/client-node'
 import { manifests } from '../../src/install/manifests.ts'
 import { connection } from '../../src/kubernetes/connection.ts'
 import { rawCalls } from '../../src/kubernetes/raw.ts'
-import { run } from '../../src/starts/run.ts'
+import { runExporter } from '../../src/starts/exporter.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { SECOND, until } from '../until.ts'
 import { statusOf, web } from './pods.ts'
@@ -30,7 +30,7 @@ test('the exporter counts starts with no more rights than its manifests give it,
   const stop = new AbortController()
   const port = Promise.withResolvers<number>()
   const warnings: string[] = []
-  const over = run({
+  const over = runExporter({
     kubeconfig: await own(),
     resync: 600_000,
     namespaces: true,

@@ -1,5 +1,5 @@
 import { KubeConfig } from '@kubernetes/client-node'
-import { run } from '../../src/starts/run.ts'
+import { runExporter } from '../../src/starts/exporter.ts'
 
 /** One series as Prometheus would get it. */
 export interface Series {
@@ -14,7 +14,7 @@ export async function startExporter(): Promise<AsyncDisposable & { scrape(): Pro
   kubeconfig.loadFromDefault()
   const stop = new AbortController()
   const port = Promise.withResolvers<number>()
-  const over = run({
+  const over = runExporter({
     kubeconfig,
     resync: 600_000,
     namespaces: true,

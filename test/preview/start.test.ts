@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import { decide } from '../../src/admission/decide.ts'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import type { Json } from '../../src/admission/words/json.ts'
+import { type Bar, type Forecast, predictStart } from '../../src/preview/forecast.ts'
 import { applyPatch } from '../../src/preview/patch.ts'
 import { preview, previewResult } from '../../src/preview/preview.ts'
-import { startChart } from '../../src/preview/show/start-chart.ts'
-import { type Bar, predictStart, type Start } from '../../src/preview/start.ts'
+import { startChart } from '../../src/preview/show/forecast-chart.ts'
 import { pod as anyPod } from '../admission/arbitraries.ts'
 import { runs } from '../runs.ts'
 
@@ -276,7 +276,7 @@ test('real pods, recorded: they start in that order, and where somebody waits it
   }
 })
 
-const names = (bars: Start['with']) => bars.map(({ name }) => name)
+const names = (bars: Forecast['with']) => bars.map(({ name }) => name)
 
 function named(pod: unknown): string[] {
   type Named = { name: string }[] | null | undefined

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { keptEvent } from '../../src/starts/kept.ts'
 import { sidecarLabels } from '../../src/starts/labels.ts'
 import { createLedger, type Handover, type Ledger } from '../../src/starts/ledger.ts'
-import type { Start } from '../../src/starts/start.ts'
+import type { CountedStart } from '../../src/starts/start.ts'
 import { heldBytes } from '../heap.ts'
 import { recordedPod } from '../outcome/recorded.ts'
 import { large, runs } from '../runs.ts'
@@ -19,7 +19,7 @@ const eventsComeIn = 10_000
 /** A cluster, and a process that counts its starts. Time passes in steps of a second. */
 class World {
   now = begin
-  readonly counted: { uid: string; start: Start }[] = []
+  readonly counted: { uid: string; start: CountedStart }[] = []
   readonly #lives: readonly Life[]
   #ledger: Ledger | undefined
   #handover: Handover
@@ -165,7 +165,7 @@ function play(lives: readonly Life[], seconds: number, each: (world: World, seco
 /** A ledger at a minute after the beginning, in which everything is listed. */
 function counts() {
   let now = begin + minute
-  const told = { starts: [] as Start[], omitted: [] as string[] }
+  const told = { starts: [] as CountedStart[], omitted: [] as string[] }
   const ledger = createLedger({
     now: () => now,
     since: { until: begin - 10 * minute, except: new Set() },

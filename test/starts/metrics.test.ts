@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SidecarLabel } from '../../src/starts/labels.ts'
 import { startsMetrics } from '../../src/starts/metrics.ts'
-import type { Start } from '../../src/starts/start.ts'
+import type { CountedStart } from '../../src/starts/start.ts'
 
 const istio = 'istio' as SidecarLabel
-const start: Start = {
+const start: CountedStart = {
   gate: 'hook',
   outcome: 'too-early',
   seconds: 2,

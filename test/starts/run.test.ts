@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { run } from '../../src/starts/run.ts'
+import { runExporter } from '../../src/starts/exporter.ts'
 import { SECOND, until } from '../until.ts'
 import { fakeApiServer } from './api-server.ts'
 import { eventsOf, type Life, podAt } from './pods.ts'
@@ -24,7 +24,7 @@ async function running(
     },
     warn: (_: object, message: string) => void lines.push(message),
   }
-  const over = run({
+  const over = runExporter({
     kubeconfig: server.kubeconfig,
     resync: 600_000,
     namespaces: more.namespaces ?? true,

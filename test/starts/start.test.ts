@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CoreV1Event } from '@kubernetes/client-node'
 import { keptEvent, keptPod } from '../../src/starts/kept.ts'
-import { startOf as startOfSeen, subjectOf } from '../../src/starts/start.ts'
+import { countedStart as startOfSeen, startSubjectOf } from '../../src/starts/start.ts'
 import { recordedNames, recordedPod } from '../outcome/recorded.ts'
 import { type Seen, seenOf } from '../outcome/seen.ts'
 
-const startOf = ({ failed, ...seen }: Seen & { failed: ReadonlySet<string> }, sidecars: readonly string[]) =>
+const countedStart = ({ failed, ...seen }: Seen & { failed: ReadonlySet<string> }, sidecars: readonly string[]) =>
   startOfSeen({ ...seenOf(seen), failed }, sidecars)
 
 /** What is recorded leaves out which node an event is of. */
@@ -20,10 +20,10 @@ describe('what the start of a recorded pod counts for', () => {
   for (const name of recordedNames) {
     test(`${name}: as much from what is kept as from everything`, () => {
       const seen = hosted(recordedPod(name))
-      const subject = subjectOf(seen.pod)
+      const subject = startSubjectOf(seen.pod)
       if (!subject) return
       const failed = new Set<string>()
-      const whole = startOf({ ...seen, failed }, subject.sidecars)
+      const whole = countedStart({ ...seen, failed }, subject.sidecars)
       const kept = {
         pod: JSON.parse(JSON.stringify(keptPod(seen.pod))),
         events: seen.events?.flatMap((event) => keptEvent(event) ?? []),
@@ -37,9 +37,9 @@ describe('what the start of a recorded pod counts for', () => {
 test('for whom a recorded pod waited is expected before it starts, and so is how it is held back', () => {
   for (const name of recordedNames) {
     const seen = hosted(recordedPod(name))
-    const subject = subjectOf({ ...seen.pod, status: {} })
+    const subject = startSubjectOf({ ...seen.pod, status: {} })
     if (!subject) continue
-    const { gate, waits } = startOf({ ...seen, failed: new Set() }, subject.sidecars)
+    const { gate, waits } = countedStart({ ...seen, failed: new Set() }, subject.sidecars)
     assert.equal(gate, subject.gate, name)
     const expected = subject.waits.map(({ gate, sidecar }) => `${gate} ${sidecar}`)
     for (const { gate, sidecar } of waits)
@@ -69,8 +69,8 @@ describe('the start of a recorded pod counts', () => {
   for (const [name, text] of Object.entries(expected)) {
     test(`${name} as ${text}`, () => {
       const seen = recordedPod(name)
-      const subject = subjectOf(seen.pod) ?? assert.fail()
-      const { gate, outcome, waits, early } = startOf({ ...seen, failed: new Set() }, subject.sidecars)
+      const subject = startSubjectOf(seen.pod) ?? assert.fail()
+      const { gate, outcome, waits, early } = countedStart({ ...seen, failed: new Set() }, subject.sidecars)
       const waited = waits.map(({ seconds, outcome }) => `${seconds} s ${outcome}`)
       const before = early.map(({ gate, sidecar }) => `; before ${sidecar} (${gate})`)
       assert.equal(`${gate} ${outcome}; ${waited.join(', ')}${before.join('')}`, text)
@@ -95,24 +95,27 @@ describe('the start of a recorded pod counts', () => {
       spec: { ...spec, containers: [...(spec?.containers ?? []), late] },
       status: { ...status, containerStatuses },
     }
-    const { sidecars } = subjectOf(more) ?? assert.fail()
-    const { gate, early } = startOf({ ...seen, pod: more, events, failed: new Set() }, sidecars)
+    const { sidecars } = startSubjectOf(more) ?? assert.fail()
+    const { gate, early } = countedStart({ ...seen, pod: more, events, failed: new Set() }, sidecars)
     assert.deepEqual([gate, early], ['hook', [{ gate: 'none', sidecar: 'linkerd' }]])
   })
 
   test('without events: to the second, and what is not known is not guessed', () => {
     const seen = recordedPod('held')
-    const subject = subjectOf(seen.pod) ?? assert.fail()
-    const { outcome, seconds, waits } = startOf({ ...seen, events: undefined, failed: new Set() }, subject.sidecars)
+    const subject = startSubjectOf(seen.pod) ?? assert.fail()
+    const { outcome, seconds, waits } = countedStart(
+      { ...seen, events: undefined, failed: new Set() },
+      subject.sidecars,
+    )
     assert.deepEqual([outcome, seconds, waits.some(({ exact }) => exact)], ['unknown', undefined, false])
   })
 
   test('of a pod without sidecars, of one of sidecars alone and of a static one not at all', () => {
     const { pod } = recordedPod('held')
-    assert.equal(subjectOf(recordedPod('no-sidecars').pod), undefined)
+    assert.equal(startSubjectOf(recordedPod('no-sidecars').pod), undefined)
     const gateway = { ...pod, spec: { containers: [{ name: 'istio-proxy', image: 'istio/proxyv2' }] } }
-    assert.equal(subjectOf(gateway), undefined)
+    assert.equal(startSubjectOf(gateway), undefined)
     const annotations = { ...pod.metadata?.annotations, 'kubernetes.io/config.mirror': 'x' }
-    assert.equal(subjectOf({ ...pod, metadata: { ...pod.metadata, annotations } }), undefined)
+    assert.equal(startSubjectOf({ ...pod, metadata: { ...pod.metadata, annotations } }), undefined)
   })
 })

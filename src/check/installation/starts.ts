@@ -1,6 +1,6 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import { type Judged, judge } from '../../outcome/outcome.ts'
-import { statusOf } from '../../seen/observe.ts'
+import { seenByStatus } from '../../seen/observe.ts'
 import type { Finding } from '../findings.ts'
 import { type Owner, ownerOf } from '../pod/owner.ts'
 import { secondsSince } from '../pod/start.ts'
@@ -25,7 +25,7 @@ export function judgeStart(
   sidecars: readonly string[],
   now: number,
 ): StartedPod & { readonly more: boolean } {
-  const seen = statusOf(pod, now)
+  const seen = seenByStatus(pod, now)
   const judged = judge(seen, sidecars)
   const age = now - (seen.pod.created ?? now)
   const waits = judged.outcome.kind === 'unknown' && judged.outcome.reasons.some(({ why }) => why === 'starting')

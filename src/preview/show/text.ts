@@ -7,14 +7,14 @@ import { coded, isCost } from '../../admission/words/messages.ts'
 import { printable } from '../../admission/words/printable.ts'
 import { writeYaml } from '../../kubernetes/dialect.ts'
 import { exact, type Look, type Style, styled } from '../../terminal/look.ts'
+import type { Forecast } from '../forecast.ts'
 import { line, messagesOf } from '../message.ts'
 import { type GateResult, gatesOf, type Preview, startOf, tiersOf } from '../preview.ts'
-import type { Start } from '../start.ts'
 import { linesOf } from '../suggestion.ts'
 import { type Rewritten, rewrite } from '../write.ts'
 import { changesOf, hunksOf } from './diff.ts'
 import { type PreviewedFile, titleOf } from './files.ts'
-import { startChart } from './start-chart.ts'
+import { startChart } from './forecast-chart.ts'
 
 const verdictStyles: Record<Decision['verdict'], Style> = {
   patched: 'green',
@@ -143,7 +143,7 @@ const either = (texts: readonly string[]): string =>
 const oneLine = (text: string): string => printable(text, 4096)
 
 /** The start order in lines: the tiers, then the rest. */
-function orderOf(decision: Decision, start: Start | undefined): string[] {
+function orderOf(decision: Decision, start: Forecast | undefined): string[] {
   const tiers = tiersOf(decision).map((tier) => {
     const members = tier.map(({ name, check, timeout, onTimeout, every }) => {
       if (every !== undefined) return `${name} (${check}, its startupProbe, every ${formatDuration(every * 1000)})`
@@ -156,7 +156,7 @@ function orderOf(decision: Decision, start: Start | undefined): string[] {
   return [...tiers, ...(apps.length > 0 ? [apps.join(', ')] : [])].map((line, index) => `${index + 1}. ${line}`)
 }
 
-function chartOf(start: Start, explained: boolean, look: Look): string {
+function chartOf(start: Forecast, explained: boolean, look: Look): string {
   const chart = startChart(start, explained, { ...look, width: look.width - 2 })
   return `\n${chart.replaceAll(/^(?=.)/gm, '  ')}\n`
 }

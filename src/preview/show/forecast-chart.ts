@@ -1,9 +1,9 @@
 import { type ChartBar, drawChart, legend, type Segment } from '../../terminal/chart.ts'
 import type { Look } from '../../terminal/look.ts'
-import type { Bar, Start } from '../start.ts'
+import type { Bar, Forecast } from '../forecast.ts'
 
 /** Both predicted starts of a pod on one axis, or one if they are the same; `explained`: with what the marks mean. */
-export function startChart({ without, with: patched }: Start, explained: boolean, look: Look): string {
+export function startChart({ without, with: patched }: Forecast, explained: boolean, look: Look): string {
   const differ = JSON.stringify(without) !== JSON.stringify(patched)
   const end = Math.max(...[...without, ...patched].map(({ ready, hook }) => Math.max(ready, hook?.until ?? 0))) + 2
   const bars = [

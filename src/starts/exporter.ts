@@ -11,7 +11,7 @@ import { createKeeper, readHandover } from './handover.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { startsMetrics } from './metrics.ts'
 
-export interface Settings {
+export interface ExporterSettings {
   readonly kubeconfig: KubeConfig
   /** How often pods are listed again, in ms. */
   readonly resync: number
@@ -32,7 +32,15 @@ const eventsResync = 6
 const eventsAtOnce = 500
 
 /** `starts run`: counts the starts of pods until `signal` ends. */
-export async function run({ kubeconfig, resync, namespaces, state, log, signal, metricsPort }: Settings) {
+export async function runExporter({
+  kubeconfig,
+  resync,
+  namespaces,
+  state,
+  log,
+  signal,
+  metricsPort,
+}: ExporterSettings) {
   const steady = () => performance.now()
   const clock = createClock()
   const calls = rawCalls(connection(kubeconfig, { heard: clock.heard }))

@@ -1,6 +1,6 @@
 import { element, listed, shape } from './elements.js'
 
-/** @import { Bar, Start } from '../preview/start.ts' */
+/** @import { Bar, Forecast } from '../preview/forecast.ts' */
 
 /** In pixels. On charts narrower than `roomy` a name stands above its bar instead of beside it. */
 const size = { roomy: 520, names: 172, bar: 22, row: 34, rowBelow: 50, letter: 7.3, tail: 3 }
@@ -9,7 +9,7 @@ const mostSaid = 4
 
 /**
  * Both predicted starts, with a bar per container, on the same scale.
- * @param {Start} start
+ * @param {Forecast} start
  */
 export function startCharts(start) {
   const steps = Math.max(...[...start.without, ...start.with].map(({ ready }) => ready)) + size.tail

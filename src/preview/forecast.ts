@@ -10,7 +10,7 @@ import { forecastRole } from '../seen/app.ts'
  * How a pod's containers would start, as given and as patched, if all goes well. Times are steps, in the order that the kubelet keeps
  * (pkg/kubelet/kuberuntime, SyncPod): nothing was measured, and the length of a step means nothing.
  */
-export interface Start {
+export interface Forecast {
   readonly without: readonly Bar[]
   readonly with: readonly Bar[]
 }
@@ -46,7 +46,7 @@ const takes = { creation: 1, initRun: 2, ownHook: 2, appStart: 2, sidecarStart: 
 const most = 100
 
 /** Predicts both starts of a pod (or pod template) with a plan; undefined if it has more than a hundred containers. `job`: one makes it. */
-export function predictStart(given: Json, patched: Json, tiers: Tiers, job: boolean): Start | undefined {
+export function predictStart(given: Json, patched: Json, tiers: Tiers, job: boolean): Forecast | undefined {
   const before = readSpec(given)
   const after = readSpec(patched)
   if (!before.ok || !after.ok) return undefined
