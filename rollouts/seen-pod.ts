@@ -116,7 +116,7 @@ export function seenPod(pod: WirePod, former: SeenPod | undefined, now: number):
   const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
   const look = { before, now, observed, notes, statuses, fresh: sandboxSeen === now }
   const seen = (list: SeenContainer['list']) => (one: Wire<V1Container>, index: number) =>
-    kindOf(list, one.restartPolicy) === 'init' ? [] : [seenContainer(one, list, index, look)]
+    kindOf({ list, restartPolicy: one.restartPolicy }) === 'init' ? [] : [seenContainer(one, list, index, look)]
   return {
     name: metadata.name,
     namespace: metadata.namespace,

@@ -8,6 +8,7 @@ import { longestText } from './intent/rule-index.ts'
 import { ruledContainers, rulesFor, standingFor, unreadImages } from './intent/rules.ts'
 import { patch } from './patch/patch.ts'
 import { type Plan, plan } from './plan/plan.ts'
+import { isNative } from './pod/kind.ts'
 import type { Metadata, Pod, Spec } from './pod/pod.ts'
 import { readMetadata, readSpec } from './pod/read.ts'
 import type { Read } from './pod/reader.ts'
@@ -163,7 +164,7 @@ function claimOf(manifest: unknown, metadata: Metadata, { configuration, surroun
  * rules count as the app. Which list they stand in doesn't matter, since our own patch moves them.
  */
 function withoutDisguise(ruled: Ruled, { containers, initContainers }: Spec): Ruled {
-  const running = [...containers, ...initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')]
+  const running = [...containers, ...initContainers.filter(isNative)]
   if (!running.every(({ name }) => ruled.has(name))) return ruled
   return new Map([...ruled].filter(([, { enforce }]) => enforce))
 }
@@ -179,7 +180,7 @@ function hasApp(
 ): boolean {
   if (!enforced) return containers.some(({ name }) => !ruled.has(name))
   const holdsAll = gate === 'native' && nativePosition === 'first'
-  const inits = holdsAll ? initContainers : initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')
+  const inits = holdsAll ? initContainers : initContainers.filter(isNative)
   return [...containers, ...inits].some(({ name }) => ruled.get(name)?.enforce !== true)
 }
 

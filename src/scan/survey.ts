@@ -2,6 +2,7 @@ import type { V1Pod } from '@kubernetes/client-node'
 import { defaultConfiguration } from '../admission/intent/configuration.ts'
 import { mostContainers } from '../admission/pod/read.ts'
 import type { Owner } from '../check/pod/owner.ts'
+import { likeLacking, likeReason, likeStuck } from '../outcome/likeness.ts'
 import type { SeenEvent } from '../seen/event.ts'
 import { mostText } from '../seen/observe.ts'
 import { livePod } from '../seen/pod.ts'
@@ -202,11 +203,11 @@ function likeness(evidence: Evidence): string {
     case 'probe-failed':
       return `${kind} ${evidence.sidecar}`
     case 'opened-early':
-      return `${kind} ${evidence.early.why} ${evidence.early.sidecars.join('+')}`
+      return `${kind} ${likeReason(evidence.early)}`
     case 'runs-without':
-      return `${kind} ${evidence.lacking.why} ${evidence.lacking.sidecar}`
+      return `${kind} ${likeLacking(evidence.lacking)}`
     case 'held-up':
-      return `${kind} ${evidence.stuck.why} ${evidence.stuck.container}`
+      return `${kind} ${likeStuck(evidence.stuck)}`
     case 'app-failed':
       return `${kind} ${evidence.app} ${evidence.exitCode} ${evidence.ran}`
     case 'restarted':

@@ -23,12 +23,9 @@ export const isDue =
 export const unknownApps = (pod: Pod): readonly Container[] => partsOf(pod).apps
 
 /** Of a forecast: a regular container that isn't listed, and isn't a mesh's proxy with a hook of its own. */
-export function forecastRole(
-  { list, name, restartPolicy, postStart }: Container,
-  isListed: boolean,
-): 'init' | 'sidecar' | 'app' {
-  const kind = kindOf(list, restartPolicy)
+export function forecastRole(container: Container, isListed: boolean): 'init' | 'sidecar' | 'app' {
+  const kind = kindOf(container)
   if (isListed || kind === 'native') return 'sidecar'
   if (kind === 'init') return 'init'
-  return meshProxies.has(name) && postStart !== undefined ? 'sidecar' : 'app'
+  return meshProxies.has(container.name) && container.postStart !== undefined ? 'sidecar' : 'app'
 }

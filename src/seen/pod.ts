@@ -103,7 +103,9 @@ export function livePod({ metadata, spec, status }: V1Pod, most: number): LivePo
     restartPolicy,
     named: namedBy(metadata?.annotations ?? {}),
     containers: [
-      ...initContainers.map((each) => seen(each, kindOf('initContainers', each.restartPolicy))),
+      ...initContainers.map((each) =>
+        seen(each, kindOf({ list: 'initContainers', restartPolicy: each.restartPolicy })),
+      ),
       ...containers.map((each) => seen(each, 'regular')),
     ],
   }

@@ -1,3 +1,4 @@
+import { likeLacking, likeReason, likeStuck } from '../outcome/likeness.ts'
 import type { Early, Lacking, Outcome, Stuck, Unknown } from '../outcome/outcome.ts'
 import type { Wait } from '../outcome/waits.ts'
 import type { ContainerStart, Timeline } from './timeline.ts'
@@ -74,20 +75,19 @@ export function together(timelines: readonly Timeline[], { kind, namespace, name
       .toSorted((a, b) => b.median.ms - a.median.ms),
     early: grouped(
       of('too-early').flatMap(({ pod, outcome }) => outcome.reasons.map((what) => ({ pod, what }))),
-      ({ why, sidecars }) => `${why} ${sidecars.join('+')}`,
+      likeReason,
     ),
-    // What the containers say differs from pod to pod.
     stuck: grouped(
       of('stuck').map(({ pod, outcome }) => ({ pod, what: outcome.reason })),
-      ({ why, container }) => `${why} ${container}`,
+      likeStuck,
     ),
     unknown: grouped(
       of('unknown').flatMap(({ pod, outcome }) => outcome.reasons.map((what) => ({ pod, what }))),
-      ({ why, sidecars }) => `${why} ${sidecars.join('+')}`,
+      likeReason,
     ),
     lacking: grouped(
       each.flatMap(({ name: pod, lacking }) => lacking.map((what) => ({ pod, what }))),
-      ({ why, sidecar }) => `${why} ${sidecar}`,
+      likeLacking,
     ),
   }
 }

@@ -1,3 +1,4 @@
+import { isNative } from '../pod/kind.ts'
 import type { Container, Metadata, Spec } from '../pod/pod.ts'
 import { selects } from '../pod/selector.ts'
 import type { Surroundings } from '../pod/surroundings.ts'
@@ -75,7 +76,7 @@ export function unreadImages(
   { sets = [] }: Surroundings,
   standing: Standing,
 ): readonly Container[] {
-  const unread = [...initContainers.filter(isRestartable), ...containers].filter(({ image }) => !isComparable(image))
+  const unread = [...initContainers.filter(isNative), ...containers].filter(({ image }) => !isComparable(image))
   if (unread.length === 0) return []
   const byImage = rulesFor(index, sets).filter((rule) => {
     const { images, podSelector } = rule.match
@@ -86,8 +87,6 @@ export function unreadImages(
     byImage.some(({ match: { containers } }) => containers?.some((glob) => matchesGlob(glob, name)) ?? true)
   return byImage.length === 0 ? [] : unread.filter((container, at) => at >= mostUnread || could(container))
 }
-
-const isRestartable = ({ restartPolicy }: Container): boolean => restartPolicy === 'Always'
 
 const applies = ({ set }: Rule, sets: readonly string[]): boolean => set === undefined || sets.includes(set)
 
@@ -100,7 +99,7 @@ export function ruledContainers(
 ): ReadonlyMap<string, Rule> {
   const ruled = new Map<string, Rule>()
   if (index.rules.length === 0) return ruled
-  const natives = spec.initContainers.filter(isRestartable)
+  const natives = spec.initContainers.filter(isNative)
   const find = findRules(index, labels, sets)
   for (const container of [...natives, ...spec.containers]) {
     const rule = find(container)

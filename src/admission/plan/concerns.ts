@@ -1,4 +1,5 @@
 import { isLoopback, type PolledCheck } from '../check/grammar.ts'
+import { isNative, kindOf } from '../pod/kind.ts'
 import type { Container, Spec } from '../pod/pod.ts'
 import type { Surroundings } from '../pod/surroundings.ts'
 import { keys } from '../words/keys.ts'
@@ -86,11 +87,10 @@ function namesOf(members: readonly Member[]): readonly string[] {
 
 /** A Service's named targetPort takes the first container with the name, native sidecars last (podutil.FindPort). */
 function movedPorts({ containers, initContainers }: Order, spec: Spec): readonly Warning[] {
-  const isNative = ({ restartPolicy }: Container) => restartPolicy === 'Always'
   const before = portOwners([...spec.containers, ...spec.initContainers.filter(isNative)])
   // Only a name that several have can come to mean another.
   if (!before.shared) return []
-  const natives = initContainers.filter((container) => container.list === 'containers' || isNative(container))
+  const natives = initContainers.filter((container) => kindOf(container) !== 'init')
   const after = portOwners([...containers, ...natives])
   const moved: Warning[] = []
   for (const [port, owner] of before.owners) {

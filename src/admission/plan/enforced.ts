@@ -4,6 +4,7 @@ import type { Configuration } from '../intent/configuration.ts'
 import { imageTexts, matchesGlob, matchesImage, repositoryOf } from '../intent/glob.ts'
 import type { Rule } from '../intent/rule.ts'
 import { isComparable } from '../intent/rule-index.ts'
+import { kindOf } from '../pod/kind.ts'
 import type { Container } from '../pod/pod.ts'
 import type { Problem } from '../words/messages.ts'
 import { mostProblems } from '../words/most.ts'
@@ -44,8 +45,7 @@ const bindingRule = ({ sidecar: { rule } }: Member): Rule | undefined => (rule?.
 const sequenceOf = ({ order }: Planned): readonly Container[] => [...order.initContainers, ...order.containers]
 
 /** Ends before anything that it stands in front of starts, so it holds nothing open. */
-const isOrdinaryInit = ({ list, restartPolicy }: Container): boolean =>
-  list === 'initContainers' && restartPolicy !== 'Always'
+const isOrdinaryInit = (container: Container): boolean => kindOf(container) === 'init'
 
 /**
  * 1. Order. In front of an enforced sidecar stand only others of enforced rules, ordinary init containers, and what the rule or the configuration

@@ -3,6 +3,7 @@ import { sameHook } from '../hook/hook.ts'
 import { unwrap } from '../hook/unwrap.ts'
 import type { Intent, Sidecar } from '../intent/intent.ts'
 import { runsOwnHook } from '../intent/own-hook.ts'
+import { kindOf } from '../pod/kind.ts'
 import type { Container, Hook, Pod, Spec } from '../pod/pod.ts'
 import { keys } from '../words/keys.ts'
 import type { Problem, Warning } from '../words/messages.ts'
@@ -121,7 +122,7 @@ function findMember(
   },
 ): { member?: Member; problems: readonly Problem[]; warnings: readonly Warning[] } {
   const { name } = asked
-  if (container.list === 'initContainers' && container.restartPolicy !== 'Always') {
+  if (kindOf(container) === 'init') {
     return { problems: [{ kind: 'ends-before-app', name, path: keys.sidecars }], warnings: [] }
   }
   const problems: Problem[] = []

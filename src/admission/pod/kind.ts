@@ -4,7 +4,12 @@ import type { Container } from './pod.ts'
 export type Kind = 'init' | 'native' | 'regular'
 
 /** By the list in which a container stands, and the restartPolicy of its own. */
-export function kindOf(list: Container['list'], restartPolicy: string | undefined): Kind {
+export function kindOf({
+  list,
+  restartPolicy,
+}: Pick<Container, 'list'> & { readonly restartPolicy?: string | undefined }): Kind {
   if (list === 'containers') return 'regular'
   return restartPolicy === 'Always' ? 'native' : 'init'
 }
+
+export const isNative = (container: Container): boolean => kindOf(container) === 'native'

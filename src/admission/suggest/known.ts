@@ -4,6 +4,7 @@ import { runsOwnHook } from '../intent/own-hook.ts'
 import { type Preset, presets } from '../intent/presets.ts'
 import { isComparable } from '../intent/rule-index.ts'
 import { isContainerName } from '../intent/sidecars.ts'
+import { isNative } from '../pod/kind.ts'
 import type { Container, Metadata, Pod, Spec } from '../pod/pod.ts'
 import { type Asked, askedOf } from '../words/asked.ts'
 
@@ -69,7 +70,7 @@ interface Found {
 }
 
 export function partsOf({ metadata, spec }: Pod): Parts {
-  const natives = spec.initContainers.filter(({ restartPolicy }) => restartPolicy === 'Always')
+  const natives = spec.initContainers.filter(isNative)
   const found = [...natives, ...spec.containers].flatMap((container): Found[] => {
     const known = recognise(container)
     return known === undefined || isOfItsInstallation(known.preset, container, metadata)

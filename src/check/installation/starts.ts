@@ -1,4 +1,5 @@
 import type { V1Pod } from '@kubernetes/client-node'
+import { likeLacking, likeReason, likeStuck } from '../../outcome/likeness.ts'
 import { type Judged, judge } from '../../outcome/outcome.ts'
 import { seenByStatus } from '../../seen/observe.ts'
 import type { Finding } from '../findings.ts'
@@ -75,11 +76,11 @@ function likeness(finding: WithoutPods<Trouble>): string {
   const { kind } = finding
   switch (kind) {
     case 'pods-lacking':
-      return `${kind} ${finding.lacking.why} ${finding.lacking.sidecar}`
+      return `${kind} ${likeLacking(finding.lacking)}`
     case 'pods-stuck':
-      return `${kind} ${finding.stuck.why} ${finding.stuck.container}`
+      return `${kind} ${likeStuck(finding.stuck)}`
     case 'pods-too-early':
-      return `${kind} ${finding.early.map(({ why, sidecars }) => `${why} ${sidecars.join('+')}`).join()}`
+      return `${kind} ${finding.early.map(likeReason).join()}`
     default:
       return kind satisfies never
   }

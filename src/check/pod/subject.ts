@@ -9,44 +9,25 @@ export interface SubjectKind {
   readonly surroundings: Surroundings
 }
 
-const job = { job: true }
-const none = { job: false }
 const template = ['spec', 'template']
+const inJob = ['spec', 'jobTemplate', ...template]
 
-/** By kubectl's names. */
+/** By kubectl's names: a kind's own, its plural, and a short one. */
 const kinds: readonly (SubjectKind & { readonly names: readonly string[] })[] = [
-  { names: ['pod', 'pods', 'po'], apiVersion: 'v1', kind: 'Pod', template: [], surroundings: none },
-  {
-    names: ['deployment', 'deployments', 'deploy'],
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    template,
-    surroundings: none,
-  },
-  {
-    names: ['statefulset', 'statefulsets', 'sts'],
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    template,
-    surroundings: none,
-  },
-  { names: ['daemonset', 'daemonsets', 'ds'], apiVersion: 'apps/v1', kind: 'DaemonSet', template, surroundings: none },
-  {
-    names: ['replicaset', 'replicasets', 'rs'],
-    apiVersion: 'apps/v1',
-    kind: 'ReplicaSet',
-    template,
-    surroundings: none,
-  },
-  { names: ['job', 'jobs'], apiVersion: 'batch/v1', kind: 'Job', template, surroundings: job },
-  {
-    names: ['cronjob', 'cronjobs', 'cj'],
-    apiVersion: 'batch/v1',
-    kind: 'CronJob',
-    template: ['spec', 'jobTemplate', ...template],
-    surroundings: job,
-  },
+  named('po', 'v1', 'Pod', []),
+  named('deploy', 'apps/v1', 'Deployment', template),
+  named('sts', 'apps/v1', 'StatefulSet', template),
+  named('ds', 'apps/v1', 'DaemonSet', template),
+  named('rs', 'apps/v1', 'ReplicaSet', template),
+  named('job', 'batch/v1', 'Job', template),
+  named('cj', 'batch/v1', 'CronJob', inJob),
 ]
+
+function named(short: string, apiVersion: string, kind: string, template: readonly string[]) {
+  const name = kind.toLowerCase()
+  const surroundings = { job: apiVersion === 'batch/v1' }
+  return { names: [name, `${name}s`, short], apiVersion, kind, template, surroundings }
+}
 
 /** `pod/NAME`, `deploy/NAME`; undefined where it is neither. */
 export function parseSubject(text: string): { readonly kind: SubjectKind; readonly name: string } | undefined {
