@@ -5,7 +5,7 @@ import { objects } from '../../src/kubernetes/objects.ts'
 import { observe } from '../../src/seen/observe.ts'
 import { timelineOf } from '../../src/timeline/timeline.ts'
 import { fakeApiServer } from '../kubernetes/fake-api-server.ts'
-import { recordedPod } from './recorded.ts'
+import { recordedPod } from '../outcome/recorded.ts'
 
 const seen = recordedPod('held')
 
