@@ -39,15 +39,15 @@ const json = setHeaderOptions('Content-Type', PatchStrategy.JsonPatch)
 export function kubernetes({
   kubeconfig,
   names,
-  wallClock = Date.now,
+  wallClock,
   callTimeout,
 }: {
   kubeconfig: KubeConfig
   names: Names
   /** Used until the API server's own clock is known. */
-  wallClock?: () => number
+  wallClock?: (() => number) | undefined
   /** In ms. */
-  callTimeout?: number
+  callTimeout?: number | undefined
 }): { cluster: Cluster; lease: LeaseStore } {
   const clock = createClock(wallClock)
   const configuration = connection(kubeconfig, { timeout: callTimeout, heard: clock.heard })

@@ -72,26 +72,19 @@ async function keep(
     noticed: (report) => all.forEach((one) => void one.noticed(report)),
     failed: (kind, error) => all.forEach((one) => void one.failed(kind, error)),
   }
-  const { cluster, lease } = kubernetes({
-    kubeconfig,
-    names,
-    ...(wallClock && { wallClock }),
-    ...(callTimeout && { callTimeout }),
-  })
-  const identity = candidateName()
+  const { cluster, lease } = kubernetes({ kubeconfig, names, wallClock, callTimeout })
   const failed = (kind: FailureKind, error: unknown) => observer.failed(kind, error)
   const bell = createBell()
-  const contest = {
+  const candidate = contend({
     store: lease,
-    identity,
+    identity: candidateName(),
     duration: settings.lease,
     steady,
     signal,
     failed,
     elected: bell.ring,
     learned,
-  }
-  const candidate = contend(contest)
+  })
   const watching = watchChanges(kubeconfig, names, { signal, changed: bell.ring })
   await keepCertificates({
     cluster,

@@ -3,7 +3,7 @@ import { desiredOf } from '../share.ts'
 import type { ProgressReason, RolloutFailure, RolloutPhase } from '../types.ts'
 import type { Decision, Shown } from './decision.ts'
 import { firstNames } from './first-names.ts'
-import type { Move } from './targets.ts'
+import type { Moves } from './targets.ts'
 import type { Walk } from './walk.ts'
 
 /** What is known of a rollout before it is decided whether pods may be moved. */
@@ -17,12 +17,7 @@ export interface Judged {
 }
 
 /** The same with the moves: those that are left, and those that are made now. */
-export interface Moving extends Judged {
-  readonly moves: readonly Move[]
-  /** The moves take pods off the present image. */
-  readonly back: boolean
-  readonly touches: Walk['touches']
-  readonly held: Walk['held']
+export interface Moving extends Judged, Pick<Moves, 'moves' | 'back'>, Pick<Walk, 'touches' | 'held'> {
   /** As many as are to have the image have it, and none is on its way but those that have failed. */
   readonly reached: boolean
   /** How many are on their way and have failed. */

@@ -36,22 +36,11 @@ export const endpoint = { service: objectNames.service, port: 443 } as const
 export const configurationFile = 'config.yaml'
 
 export const registration = 'admissionregistration.k8s.io/v1'
-export const mutatingReference = {
-  apiVersion: registration,
-  kind: 'MutatingWebhookConfiguration',
-  metadata: { name: objectNames.mutating },
-} as const
-export const validatingReference = {
-  apiVersion: registration,
-  kind: 'ValidatingWebhookConfiguration',
-  metadata: { name: objectNames.validating },
-} as const
-
-export const workloadsReference = {
-  apiVersion: registration,
-  kind: 'ValidatingWebhookConfiguration',
-  metadata: { name: objectNames.workloads },
-} as const
+const registered = <Kind extends string>(kind: Kind, name: string) =>
+  ({ apiVersion: registration, kind, metadata: { name } }) as const
+export const mutatingReference = registered('MutatingWebhookConfiguration', objectNames.mutating)
+export const validatingReference = registered('ValidatingWebhookConfiguration', objectNames.validating)
+export const workloadsReference = registered('ValidatingWebhookConfiguration', objectNames.workloads)
 
 export const objectKeys = {
   /** Label of a namespace: `enabled` opts in, `disabled` opts out. */
