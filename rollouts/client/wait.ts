@@ -9,6 +9,14 @@ import { changeLines } from './view-text.ts'
 /** How long a controller may take to see a rollout before the wait ends, in ms: a new leader waits 15 s for its predecessor's Lease. */
 const PATIENCE = 40_000
 
+/** What to say of an end that isn't the wished one. @param it what names the rollout in a command */
+const endings = {
+  failed: (it: string) => `the rollout has failed. Undo it: sidecar-first rollout undo ${it}`,
+  stopped: (it: string) =>
+    `the rollout can't go on; it does by itself once that has changed. Watch it again: sidecar-first rollout status ${it} --wait`,
+  'rolled back': () => 'the rollout has failed, and every pod is back on the image it had',
+}
+
 /** Tells each change of a rollout until its end, the time limit, or Ctrl-C. */
 export async function wait(session: Session, name: string): Promise<ExitCode> {
   const { cluster, namespace, terminal, seconds } = session
@@ -24,20 +32,9 @@ export async function wait(session: Session, name: string): Promise<ExitCode> {
     case 'done':
       return 0
     case 'failed':
-      terminal.stderr.write(
-        `sidecar-first: ${rolloutCodes.failed} the rollout has failed. Undo it: sidecar-first rollout undo ${again}\n`,
-      )
-      return 1
     case 'stopped':
-      terminal.stderr.write(
-        `sidecar-first: ${rolloutCodes.failed} the rollout can't go on; it does by itself once that has changed. ` +
-          `Watch it again: sidecar-first rollout status ${again} --wait\n`,
-      )
-      return 1
     case 'rolled back':
-      terminal.stderr.write(
-        `sidecar-first: ${rolloutCodes.failed} the rollout has failed, and every pod is back on the image it had\n`,
-      )
+      terminal.stderr.write(`sidecar-first: ${rolloutCodes.failed} ${endings[outcome](again)}\n`)
       return 1
     case 'unseen':
       await sayNobody(session)
