@@ -136,13 +136,14 @@ function claimOf(manifest: unknown, metadata: Metadata, { configuration, surroun
   const ruled: Ruled = new Map([...found].map(([name, rule]) => [name, standing(rule)]))
   // Which of its containers rules are about isn't looked at then, so it is any of them.
   const unseen = !spec.ok && spec.problems.some(({ kind }) => kind === 'too-many-containers')
-  const unread = spec.ok ? unreadImages(rules, spec.value, metadata, surroundings, standing) : []
   const isEnforced = (rule: Rule) => rule.enforce
+  const anyEnforced = [...ruled.values()].some(isEnforced)
+  const unread = spec.ok
+    ? unreadImages(rules, spec.value, metadata, surroundings, (rule) => anyEnforced || standing(rule).enforce)
+    : []
   const enforced =
     unread.length > 0 ||
-    (unseen
-      ? rulesFor(rules, surroundings.sets).some((rule) => isEnforced(standing(rule)))
-      : [...ruled.values()].some(isEnforced))
+    (unseen ? rulesFor(rules, surroundings.sets).some((rule) => isEnforced(standing(rule))) : anyEnforced)
   if (optedOut && !enforced) return left('opted-out')
   if (!asks && ruled.size === 0 && !unseen && unread.length === 0)
     return nothingAsked(metadata, optedOut, configuration)

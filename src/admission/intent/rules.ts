@@ -66,26 +66,24 @@ export function standingFor(
 const mostUnread = 8
 
 /**
- * The containers whose image is too long to be read, although an enforced rule that asks for images could be about them. Without this, such a name
- * would walk around the rule.
+ * The containers whose image is too long to be read, although a rule that asks for images could be about them: an enforced one, or beside one any
+ * that could take the container from it. Without this, such a name would walk around the rule.
  */
 export function unreadImages(
   index: RuleIndex,
   { initContainers, containers }: Spec,
   { labels }: Metadata,
   { sets = [] }: Surroundings,
-  standing: Standing,
+  isEnforced: (rule: Rule) => boolean,
 ): readonly Container[] {
   const unread = [...initContainers.filter(isNative), ...containers].filter(({ image }) => !isComparable(image))
   if (unread.length === 0) return []
-  const byImage = rulesFor(index, sets).filter((rule) => {
-    const { images, podSelector } = rule.match
-    if (images === undefined || !standing(rule).enforce) return false
-    return podSelector === undefined || selects(podSelector, labels)
+  const byImage = rulesFor(index, sets).filter(({ match: { images, podSelector } }) => {
+    return images !== undefined && (podSelector === undefined || selects(podSelector, labels))
   })
   const could = ({ name }: Container) =>
     byImage.some(({ match: { containers } }) => containers?.some((glob) => matchesGlob(glob, name)) ?? true)
-  return byImage.length === 0 ? [] : unread.filter((container, at) => at >= mostUnread || could(container))
+  return byImage.some(isEnforced) ? unread.filter((container, at) => at >= mostUnread || could(container)) : []
 }
 
 const applies = ({ set }: Rule, sets: readonly string[]): boolean => set === undefined || sets.includes(set)

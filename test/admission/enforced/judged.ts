@@ -33,7 +33,8 @@ export function mutated(pod: Json, configuration: Configuration): Mutated {
   const decision = decide(pod, configuration)
   if (decision.verdict === 'refused') return { refused: decision.reasons.map(reason) }
   const isPatched = decision.verdict === 'patched'
-  const after = isPatched ? applyPatch(pod, decision.patch) : pod
+  // Generated pods have objects in two places at once, which no parsed manifest has and a patch would change together.
+  const after = isPatched ? applyPatch(JSON.parse(JSON.stringify(pod)), decision.patch) : pod
   return { pod: after, isStorable: isAcceptable(after), isPatched }
 }
 

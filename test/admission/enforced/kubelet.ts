@@ -218,7 +218,9 @@ function checkOf({ wishes, raw }: Container): string | undefined {
 function standsIn({ wishes, hook }: Container): boolean {
   if (wishes === undefined || hook === undefined || wishes.isLocked) return false
   if (wishes.keepsHook) return true
-  const command = words(map(hook.exec).command).map((word) => posix.basename(word))
+  // By itself, or in front of our waiting for others of its tier.
+  const own = hookOf({ hook })?.before
+  const command = words(own === undefined ? map(hook.exec).command : map(own).exec).map((word) => posix.basename(word))
   return wishes.ownHook?.every((word, at) => command[at] === word) === true
 }
 
@@ -429,7 +431,8 @@ class Node {
 
   #forge({ mounts }: Container): void {
     for (const { volume, readOnly } of mounts) {
-      if (readOnly) continue
+      // An image's files can't be written.
+      if (readOnly || map(this.#volumes.get(volume)).image !== undefined) continue
       this.#forged.add(`lock ${volume}`)
       this.#forged.add(`waiter ${volume}`)
     }
