@@ -17,7 +17,8 @@ import {
   workloadsReference,
 } from '../kubernetes/names.ts'
 import type { Objects } from '../kubernetes/objects.ts'
-import type { Finding, Obstacle } from './findings.ts'
+import type { Obstacle } from './findings/configuration.ts'
+import type { Finding } from './findings.ts'
 
 /** One part of an installation that is examined. A new one is a new file and a line in `checks.ts`. */
 export interface Check {
@@ -30,7 +31,7 @@ export interface Check {
 export class Unseen extends Error {
   readonly obstacle: Obstacle
   constructor(obstacle: Obstacle) {
-    super(obstacle.why)
+    super(obstacle.kind)
     this.obstacle = obstacle
   }
 }
@@ -38,7 +39,7 @@ export class Unseen extends Error {
 /** Why a check couldn't look. Any other error is thrown on. */
 export function obstacleOf(error: unknown): Obstacle {
   if (error instanceof Unseen) return error.obstacle
-  if (error instanceof ClusterError) return { why: 'call-failed', message: error.message }
+  if (error instanceof ClusterError) return { kind: 'call-failed', message: error.message }
   throw error
 }
 
@@ -126,13 +127,13 @@ export function needed<T>(seen: Seen<T>): T {
 /** @throws ClusterError, Unseen */
 export function validConfiguration({ configuration }: Installed): { configuration: Configuration; text: string } {
   const { text, read } = needed(configuration) ?? {}
-  if (text === undefined || !read?.ok) throw new Unseen({ why: 'no-configuration' })
+  if (text === undefined || !read?.ok) throw new Unseen({ kind: 'no-configuration' })
   return { configuration: read.configuration, text }
 }
 
 /** The webhooks that the API server calls. @throws ClusterError, Unseen */
 export function liveMutating({ mutating }: Installed): V1MutatingWebhookConfiguration {
   const live = needed(mutating)
-  if (!live) throw new Unseen({ why: 'no-webhooks' })
+  if (!live) throw new Unseen({ kind: 'no-webhooks' })
   return live
 }

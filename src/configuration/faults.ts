@@ -1,4 +1,4 @@
-import { define, wordsFor } from '../admission/words/define.ts'
+import { define, passOn, tell, wordsFor } from '../admission/words/define.ts'
 import { codeOf, type Problem, textOf } from '../admission/words/messages.ts'
 import { nearest } from '../admission/words/nearest.ts'
 import { quote } from '../admission/words/quote.ts'
@@ -101,6 +101,9 @@ export const values = {
   }),
 }
 export type WrongValue = Values<typeof values>
+interface WrongValueAt extends At {
+  readonly problem: WrongValue | Problem
+}
 
 /** All that can be wrong in a configuration file, or is hardly meant, each kind once. */
 export const faults = {
@@ -145,10 +148,12 @@ export const faults = {
     means: 'true, false or one word is expected there.',
     next: 'Write it without quotes.',
   }),
-  'wrong-value': {
-    text: ({ path, problem }: At & { readonly problem: WrongValue | Problem }) =>
-      `${path}: ${isWrongValue(problem) ? valueText(problem) : textOf(problem)}`,
-  },
+  'wrong-value': passOn(
+    'refusal',
+    ({ problem }: WrongValueAt) => (isWrongValue(problem) ? values[problem.kind].code : codeOf(problem)),
+    ({ path, problem }: WrongValueAt) =>
+      `${path}: ${isWrongValue(problem) ? wordsFor(values, problem) : textOf(problem)}`,
+  ),
   'unknown-key': refusal('SF319', {
     example: { path: 'rules[0]', key: 'chekc', known: ['check', 'tier'] },
     text: ({ path, key, known }) => `unknown key ${quote(key)}${path && ` in ${path}`}; ${suggest(key, known)}`,
@@ -279,16 +284,10 @@ export interface Remark {
 }
 
 /** The public code; where a value is wrong, that of what is wrong with it. */
-export function faultCode(fault: Fault): Code {
-  if (fault.kind !== 'wrong-value') return faults[fault.kind].code
-  return isWrongValue(fault.problem) ? valueCode(fault.problem) : codeOf(fault.problem)
-}
-
-export const valueCode = ({ kind }: WrongValue): Code => values[kind].code
-export const valueText = (value: WrongValue): string => wordsFor(values, value)
+export const faultCode = (fault: Fault): Code => tell(faults, fault).code
 
 /** Whether the file is valid all the same. */
-export const isNotice = ({ kind }: Fault): boolean => kind !== 'wrong-value' && faults[kind].grade === 'note'
+export const isNotice = ({ kind }: Fault): boolean => faults[kind].grade === 'note'
 
 export const faultText = (fault: Fault): string => wordsFor(faults, fault)
 

@@ -2,6 +2,7 @@ import { lockVolume } from '../admission/hook/lock.ts'
 import { unwrap } from '../admission/hook/unwrap.ts'
 import { waiterName } from '../admission/hook/waiter.ts'
 import { readHookValue } from '../admission/pod/read.ts'
+import { wordsFor } from '../admission/words/define.ts'
 import type { Json, Operation } from '../admission/words/json.ts'
 import { defaultContainerKey, keys } from '../admission/words/keys.ts'
 import type { Values, Words } from '../admission/words/values.ts'
@@ -62,10 +63,7 @@ const listed = (names: readonly string[]) =>
  */
 export function purposesOf(pod: Json, patch: readonly Operation[], sidecars: ReadonlySet<string>): readonly string[] {
   const names = new Names(pod)
-  return patch.map((operation) => {
-    const purpose = purposeOf(operation, names, sidecars)
-    return (purposes[purpose.kind].text as (data: Purpose) => string)(purpose)
-  })
+  return patch.map((operation) => wordsFor(purposes, purposeOf(operation, names, sidecars)))
 }
 
 /** The same for operations that only write what is tried. */

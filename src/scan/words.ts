@@ -1,6 +1,6 @@
 import { type Asked, askedText, latest } from '../admission/words/asked.ts'
-import { define, wordsFor } from '../admission/words/define.ts'
-import type { Code, Grade } from '../admission/words/values.ts'
+import { define, tell } from '../admission/words/define.ts'
+import type { Values } from '../admission/words/values.ts'
 import type { Early, Lacking, Stuck } from '../outcome/outcome.ts'
 import { earlyText, lackingText, stuckText } from '../outcome/words.ts'
 import type { Evidence } from './evidence.ts'
@@ -19,28 +19,13 @@ export interface Amount {
 /** What was seen of the pods of one workload. */
 export type Sighting = { readonly [K in Evidence['kind']]: Extract<Evidence, { kind: K }> & Amount }[Evidence['kind']]
 
-/** What limits a scan as a whole. */
-export type Limit =
-  | { readonly kind: 'no-events' }
-  | { readonly kind: 'warnings-cut'; readonly most: number }
-  | { readonly kind: 'clock-behind'; readonly node: string; readonly seconds: number; readonly others: number }
-  | { readonly kind: 'list-expired' }
-  | { readonly kind: 'nothing-known'; readonly workloads: number }
-  | { readonly kind: 'manifests-only' }
-  | { readonly kind: 'pods-too-large'; readonly pods: number; readonly most: number }
-
 /** Why there is no line that would mend a workload. */
 export type Unmended = Exclude<Mend, { kind: 'lines' | 'nothing-to-mend' }>
 
-export type Said = Today | Sighting | Limit | Unmended
+/** What limits a scan as a whole. */
+export type Limit = Values<typeof limits>
 
-/** Something that a scan says, as it is shown. */
-export interface Told {
-  readonly code: Code
-  readonly grade: Grade
-  /** One sentence, without a full stop. */
-  readonly text: string
-}
+export type Said = Today | Sighting | Limit | Unmended
 
 const seconds = (ms: number) => `${Math.max(1, Math.round(ms / 1000))} s`
 const apps = ({ some, all }: Amount) => (all === 1 ? 'the app' : `${some} of ${all} apps`)
@@ -56,8 +41,55 @@ const sure = define('problem', { certainty: 'sure' })
 const probable = define('warning', { certainty: 'probable' })
 const unknown = define('note', { certainty: 'unknown' })
 
+const limits = {
+  'no-events': note('SF941', {
+    text: `you may not list events: what was seen is from the pods' status alone`,
+    means: 'The right to list events is missing. Whether probes of sidecars failed is not known.',
+    next: 'Get the right to list events, and scan again.',
+  }),
+  'warnings-cut': note('SF942', {
+    example: { most: 20_000 },
+    text: ({ most }) => `there are more than ${most} warnings about pods; the others weren't read`,
+    means: 'So many warnings are read, to bound memory and calls. Of some workloads more may have been to see.',
+    next: 'Scan namespace by namespace, with `-n`.',
+  }),
+  'clock-behind': note('SF943', {
+    example: { node: 'node-1', seconds: 40, others: 1 },
+    text: ({ node, seconds, others }) =>
+      `the clock of ${node}${others > 0 ? ` and ${others} more` : ''} is at least ${seconds} s behind the API server's; times are only compared within one node`,
+    means: 'A kubelet saw a pod before the API server had created it, by their clocks.',
+    next: 'Synchronise the clocks of the nodes; certificates and tokens depend on them, too.',
+  }),
+  'list-expired': note('SF944', {
+    text: `the list of pods expired on the way and went on as of then: a pod may be missing`,
+    means:
+      'The API server had forgotten what its pods were like when the list began (410 Gone). The rest was read as it was then.',
+    next: 'Scan again if the numbers matter.',
+  }),
+  'nothing-known': ok('SF945', {
+    example: { workloads: 12 },
+    text: ({ workloads }) =>
+      workloads === 0
+        ? 'there are no pods to look at'
+        : `${workloads === 1 ? 'the workload has no' : `none of ${workloads} workloads has a`} sidecar that a preset knows, so a scan can't tell what waits for what; the webhook works with any container, see docs/annotations.md`,
+  }),
+  'pods-too-large': note('SF947', {
+    example: { pods: 1, most: 512 },
+    text: ({ pods, most }) =>
+      `${pods} pod${pods === 1 ? ' has' : 's have'} more than ${most} containers and ${pods === 1 ? "wasn't" : "weren't"} looked at`,
+    means: 'No pod that anybody needs has so many containers, and the webhook refuses to look at them, too.',
+    next: 'Look at what made it.',
+  }),
+  'manifests-only': note('SF946', {
+    text: `these are manifests: what injectors and the webhook do, and what really happens, shows only in a cluster`,
+    means: 'A manifest shows the order and the gate, and nothing of what has happened.',
+    next: 'Scan the cluster: `sidecar-first scan`.',
+  }),
+}
+
 /** Everything that a scan says, each kind once. */
 export const words = {
+  ...limits,
   unguarded: warning<Unguarded>('SF901', {
     example: { app: 'app', sidecar: 'istio-proxy', order: 'app-first' },
     text: (today) => `${order(today)}; nothing waits`,
@@ -201,54 +233,9 @@ export const words = {
     means: 'Every line that was tried would not help, or would keep the app from starting.',
     next: 'See the message that is quoted.',
   }),
-  'no-events': note('SF941', {
-    text: `you may not list events: what was seen is from the pods' status alone`,
-    means: 'The right to list events is missing. Whether probes of sidecars failed is not known.',
-    next: 'Get the right to list events, and scan again.',
-  }),
-  'warnings-cut': note('SF942', {
-    example: { most: 20_000 },
-    text: ({ most }) => `there are more than ${most} warnings about pods; the others weren't read`,
-    means: 'So many warnings are read, to bound memory and calls. Of some workloads more may have been to see.',
-    next: 'Scan namespace by namespace, with `-n`.',
-  }),
-  'clock-behind': note('SF943', {
-    example: { node: 'node-1', seconds: 40, others: 1 },
-    text: ({ node, seconds, others }) =>
-      `the clock of ${node}${others > 0 ? ` and ${others} more` : ''} is at least ${seconds} s behind the API server's; times are only compared within one node`,
-    means: 'A kubelet saw a pod before the API server had created it, by their clocks.',
-    next: 'Synchronise the clocks of the nodes; certificates and tokens depend on them, too.',
-  }),
-  'list-expired': note('SF944', {
-    text: `the list of pods expired on the way and went on as of then: a pod may be missing`,
-    means:
-      'The API server had forgotten what its pods were like when the list began (410 Gone). The rest was read as it was then.',
-    next: 'Scan again if the numbers matter.',
-  }),
-  'nothing-known': ok('SF945', {
-    example: { workloads: 12 },
-    text: ({ workloads }) =>
-      workloads === 0
-        ? 'there are no pods to look at'
-        : `${workloads === 1 ? 'the workload has no' : `none of ${workloads} workloads has a`} sidecar that a preset knows, so a scan can't tell what waits for what; the webhook works with any container, see docs/annotations.md`,
-  }),
-  'pods-too-large': note('SF947', {
-    example: { pods: 1, most: 512 },
-    text: ({ pods, most }) =>
-      `${pods} pod${pods === 1 ? ' has' : 's have'} more than ${most} containers and ${pods === 1 ? "wasn't" : "weren't"} looked at`,
-    means: 'No pod that anybody needs has so many containers, and the webhook refuses to look at them, too.',
-    next: 'Look at what made it.',
-  }),
-  'manifests-only': note('SF946', {
-    text: `these are manifests: what injectors and the webhook do, and what really happens, shows only in a cluster`,
-    means: 'A manifest shows the order and the gate, and nothing of what has happened.',
-    next: 'Scan the cluster: `sidecar-first scan`.',
-  }),
 }
 
-export function told(said: Said): Told {
-  const { code, grade } = words[said.kind]
-  return { code, grade, text: wordsFor(words, said) }
-}
+/** Something that a scan says, as it is shown: one sentence, without a full stop. */
+export const told = (said: Said) => tell(words, said)
 
 export const certaintyOf = ({ kind }: Sighting): Certainty => words[kind].certainty

@@ -30,6 +30,8 @@ interface Placed {
 
 /** A message as users can look it up. */
 export interface Explained {
+  readonly code: Code
+  readonly grade: Grade
   /** Of the example. */
   readonly text: string
   readonly means: string
@@ -37,12 +39,19 @@ export interface Explained {
 }
 
 /** A message of a set, by its kind. */
-export interface Entry<D> {
-  readonly code: Code
+interface Tellable<D> {
+  /** Its own, or that of what it passes on. */
+  readonly code: Code | ((data: D) => Code)
   readonly grade: Grade
   readonly text: (data: D) => string
   /** What to do about this one. */
   readonly next?: (data: D) => string
+  readonly explained?: () => Explained
+}
+/** One with a code of its own. */
+interface Entry<D, G extends Grade> extends Tellable<D> {
+  readonly code: Code
+  readonly grade: G
   readonly explained: () => Explained
 }
 
@@ -50,15 +59,17 @@ export interface Entry<D> {
  * Makes messages of one grade. An entry says all there is to say of one, and stands in a table by its kind; `src/messages/catalogue.ts` lists the tables.
  */
 export function define<G extends Grade, const T extends Traits = Record<never, string>>(grade: G, traits?: T) {
-  function message(code: Code, entry: Plain<G> & Placed): Entry<unknown> & T
-  function message<D extends object>(code: Code, entry: About<G, D> & Placed): Entry<Given<D>> & T
-  function message<D extends object>(code: Code, entry: (Plain<G> | About<G, D>) & Placed): Entry<Given<D>> & T {
+  function message(code: Code, entry: Plain<G> & Placed): Entry<unknown, G> & T
+  function message<D extends object>(code: Code, entry: About<G, D> & Placed): Entry<Given<D>, G> & T
+  function message<D extends object>(code: Code, entry: (Plain<G> | About<G, D>) & Placed): Entry<Given<D>, G> & T {
     const { text, means = '', next = '' } = entry
     const path = entry.path ?? traits?.path
     const words = typeof text === 'string' ? () => text : text
     const explained = (): Explained => {
       const data = entry.example as Given<D>
       return {
+        code,
+        grade,
         text: path === undefined ? words(data) : `${path}: ${words(data)}`,
         means,
         next: typeof next === 'string' ? next : `\`${next(data)}\``,
@@ -76,6 +87,17 @@ export function define<G extends Grade, const T extends Traits = Record<never, s
   return message
 }
 
+/** A message that passes on another one, under that one's code: what it means is said there. */
+export function passOn<G extends Grade, D, N = unknown>(
+  grade: G,
+  code: (data: D) => Code,
+  text: (data: D) => string,
+  next?: (data: N) => string,
+) {
+  const made: Tellable<D & N> & { readonly grade: G } = { grade, code, text, ...(next && { next }) }
+  return made
+}
+
 /** The words of a set, each made from its own data. */
 export type WordsOf<T> = { readonly [K in keyof T]: { readonly text: (data: T[K]) => string } }
 /** One of its messages. */
@@ -84,4 +106,15 @@ export type Of<T, K extends keyof T = keyof T> = { readonly [P in K]: { readonly
 /** The words for a message of a set. */
 export function wordsFor<T, K extends keyof T>(set: WordsOf<T>, message: Of<T, K>): string {
   return set[message.kind].text(message)
+}
+
+/** A message of a set, as it is told. */
+export function tell<T, K extends keyof T>(set: { readonly [P in keyof T]: Tellable<T[P]> }, message: Of<T, K>) {
+  const { code, grade, text, next } = set[message.kind]
+  return {
+    code: typeof code === 'function' ? code(message) : code,
+    grade,
+    text: text(message),
+    ...(next && { next: next(message) }),
+  }
 }

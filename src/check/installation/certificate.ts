@@ -56,9 +56,9 @@ export function judgeStatus(
   const findings = others.map((problem): Finding => {
     switch (problem.kind) {
       case 'endpoints-missing':
-        return { kind: 'certificate-see-replicas', problem, namespace }
+        return { kind: 'certificate-see-replicas', problem }
       case 'configurations-missing':
-        return { kind: 'certificate-see-webhooks', problem, namespace }
+        return { kind: 'certificate-see-webhooks', problem }
       default:
         return { kind: idle ? 'certificate-problem-stays' : 'certificate-problem', problem, namespace }
     }

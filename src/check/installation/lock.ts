@@ -9,7 +9,8 @@ import { trialPod } from '../../install/trial-pod.ts'
 import { failureKind } from '../../kubernetes/failure.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
 import { callsForLocks } from '../../webhooks/path.ts'
-import { type AutoIdle, type Finding, told } from '../findings.ts'
+import type { AutoIdle } from '../findings/webhooks.ts'
+import { type Finding, told } from '../findings.ts'
 import type { Check } from '../site.ts'
 
 /** Whether pods are locked by themselves, and can be, where the configuration does so: the feature can be off, whatever the version is. */

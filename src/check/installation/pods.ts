@@ -7,7 +7,9 @@ import { objectKeys } from '../../kubernetes/names.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
 import { judge } from '../../outcome/outcome.ts'
 import { observe } from '../../seen/observe.ts'
-import type { Finding, Obstacle, Uncovered } from '../findings.ts'
+import type { Obstacle } from '../findings/configuration.ts'
+import type { Uncovered } from '../findings/pods.ts'
+import type { Finding } from '../findings.ts'
 import { covering, createdOf, dueOf, type Standing, standingOf } from '../pod/coverage.ts'
 import { type Owner, ownerOf, renewal } from '../pod/owner.ts'
 import { sidecarsOf } from '../pod/start.ts'
@@ -51,9 +53,9 @@ export const pods: Check = {
       started.push({ name, owner, outcome, lacking })
     })
     const starts = judgeStarts(started, now())
-    if (!mutating.ok) return [notLooked({ why: 'call-failed', message: mutating.error.message }), ...starts]
-    if (!mutating.value) return [notLooked({ why: 'no-webhooks' }), ...starts]
-    if (observes) return [notLooked({ why: 'observe' }), ...starts]
+    if (!mutating.ok) return [notLooked({ kind: 'call-failed', message: mutating.error.message }), ...starts]
+    if (!mutating.value) return [notLooked({ kind: 'no-webhooks' }), ...starts]
+    if (observes) return [notLooked({ kind: 'observe' }), ...starts]
     return [...judgePods(judged, createdOf(mutating.value)), ...starts]
   },
 }

@@ -1,6 +1,7 @@
 import type { V1Deployment, V1Node, V1Pod } from '@kubernetes/client-node'
 import { objectNames, selectorOf } from '../../kubernetes/names.ts'
-import type { Finding, Idle } from '../findings.ts'
+import type { Idle } from '../findings/replicas.ts'
+import type { Finding } from '../findings.ts'
 import type { Check } from '../site.ts'
 
 /** Whether the replicas that answer the API server exist, are ready, and run on different nodes. */

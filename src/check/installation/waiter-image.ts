@@ -39,8 +39,8 @@ async function tryToPull({ objects, namespace, signal, progress }: Puller, waite
     const end = Date.now() + patience
     for (;;) {
       const pod = await objects.read<V1Pod>(reference)
-      if (signal.aborted) throw new Unseen({ why: 'interrupted' })
-      if (!pod) throw new Unseen({ why: 'pod-removed', pod: reference.metadata.name })
+      if (signal.aborted) throw new Unseen({ kind: 'interrupted' })
+      if (!pod) throw new Unseen({ kind: 'pod-removed', pod: reference.metadata.name })
       if (isOver(pod) || Date.now() > end) {
         const fieldSelector = `involvedObject.uid=${pod.metadata?.uid}`
         const events = await objects.list<CoreV1Event>(

@@ -8,7 +8,8 @@ import type {
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { endpoint, objectKeys } from '../../kubernetes/names.ts'
 import { configurationHash, failurePolicyOf, modeOf, webhookConfigurations } from '../../webhooks/configurations.ts'
-import type { Difference, Finding } from '../findings.ts'
+import type { Difference } from '../findings/webhooks.ts'
+import type { Finding } from '../findings.ts'
 import { type Check, needed, validConfiguration } from '../site.ts'
 
 /** Whether the webhook configurations exist and match the configuration and the mode. */

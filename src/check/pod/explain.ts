@@ -10,7 +10,8 @@ import { readMetadata, readSpec } from '../../admission/pod/read.ts'
 import type { Surroundings } from '../../admission/pod/surroundings.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { coded, isCost } from '../../admission/words/messages.ts'
-import type { Finding, MissedBecause } from '../findings.ts'
+import type { MissedBecause } from '../findings/pod.ts'
+import type { Finding } from '../findings.ts'
 import { covering, createdOf, dueOf, type Manifest, type Standing, setsOf, standingOf } from './coverage.ts'
 import { whyUncovered } from './uncovered.ts'
 
@@ -71,17 +72,17 @@ function verdict(asked: Case, standing: Standing, covers: readonly V1MutatingWeb
   if (standing.kind === 'unlocked') return { kind: 'unlocked', names: standing.containers, renew: made.renew }
   if (kind === 'outdated') return { kind: 'outdated', renew: made.renew }
   const altered = standing.kind === 'missed' && standing.altered
-  const because: MissedBecause = altered ? { why: 'altered' } : cause(made.created, mutating)
+  const because: MissedBecause = altered ? { kind: 'altered' } : cause(made.created, mutating)
   return { kind: 'missed', ...would, renew: made.renew, because }
 }
 
 function cause(created: Date | undefined, { metadata, webhooks = [] }: V1MutatingWebhookConfiguration): MissedBecause {
   const since = createdOf({ ...(metadata && { metadata }) })
   if (created && since && created < since) {
-    return { why: 'before-webhook', created: created.toISOString(), since: since.toISOString() }
+    return { kind: 'before-webhook', created: created.toISOString(), since: since.toISOString() }
   }
   const open = webhooks.some(({ failurePolicy }) => failurePolicy === 'Ignore')
-  return { why: open ? 'outage-or-late' : 'late' }
+  return { kind: open ? 'outage-or-late' : 'late' }
 }
 
 /** What the pod itself says about us. */

@@ -1,6 +1,6 @@
 import type { V1MutatingWebhook, V1Namespace } from '@kubernetes/client-node'
 import { objectKeys } from '../../kubernetes/names.ts'
-import type { Uncovered } from '../findings.ts'
+import type { Uncovered } from '../findings/pods.ts'
 import { selected } from './coverage.ts'
 
 /** Why the API server calls none of our webhooks for the pods of a namespace. */

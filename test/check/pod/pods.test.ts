@@ -389,7 +389,7 @@ describe('the report', () => {
   })
 
   test('says once what keeps several checks from looking', () => {
-    const why = (message: string) => [{ kind: 'not-looked-at', obstacle: { why: 'call-failed', message } }] as const
+    const why = (message: string) => [{ kind: 'not-looked-at', obstacle: { kind: 'call-failed', message } }] as const
     const all = toldOnce([
       { name: 'a', findings: why('403') },
       { name: 'b', findings: why('404') },

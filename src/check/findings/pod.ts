@@ -1,0 +1,204 @@
+import { define, passOn, wordsFor } from '../../admission/words/define.ts'
+import { keys } from '../../admission/words/keys.ts'
+import { codeOf, textOf, type Warning } from '../../admission/words/messages.ts'
+import type { Values } from '../../admission/words/values.ts'
+import { mutatingReference, validatingReference } from '../../kubernetes/names.ts'
+import type { Early, Lacking, Stuck, Unknown } from '../../outcome/outcome.ts'
+import {
+  earlyText,
+  lackingCode,
+  lackingNext,
+  lackingText,
+  outcomeCodes,
+  stuckNext,
+  stuckText,
+  unknownText,
+} from '../../outcome/words.ts'
+import {
+  early,
+  forText,
+  lacking,
+  stuck,
+  type Uncovered,
+  uncoveredNext,
+  uncoveredText,
+  type Where,
+  where,
+} from './pods.ts'
+import { fullName } from './webhooks.ts'
+
+const late = 'before its namespace was labelled, or before the configuration named its containers'
+/** Why the webhook has patched a running pod otherwise than it would today, or not at all. */
+const misses = {
+  altered: {
+    text: () =>
+      'it was patched when it was created; another webhook moved its containers afterwards, or the configuration has changed',
+  },
+  'before-webhook': {
+    text: ({ created, since }: { readonly created: string; readonly since: string }) =>
+      `it was created ${created}, before the webhook configuration (${since})`,
+  },
+  'outage-or-late': { text: () => `it was created while no replica answered (failurePolicy Ignore), ${late}` },
+  late: { text: () => `it was created ${late}` },
+}
+export type MissedBecause = Values<typeof misses>
+
+interface MaybeRenewed {
+  /** How to create the pod again; a template has none. */
+  readonly renew: string | undefined
+}
+function then(renew: string | undefined): string {
+  return renew === undefined ? '' : `; then ${renew}`
+}
+interface Warned {
+  readonly warning: Warning
+  /** Where in the object that was asked about: `spec.template.metadata.annotations[sidecar-first.dev/gate]`. */
+  readonly path?: string
+}
+
+const would = 'start envoy, before app'
+const renew = 'kubectl rollout restart -n shop deployment/web'
+const [ok, warning, problem] = [define('ok'), define('warning'), define('problem')]
+
+/** Of one pod or workload. */
+export const podFindings = {
+  unlocked: warning<MaybeRenewed & { names: string[] }>('SF583', {
+    example: { names: ['app'], renew },
+    text: ({ names }) =>
+      `${names.join(', ')} lost the lock: another webhook or client wrote the pod and dropped the field fileKeyRef, which its libraries don't know`,
+    means: 'It was locked when it was created, and runs or waits without it: its order is held by the hook alone.',
+    next: ({ renew }) =>
+      `update it to libraries of Kubernetes 1.34 or later${renew === undefined ? '' : `; then ${renew}`}`,
+  }),
+  'subject-missing': problem('SF601', {
+    example: { subject: 'Pod', name: 'web-0', namespace: 'shop' },
+    text: ({ subject, name, namespace }) => `there is no ${subject} ${name} in namespace ${namespace}`,
+    means: 'No such object in that namespace.',
+    next: () => 'name its namespace with -n',
+  }),
+  'subject-ending': warning('SF602', {
+    example: { subject: 'Pod' },
+    text: ({ subject }) => `this ${subject} is being deleted`,
+    means: 'What is being deleted is not judged.',
+    next: () => 'name the one that takes its place',
+  }),
+  'webhooks-unreadable': warning('SF603', {
+    example: { message: 'forbidden' },
+    text: ({ message }) => `the webhook configuration can't be read: ${message}`,
+    means: 'Whether the API server sends the pod is not known.',
+    next: 'Grant the right that the message names.',
+  }),
+  'default-configuration': warning<{ live: 'invalid' | 'missing or may not be read' }>('SF604', {
+    example: { live: 'missing or may not be read' },
+    text: ({ live }) => `judged by the default configuration: the live one is ${live}`,
+    means: "Without the cluster's own configuration, its rules are missing here.",
+    next: 'Grant the right to read the ConfigMap, or correct it.',
+  }),
+  asks: ok('SF605', {
+    example: { sidecars: 'envoy' },
+    text: ({ sidecars }) => `${keys.sidecars}: ${sidecars}`,
+  }),
+  'patched-already': ok('SF606', {
+    example: { status: '{"version":"0.2.0"}' },
+    text: ({ status }) => `patched by sidecar-first, in its webhook or by inject: ${status}`,
+  }),
+  ruled: ok('SF607', {
+    example: { rule: 'mesh', container: 'envoy' },
+    text: ({ rule, container }) => `the rule ${rule} makes ${container} a sidecar`,
+  }),
+  'admission-warning': passOn(
+    'warning',
+    ({ warning }: Warned) => codeOf(warning),
+    ({ warning }: Warned) => textOf(warning),
+  ),
+  'left-alone': ok('SF609', {
+    example: { why: 'a Windows pod' },
+    text: ({ why }) => `it is left alone: ${why}`,
+  }),
+  'opted-out': warning('SF610', {
+    text: `${keys.sidecars} has no effect beside ${keys.inject}: "false"`,
+    means: 'The pod names sidecars and opts out, and opting out wins.',
+    next: () => `remove ${keys.inject} to have it patched`,
+  }),
+  'in-order': ok('SF611', {
+    example: { due: 'envoy, before app' },
+    text: ({ due }) => `its order is as it should be: starts ${due}`,
+  }),
+  should: warning('SF612', {
+    example: { would },
+    text: ({ would }) => `it should ${would}`,
+    means: 'What the webhook would do to such a pod.',
+    next: 'Nothing, if the pod is about to be created.',
+  }),
+  'should-no-webhooks': problem<MaybeRenewed & { would: string; refusing: boolean }>('SF613', {
+    example: { would, refusing: false, renew: undefined },
+    text: ({ would, refusing }) =>
+      `it should ${would}, but there is no ${fullName(mutatingReference)}${refusing ? `, and ${fullName(validatingReference)} refuses such pods` : ''}`,
+    means: 'The pod asks for an order, and nothing gives it.',
+    next: ({ renew }) => `sidecar-first check says how to create it${then(renew)}`,
+  }),
+  'should-uncovered': problem<MaybeRenewed & { would: string; uncovered: Uncovered }>('SF614', {
+    example: { would, uncovered: { why: 'excluded', namespace: 'kube-system' }, renew: undefined },
+    text: ({ would, uncovered }) => `it should ${would}, but ${uncoveredText(uncovered)}`,
+    means: 'The pod asks for an order, and the API server does not send it.',
+    next: ({ uncovered, renew }) => `${uncoveredNext(uncovered)}${then(renew)}`,
+  }),
+  refused: problem('SF615', {
+    example: { why: 'sidecar-first.dev/gate: "nativ" is not one of hook, native, auto', exists: true },
+    text: ({ why, exists }) => `${exists ? 'created again, it would be' : 'its pods are'} refused: ${why}`,
+    means: 'The next pod from this manifest will not be created.',
+    next: () => 'correct the manifest',
+  }),
+  observed: ok('SF616', {
+    example: { would },
+    text: ({ would }) => `mode: observe; otherwise it would ${would}`,
+  }),
+  'template-right': ok('SF617', {
+    example: { would },
+    text: ({ would }) => `its pods ${would}`,
+  }),
+  older: ok('SF618', {
+    example: { version: '0.1.0' },
+    text: ({ version }) =>
+      `its order is held: version ${version} has patched it, and only details differ from what this version writes`,
+  }),
+  outdated: warning('SF619', {
+    example: { renew },
+    text: 'its order is held, but another configuration or version would patch it differently today',
+    means: 'The order is held, and another version or configuration would write the pod differently.',
+    next: ({ renew }) => renew,
+  }),
+  missed: problem<{ would: string; because: MissedBecause; renew: string }>('SF620', {
+    example: { would, because: { kind: 'late' }, renew },
+    text: ({ would, because }) => `it should ${would}, and doesn't: ${wordsFor(misses, because)}`,
+    means: 'The pod runs without the order that it should have.',
+    next: ({ renew }) => renew,
+  }),
+  held: ok(outcomeCodes.held, { text: 'its app began after its sidecars were ready' }),
+  'too-early': warning<Where & { early: readonly Early[] }>(outcomeCodes['too-early'], {
+    example: { ...where, early },
+    text: ({ early }) => `its app began too early: ${early.map(earlyText).join('; ')}`,
+    means: 'The app began before its sidecars were ready. It may work by now; what it did first may have failed.',
+    next: ({ namespace, pod }) => `sidecar-first timeline -n ${namespace} pod/${pod}`,
+  }),
+  stuck: problem<Where & { stuck: Stuck; seconds: number }>(outcomeCodes.stuck, {
+    example: { ...where, stuck, seconds: 240 },
+    text: (data) => `stuck${forText(data)}: ${stuckText(data.stuck)}`,
+    means: 'The app has not started, because something before it does not end or get ready.',
+    next: ({ stuck, namespace, pod }) => stuckNext(stuck, `-n ${namespace} ${pod}`),
+  }),
+  'start-unknown': ok<{ unsure: Unknown[] }>(outcomeCodes.unknown, {
+    example: { unsure: [{ why: 'events', sidecars: ['envoy'] }] },
+    text: ({ unsure }) =>
+      `whether its app began after its sidecars were ready is not known: ${unsure.map(unknownText).join('; ')}`,
+  }),
+  lacking: problem<Where & { lacking: Lacking }>(lackingCode, {
+    example: { ...where, lacking },
+    text: ({ lacking }) => `it runs without ${lacking.sidecar}: ${lackingText(lacking)}`,
+    means: 'The app runs while a sidecar of its does not, whoever created the pod.',
+    next: ({ lacking, namespace, pod }) => lackingNext(lacking, `-n ${namespace} ${pod}`),
+  }),
+  'unseen-warnings': ok('SF626', {
+    text: 'whoever applies it sees no warnings about its pods: the API server sends them to the controller that creates the pods',
+  }),
+}
