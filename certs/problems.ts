@@ -4,12 +4,8 @@ import { ClusterError, type FailureKind } from '../src/kubernetes/failure.ts'
 import type { PairProblem } from './faults.ts'
 import { left } from './life-bars.ts'
 
-interface Served {
-  /** `POD:PORT`, or the address if the pod is unknown. */
-  readonly endpoint: string
-}
-
 const soon = 'certs repairs it within a minute. If it stays, see its log: `kubectl logs deploy/sidecar-first-certs`.'
+/** `POD:PORT`, or the address if the pod is unknown. */
 const pod = '10.0.0.1:8443'
 
 const problem = define('problem')
@@ -66,7 +62,7 @@ export const problems = {
     means: 'A replica is there and does not speak TLS.',
     next: 'See its log, and whether a network policy keeps certs out.',
   }),
-  'not-asked': problem<Served & { failure: FailureKind; message: string }>('SF710', {
+  'not-asked': problem<{ endpoint: string; failure: FailureKind; message: string }>('SF710', {
     example: { endpoint: pod, failure: 'forbidden', message: 'pods/portforward is forbidden' },
     text: ({ endpoint, message }) => `${endpoint} could not be asked: ${message}`,
     means: 'The pod could not be reached through the API server.',

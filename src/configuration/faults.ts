@@ -4,11 +4,6 @@ import { nearest } from '../admission/words/nearest.ts'
 import { quote } from '../admission/words/quote.ts'
 import type { Code, Values } from '../admission/words/values.ts'
 
-interface At {
-  /** `rules[0].match`; empty for the whole. */
-  readonly path: string
-}
-
 const see = 'docs/rules.md lists all keys and what they take.'
 
 const wrong = define('refusal', { path: 'rules[0].name' })
@@ -101,7 +96,9 @@ export const values = {
   }),
 }
 export type WrongValue = Values<typeof values>
-interface WrongValueAt extends At {
+interface WrongValueAt {
+  /** `rules[0].match`; empty for the whole. */
+  readonly path: string
   readonly problem: WrongValue | Problem
 }
 

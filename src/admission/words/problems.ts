@@ -37,9 +37,6 @@ function nearCheck(text: string): string {
 }
 const checkKinds = ['probe', 'none', 'http', 'https', 'tcp', 'grpc', 'unix', 'file', 'exec', 'hook']
 
-interface Named {
-  readonly name: string
-}
 interface At {
   /** Counted from 1. */
   readonly character: number
@@ -306,7 +303,7 @@ export const problems = {
     means: 'A check names a port that the container does not declare.',
     next: 'Use one of its ports, or a number.',
   }),
-  'name-taken': refusal<Named & { what: 'volume' | 'container' | 'init container' }>('SF132', {
+  'name-taken': refusal<{ what: 'volume' | 'container' | 'init container'; name: string }>('SF132', {
     example: { what: 'volume', name: 'sidecar-first-waiter' },
     text: ({ what, name }) => `the ${what} ${name} is not ours; rename it, sidecar-first needs the name`,
     means: 'The pod has something of its own under a name that sidecar-first needs.',
@@ -430,7 +427,7 @@ export const problems = {
     means: 'The final pod has the sidecar in another list than the plan, after all webhooks.',
     next: otherWebhook,
   }),
-  'wrong-place': refusal<Named & { place: string; instead: string | undefined }>('SF140', {
+  'wrong-place': refusal<{ name: string; place: string; instead: string | undefined }>('SF140', {
     example: { name: 'envoy', place: 'spec.containers[0]', instead: 'app' },
     text: ({ name, place, instead }) =>
       `${name} has to be at ${place}${instead === undefined ? '' : `, before ${instead}, which is there now`}`,
@@ -449,7 +446,7 @@ export const problems = {
     means: 'The final pod has lost the hook that holds the app back, or never got it.',
     next: otherWebhook,
   }),
-  'startup-probe-differs': refusal<Named & { wanted: 'eager' | 'removed' }>('SF150', {
+  'startup-probe-differs': refusal<{ name: string; wanted: 'eager' | 'removed' }>('SF150', {
     example: { name: 'envoy', wanted: 'eager' },
     text: ({ name, wanted }) =>
       wanted === 'eager'

@@ -1,6 +1,6 @@
 import { define } from './define.ts'
 import { keys, nearestKey, perContainer } from './keys.ts'
-import { codedProblem, type MissingPort, mean, noPort, type Problem, problemText } from './problems.ts'
+import { codedProblem, mean, noPort, type Problem, problemText } from './problems.ts'
 import { quote } from './quote.ts'
 import type { Values } from './values.ts'
 
@@ -17,16 +17,6 @@ const noEffect = define('warning', { severity: 'has-no-effect' })
 const unwaited = (name: string, why: string) =>
   `${name} is started first but not waited for: ${why}; set the annotation ${perContainer.check}${name}`
 
-interface Named {
-  readonly name: string
-}
-interface FromProbe extends Named {
-  readonly probe: string
-}
-interface KeyOf extends Named {
-  readonly key: string
-}
-
 interface BeforeProxy {
   readonly names: readonly string[]
   readonly proxy: string
@@ -38,7 +28,8 @@ const insteadOfEarly = (proxy: string) => ({
   last: `use ${keys.nativePosition}: last`,
 })
 
-interface NeverReady extends Named {
+interface NeverReady {
+  readonly name: string
   readonly needs: string
   /** A gate that no timeout opens. */
   readonly closed: boolean
@@ -46,13 +37,6 @@ interface NeverReady extends Named {
   readonly listable: boolean
   /** Whose injector has rewritten the probe. */
   readonly mesh?: string
-}
-
-interface SharedTier {
-  readonly names: readonly string[]
-  /** The one with the hook. */
-  readonly carrier: string
-  readonly seconds: number
 }
 
 /** After which something else gives up on the pod, and what happens then. */
@@ -97,7 +81,7 @@ export const warnings = {
       'Something is wrong, and the pod is admitted as it is: only a rule asks for an order, or the configuration says `invalid: warn`.',
     next: 'Do what the entry of the code inside says; until then the app does not wait.',
   }),
-  'container-absent': tooEarly<KeyOf & { near?: string }>('SF202', {
+  'container-absent': tooEarly<{ key: string; name: string; near?: string }>('SF202', {
     example: { key: keys.sidecars, name: 'evnoy', near: 'envoy' },
     text: ({ key, name, near }) =>
       `${key} names ${quote(name)}, but no container is called that; unless an injector adds it, nothing waits for it${mean(near)}`,
@@ -123,7 +107,7 @@ export const warnings = {
     means: "The container's probe has neither httpGet, tcpSocket, grpc nor exec.",
     next: 'Complete the probe, or set the check.',
   }),
-  'probe-port-missing': tooEarly<FromProbe & MissingPort>('SF206', {
+  'probe-port-missing': tooEarly('SF206', {
     example: { name: 'envoy', probe: 'readinessProbe', container: 'envoy', port: 'admin', ports: ['http'] },
     text: (data) => unwaited(data.name, `its ${data.probe} asks a port it doesn't have: ${noPort(data)}`),
     means: "The container's probe names a port that the container does not declare. The kubelet cannot ask it either.",
@@ -257,7 +241,8 @@ export const warnings = {
       'The price of the lock: tools that remove pods ask about any emptyDir, even in memory. The cluster autoscaler does not.',
     next: 'Nothing, or `sidecar-first.dev/lock: "off"`.',
   }),
-  'tier-of-several': costs<SharedTier>('SF244', {
+  'tier-of-several': costs('SF244', {
+    // The carrier has the hook.
     example: { names: ['vault-agent'], carrier: 'envoy', seconds: 60 },
     text: ({ names, carrier, seconds }) =>
       `if ${names.join(' or ')} crashes before it is ready, nothing restarts it while the hook on ${carrier} runs (up to ${seconds}s): give what may crash a tier of its own, with "," instead of "+"`,
