@@ -386,7 +386,7 @@ export const problems = {
     means: 'A volume hides the waiter from the hook. Under an enforced rule that would open the gate.',
     next: 'Mount that volume elsewhere.',
   }),
-  'starts-in-front': refusal<Named & { native: boolean; sidecar: string; rule: string }>('SF169', {
+  'starts-in-front': refusal<{ name: string; native: boolean; sidecar: string; rule: string }>('SF169', {
     example: { name: 'istio-proxy', native: false, sidecar: 'envoy', rule: 'egress' },
     text: ({ name, native, sidecar, rule }) =>
       native
@@ -396,7 +396,7 @@ export const problems = {
       'The rule is enforced, and the container would run before its sidecar is ready. A mesh proxy is refused and not moved: behind another sidecar it could leave that without a network.',
     next: "Start the container behind the sidecar. If it has to be in front, name it in the rule's `allowNatives`, or with its image under `enforced.inFront`; `sidecar-first check` proposes the entries for what runs.",
   }),
-  'not-locked': refusal<Named & { rule: string }>('SF170', {
+  'not-locked': refusal('SF170', {
     example: { name: 'envoy', rule: 'mesh' },
     text: ({ name, rule }) =>
       `the enforced rule ${rule} wants the app locked until ${name} is ready, and no hook of sidecar-first can tell: give ${name} a probe that can be asked, or the rule a check`,
@@ -404,7 +404,7 @@ export const problems = {
       'The rule has `lock: on`, and nothing could unlock the app: the sidecar has no check, or only the kubelet can ask it.',
     next: 'Give the rule a `check`, or the sidecar a readinessProbe that can be written as one.',
   }),
-  'processes-shared': refusal<Named & { by: string }>('SF171', {
+  'processes-shared': refusal('SF171', {
     example: { name: 'helper', by: 'shareProcessNamespace' },
     text: ({ name, by }) =>
       `with ${by}, ${name} could open an enforced lock from outside before the sidecars are ready; take away ${by}, or start ${name} behind them`,
@@ -412,7 +412,7 @@ export const problems = {
       "A process that sees the sidecar's processes can write into their files, so it could open the lock before the sidecar is ready.",
     next: 'Take the field away. A container that starts behind the sidecars may keep it.',
   }),
-  'image-unread': refusal<Named & { most: number }>('SF172', {
+  'image-unread': refusal('SF172', {
     example: { name: 'envoy', most: 520 },
     text: ({ name, most }) =>
       `the image of ${name} has more than ${most} characters, so an enforced rule can't tell whether it is about it; use a shorter name`,

@@ -1,4 +1,4 @@
-import { type Problem, problemCode, problemText } from '../../../certs/problems.ts'
+import { type CertificateProblem, problemCode, problemText } from '../../../certs/problems.ts'
 import { define, passOn } from '../../admission/words/define.ts'
 import { objectNames, selectorOf } from '../../kubernetes/names.ts'
 import { reinstall } from './webhooks.ts'
@@ -12,7 +12,7 @@ interface In {
   readonly namespace: string
 }
 interface Certified {
-  readonly problem: Problem
+  readonly problem: CertificateProblem
 }
 const certificateCode = ({ problem }: Certified) => problemCode(problem)
 function certificateText({ problem }: Certified): string {
