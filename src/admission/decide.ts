@@ -5,7 +5,9 @@ import type { Context } from './intent/context.ts'
 import { changeOf } from './patch/patch.ts'
 import type { Plan } from './plan/plan.ts'
 import type { Surroundings } from './pod/surroundings.ts'
+import type { Json, Operation } from './words/json.ts'
 import { isCost, type Reason, type StartOrder, type Warning } from './words/messages.ts'
+import { mostAnswer } from './words/most.ts'
 
 /**
  * The one function behind `/mutate`, `/preview`, `inject` and the page: from a pod's manifest (any value; anyone may have written it)
@@ -41,6 +43,9 @@ function decisionOn(examined: Examined, configuration: Configuration): Decision 
     case 'planned': {
       const { plan, operations, absent, warnings } = examined
       const { tiers } = plan
+      const has = answerOf(operations)
+      if (has > mostAnswer)
+        return refuse({ ...examined, problems: [{ kind: 'answer-too-large', has, most: mostAnswer }] }, configuration)
       const order = startOrder(plan)
       const nobody =
         tiers.length === 0 ? ({ kind: absent.length > 0 ? 'none-there' : 'star-alone' } as const) : undefined
@@ -58,12 +63,34 @@ function decisionOn(examined: Examined, configuration: Configuration): Decision 
   }
 }
 
+/** The characters that an answer with these operations has at least: it isn't built if they are too many. Base64 makes four of three. */
+function answerOf(operations: readonly Operation[]): number {
+  let characters = 0
+  for (const { path, ...rest } of operations) {
+    characters += leastOfOperation + path.length + ('value' in rest ? charactersIn(rest.value) : 0)
+    if (characters * (4 / 3) > mostAnswer) break
+  }
+  return Math.ceil(characters * (4 / 3))
+}
+
+/** `{"op":"add","path":""},` */
+const leastOfOperation = 23
+
+function charactersIn(value: Json): number {
+  if (typeof value === 'string') return value.length + 3
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce((sum: number, each) => sum + charactersIn(each), 0)
+}
+
 function unlocked({ lock }: Plan): readonly string[] {
   return [...lock.variables].flatMap(([{ name }, { add }]) => (add.length > 0 ? [name] : []))
 }
 
 /** An invalid pod is refused, or left untouched with a warning if nobody relies on the order. */
-function refuse(examined: Extract<Examined, { kind: 'invalid' }>, configuration: Configuration) {
+function refuse(
+  examined: Pick<Extract<Examined, { kind: 'invalid' }>, 'problems' | 'warnings' | 'binding'>,
+  configuration: Configuration,
+) {
   const { problems, warnings } = examined
   // Nothing is done, so nothing is paid.
   const free = warnings.filter((warning) => !isCost(warning))

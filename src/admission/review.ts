@@ -74,7 +74,7 @@ function reviewBy(
   if (!opened.ok) return opened
   const { uid, facts, notOurs, pod } = opened
   const decision = notOurs === undefined ? decideOn(pod, facts.namespace) : skipped([notOurs], [])
-  const reasons = decision.reasons.map(coded)
+  const reasons = few(decision.reasons).map(coded)
   const notes = notesOf(decision)
   const response = respond(uid, decision, { ...audit(decision, reasons, configuration), ...notes }, configuration)
   return { ok: true, response, verdict: decision.verdict, reasons, facts, notes }
@@ -131,7 +131,7 @@ export function reviewFinal(body: unknown, configuration: Configuration, set?: s
   const surroundings = surroundingsOf(pod, facts.namespace, configuration, set)
   const validity = notOurs === undefined ? validate(pod, configuration, surroundings) : valid
   const { verdict } = validity
-  const reasons = validity.reasons.map(coded)
+  const reasons = few(validity.reasons).map(coded)
   const response = verdict === 'allowed' ? allowed({ uid }) : refused({ uid }, validity.reasons)
   return { ok: true, response, verdict, reasons, facts }
 }
@@ -204,12 +204,11 @@ function respond(
 ): ReviewResponse {
   const observed = mode === 'observe'
   const { verdict } = decision
-  const reasons = decision.reasons.map(coded)
   const base = { uid, auditAnnotations }
   // What nearly every pod costs is for those who look for it: `preview` and the page.
   const warnings = decision.warnings.filter((each) => !isCost(each)).map(coded)
   const instead = (would: 'change' | 'refuse') =>
-    allowed(base, [coded({ kind: 'only-observed', would, reasons }), ...warnings])
+    allowed(base, [coded({ kind: 'only-observed', would, reasons: few(decision.reasons).map(coded) }), ...warnings])
   switch (verdict) {
     case 'skipped':
     case 'unchanged':
@@ -237,12 +236,15 @@ function refused(base: Base, reasons: readonly Said[], warnings: readonly string
   return { ...allowed(base, warnings), allowed: false, status: denial(reasons) }
 }
 
+/** No more than are read: wording the others would cost a hundred times what reading the pod does. */
+const few = (said: readonly Said[]): readonly Said[] => said.slice(0, mostProblems)
+
 /** As many as a person reads in a terminal. */
 const mostReasons = 20
 
 /** A hint follows the problems, and isn't one of them. */
 function denial(said: readonly Said[]): NonNullable<ReviewResponse['status']> {
-  const reasons = said.filter((each) => !isHint(each)).map(coded)
+  const reasons = few(said.filter((each) => !isHint(each))).map(coded)
   const hints = said.filter(isHint).map((hint) => `; ${coded(hint)}`)
   const shown = reasons.slice(0, mostReasons)
   const more = reasons.length > shown.length ? `; and ${reasons.length - shown.length} more` : ''

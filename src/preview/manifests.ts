@@ -1,4 +1,16 @@
-import { Composer, type CST, type Document, isMap, isNode, isScalar, isSeq, LineCounter, Parser, visit } from 'yaml'
+import {
+  Composer,
+  type CST,
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  Lexer,
+  LineCounter,
+  Parser,
+  visit,
+} from 'yaml'
 import type { Json } from '../admission/words/json.ts'
 import { kubectlDialect } from '../kubernetes/dialect.ts'
 import { deepest, isObject, type JsonObject, parseJson, scanJson } from './json.ts'
@@ -60,7 +72,7 @@ export function readJson(text: string): Manifests | undefined {
 export function readYaml(given: string): Manifests {
   const text = asTheParserTakesIt(given)
   const lines = new LineCounter()
-  const tokens = [...new Parser(lines.addNewLine).parse(text)]
+  const tokens = tokensOf(text, lines)
   const at = (document: number, offset: number, fault: Fault): Problem => {
     return { document, ...lineAndColumn(text, lines, offset), fault }
   }
@@ -110,6 +122,26 @@ export function readYaml(given: string): Manifests {
  */
 const asTheParserTakesIt = (text: string): string =>
   text.replace(/\r(?!\n)/g, '\n').replace(/^(---[ \t]*)(\r?\n)\uFEFF/gm, '$1 $2')
+
+/**
+ * Up to where nesting is much too deep, since the parser goes through all that is open for each token, or where there are more mistakes than
+ * anyone is told of: each takes a hundred times as long as a sign that fits.
+ */
+function tokensOf(text: string, lines: LineCounter): readonly CST.Token[] {
+  const tokens: CST.Token[] = []
+  const parser = new Parser(lines.addNewLine)
+  let errors = 0
+  lines.addNewLine(0)
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) {
+      tokens.push(token)
+      if (token.type === 'error') errors++
+    }
+    if (parser.stack.length > 2 * deepest || errors > mostProblems) break
+  }
+  tokens.push(...parser.end())
+  return tokens
+}
 
 /** Where nesting gets too deep to work with. The token tree is built without recursion, so it is walked without. */
 function tooDeep(tokens: readonly CST.Token[]): { document: number; offset: number } | undefined {

@@ -99,12 +99,16 @@ function startsOf({ containers, gates, sidecars }: Judged, readySince: number | 
   const condition = coarse(readySince)
   const first = containers.every(({ restarts }) => restarts === 0) && condition && condition.at < last + plausible
   const all = first ? condition : undefined
+  // Whoever writes a pod can give it 15,000 containers: looking through all of them for each takes seconds.
+  const byCarrier = firsts(gates.map((gate) => [gate.at, gate]))
+  const bySidecar = firsts(gates.flatMap((gate) => gate.for.map((name) => [name, gate] as const)))
+  const nexts = begunNext(containers)
   return containers.map((container, index): ContainerStart => {
     const { name, kind, begun, started, restarts, waiting, ready: readyNow, state, ended, hookFailed } = container
-    const gate = gates.find(({ at }) => at === name)
+    const gate = byCarrier.get(name)
     const { how, ...opened } = gate?.opening ?? { how: 'closed' }
     const opening = 'moment' in opened ? opened.moment : undefined
-    const next = containers.slice(index + 1).find(({ begun }) => begun !== undefined)?.begun
+    const next = nexts[index]
     return {
       name,
       kind,
@@ -113,7 +117,7 @@ function startsOf({ containers, gates, sidecars }: Judged, readySince: number | 
       restarts,
       waiting,
       hook: gate && { waitsFor: gate.by === 'our-hook' ? gate.for : [], by: gate.by, ended: opening, outcome: how },
-      ready: kind === 'init' ? undefined : readyOf(container, gates, sidecars, all),
+      ready: kind === 'init' ? undefined : readyOf(container, bySidecar.get(name), sidecars, all),
       finished: kind === 'init' ? within(ended, started, next) : undefined,
       failed: kind === 'init' ? undefined : (hookFailed ?? within(ended, started, undefined)),
       readyNow,
@@ -122,18 +126,31 @@ function startsOf({ containers, gates, sidecars }: Judged, readySince: number | 
   })
 }
 
+/** Of each key the first. */
+const firsts = <T>(entries: readonly (readonly [string, T])[]) => new Map(entries.toReversed())
+
+/** For each container when the next one that has begun did. */
+function begunNext(containers: readonly Container[]): readonly (Moment | undefined)[] {
+  let next: Moment | undefined
+  const nexts = containers.toReversed().map(({ begun }) => {
+    const found = next
+    next = begun ?? next
+    return found
+  })
+  return nexts.reverse()
+}
+
 /**
  * When somebody saw a container ready: a gate that opened because of it proves that, or the pod's condition where that asks its
  * readinessProbe. An app without one is what the kubelet calls ready as soon as it runs; of a sidecar that would prove nothing.
  */
 function readyOf(
   container: Container,
-  gates: readonly Gate[],
+  gate: Gate | undefined,
   sidecars: ReadonlySet<string>,
   all: Moment | undefined,
 ): Moment | undefined {
   const { name, started, hook, hasReadinessProbe, hasStartupProbe } = container
-  const gate = gates.find((each) => each.for.includes(name))
   if (gate?.opening.how === 'ready') return gate.opening.moment
   if (hasReadinessProbe) return within(all, started, undefined)
   if (sidecars.has(name)) return undefined

@@ -196,9 +196,13 @@ export function parsePort(text: string): Port | undefined {
   return name ? text : undefined
 }
 
+/** A DNS name's; addresses are shorter. */
+export const mostHost = 253
+
 function isIPv4OrName(host: string): boolean {
+  if (host.length > mostHost) return false
   if (/^[\d.]+$/.test(host)) return isIPv4(host)
-  return host.length <= 253 && host.split('.').every((label) => /^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$/.test(label))
+  return host.split('.').every((label) => /^(?!-)[A-Za-z0-9-]{1,63}(?<!-)$/.test(label))
 }
 
 function isIPv4(host: string): boolean {
@@ -207,6 +211,7 @@ function isIPv4(host: string): boolean {
 }
 
 function isIPv6(host: string): boolean {
+  if (host.length > mostHost) return false
   const halves = host.split('::')
   if (halves.length > 2) return false
   let groups = 0

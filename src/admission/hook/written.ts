@@ -59,22 +59,25 @@ function readShell(command: readonly string[]): readonly WrittenCheck[] {
   const count = Number(command[6])
   if (!Number.isInteger(count) || count < 0) return []
   const found: WrittenCheck[] = []
-  let rest = command.slice(7 + count)
-  while (rest.length >= 10) {
-    const [container = '', late, limit, attempt, successes, kind, host = '', port, path = '', headers] = rest
+  // By its place, since copying what is left for each check would take the square of the length.
+  let at = 7 + count
+  while (at + 10 <= command.length) {
+    const words = command.slice(at, at + 10)
+    const [container = '', late, limit, attempt, successes, kind, host = '', port, path = '', headers] = words
     const length = Number(headers)
     if (!Number.isInteger(length) || length < 0) break
     const check = polled(`${kind}://${host}:${port}${path}`)
     const numbers = { timeout: Number(limit) * 1000, attemptTimeout: Number(attempt), successes: Number(successes) }
+    const end = at + 10 + length
     // Of an earlier gate: its own hook says it.
     if (late !== 'earlier' && check !== undefined && Object.values(numbers).every(Number.isFinite)) {
-      const read = rest.slice(10, 10 + length).map((header) => {
+      const read = command.slice(at + 10, end).map((header) => {
         const colon = header.indexOf(': ')
         return { name: header.slice(0, colon), value: header.slice(colon + 2) }
       })
       found.push({ container, check, ...numbers, headers: read })
     }
-    rest = rest.slice(10 + length)
+    at = end
   }
   return found
 }

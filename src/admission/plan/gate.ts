@@ -1,6 +1,6 @@
 import { formatDuration, waitRange } from '../check/duration.ts'
 import { formatCheck, isCommand } from '../check/grammar.ts'
-import { beforeJson, waiterHook } from '../hook/hook.ts'
+import { beforeJson, sameHook, waiterHook } from '../hook/hook.ts'
 import { lockFile, lockKey } from '../hook/lock.ts'
 import { type ShellBefore, type ShellCheck, shellHook, shellPolls } from '../hook/shell.ts'
 import { type Asked, mostArgument, type SpecCheck, type SpecLock, type WaiterSpec } from '../hook/waiter.ts'
@@ -9,7 +9,8 @@ import type { Container, Hook } from '../pod/pod.ts'
 import { isWithin } from '../words/json.ts'
 import { keys } from '../words/keys.ts'
 import type { Problem } from '../words/messages.ts'
-import { canCarry, type LineUp, type Member, startsNative, waits } from './line-up.ts'
+import { mostAnswer } from '../words/most.ts'
+import { canCarry, charactersOf, type LineUp, type Member, startsNative, waits } from './line-up.ts'
 import { asciiHost, portNumber, unsendableHeader } from './resolve.ts'
 import { secondsOf } from './startup-probe.ts'
 
@@ -72,13 +73,26 @@ export function planGates(
 } {
   const hooks = new Map<Container, Hook>()
   const problems: Problem[] = []
+  // Each hook that is new stands in the answer, with the one that was there and the checks of all earlier gates.
+  let characters = 0
   for (const gate of gates) {
+    const { container } = gate.carrier
     const made = gateHook(gate, intent.delivery, openings.get(gate))
-    if (made.hook !== undefined) hooks.set(gate.carrier.container, made.hook)
+    if (made.hook !== undefined) {
+      hooks.set(container, made.hook)
+      if (!sameHook(container.postStart, made.hook)) characters += charactersIn(made.hook)
+    }
     problems.push(...made.problems)
+    if (characters <= mostAnswer) continue
+    problems.push({ kind: 'answer-too-large', has: characters, most: mostAnswer })
+    break
   }
   return { hooks, problems }
 }
+
+/** With the quotes and the comma of each word. */
+const charactersIn = (hook: Hook): number =>
+  hook.kind === 'exec' ? hook.command.reduce((sum, { length }) => sum + length + 3, 0) : 0
 
 function gateHook(
   { members, carrier }: Gate,
@@ -98,12 +112,16 @@ function gateHook(
   if (before?.kind === 'tcpSocket') return wrong('tcp-hook')
   if (before?.kind === 'exec' && !isCommand(before.command)) return wrong('hook-cannot-run')
   const parts = { polled, carrier, opening }
+  const tooLarge = (): Problem => ({ kind: 'hook-too-large', name: carrier.sidecar.name, ...largest(parts, before) })
+  // The waiter gets all of it in one argument. With a lock a gate has the checks of all before it, so building what can't fit adds up.
+  if (delivery !== 'shell' && leastOf(parts) > mostArgument) return { problems: [tooLarge()] }
   const made = delivery === 'shell' ? shellGateHook(parts, before) : waiterGateHook(parts, before)
   if (made.hook?.kind !== 'exec' || made.hook.command.every((word) => isWithin(mostArgument, word))) return made
-  return {
-    problems: [...made.problems, { kind: 'hook-too-large', name: carrier.sidecar.name, ...largest(parts, before) }],
-  }
+  return { problems: [...made.problems, tooLarge()] }
 }
+
+const leastOf = ({ polled, opening }: Parts): number =>
+  [...polled, ...(opening?.earlier ?? [])].reduce((sum, { resolved }) => sum + charactersOf(resolved), 0)
 
 /** What a hook of ours is made from. */
 interface Parts {
@@ -115,14 +133,14 @@ interface Parts {
 /** What makes a hook so large. */
 function largest({ polled, opening }: Parts, before: Hook | undefined): { cause: string; path: string } {
   const parts = polled.map(({ sidecar, resolved }) => {
-    return { cause: `the check of ${sidecar.name}`, path: sidecar.checkSource, size: JSON.stringify(resolved).length }
+    return { cause: `the check of ${sidecar.name}`, path: sidecar.checkSource, size: charactersOf(resolved) }
   })
   if (before !== undefined) {
     const size = JSON.stringify(beforeJson(before)).length
     parts.push({ cause: 'the PostStart hook that it already has', path: keys.existingHook, size })
   }
   if (opening !== undefined) {
-    const size = JSON.stringify(opening.earlier.map(({ resolved }) => resolved)).length
+    const size = opening.earlier.reduce((sum, { resolved }) => sum + charactersOf(resolved), 0)
     parts.push({ cause: 'the checks of the tiers before it', path: keys.lock, size })
   }
   const { cause, path } = parts.reduce((most, part) => (part.size > most.size ? part : most))

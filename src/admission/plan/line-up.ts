@@ -51,7 +51,7 @@ export function lineUp(pod: Pod, intent: Intent, locked: Locked) {
     return read
   }
   const tiers: Member[][] = []
-  // Each check's command stands in the answer. Variables expand: 500 probes of a pod of 100 kB could stand for 50 MB.
+  // Each check stands in the answer, or is kept to be shown. Variables expand: 500 probes of a pod of 100 kB could stand for 50 MB.
   let characters = 0
   for (const sidecars of intent.tiers) {
     const tier: Member[] = []
@@ -83,14 +83,16 @@ export function lineUp(pod: Pod, intent: Intent, locked: Locked) {
   return { lined, problems, warnings }
 }
 
-function charactersOf(resolved: Resolved): number {
-  const command =
-    resolved.kind === 'hook'
-      ? resolved.command
-      : resolved.kind === 'polled' && resolved.check.kind === 'exec'
-        ? resolved.check.command
-        : []
-  return command.reduce((sum, { length }) => sum + length, 0)
+/** At least so many stand in a hook that polls it. */
+export function charactersOf(resolved: Resolved): number {
+  if (resolved.kind === 'none') return 0
+  const check = resolved.kind === 'hook' ? resolved : resolved.check
+  const sum = (texts: readonly string[]) => texts.reduce((all, { length }) => all + length, 0)
+  const headers = resolved.kind === 'polled' ? resolved.headers : []
+  const rest = headers.reduce((all, { name, value }) => all + name.length + value.length, 0)
+  if (check === undefined) return rest
+  if ('command' in check) return rest + sum(check.command)
+  return rest + ('path' in check ? check.path.length : 0) + ('host' in check ? check.host.length : 0)
 }
 
 /** Reads back what our hooks wrap. A hook of ours that can't be read is a problem: replacing it might lose somebody's hook. */

@@ -159,16 +159,16 @@ function changedVariables({ initContainers, containers }: Order, numbers: Readon
 
 /** Undefined if the variables are as they have to be, wherever in the list they stand. */
 function changesOf(there: readonly Variable[], wanted: readonly number[]): VariableChanges | undefined {
-  const found = new Set<number>()
+  const open = new Set(wanted)
   const remove: number[] = []
   for (const [index, variable] of there.entries()) {
     if (!readsLock(variable)) continue
     const gate = lockOf(variable)
-    if (gate === undefined || !wanted.includes(gate) || found.has(gate)) remove.unshift(index)
-    else found.add(gate)
+    if (gate === undefined || !open.delete(gate)) remove.push(index)
   }
-  const add = wanted.filter((gate) => !found.has(gate))
-  return remove.length === 0 && add.length === 0 ? undefined : { remove, add, length: there.length }
+  const add = [...open]
+  if (remove.length === 0 && add.length === 0) return undefined
+  return { remove: remove.reverse(), add, length: there.length }
 }
 
 /** Kubelets read a variable from a file from this version on; one of before sets it empty and starts the container. */

@@ -1,4 +1,12 @@
-import { type Check, formatCheck, type PolledCheck, type Port, parseCheck, parsePort } from '../check/grammar.ts'
+import {
+  type Check,
+  formatCheck,
+  mostHost,
+  type PolledCheck,
+  type Port,
+  parseCheck,
+  parsePort,
+} from '../check/grammar.ts'
 import { mostArgument } from '../hook/waiter.ts'
 import type { Sidecar } from '../intent/intent.ts'
 import type { Container, Header, HttpGet, ProbeHandler } from '../pod/pod.ts'
@@ -83,19 +91,12 @@ function derive(
   const field = fields.find((candidate) => container[candidate] !== undefined)
   const probe = field && container[field]
   if (field === undefined || probe === undefined) return unwaited({ kind: 'no-probe', name, probes: fields })
-  const derived = fromProbe(probe.handler, container)
+  const derived = checkOf(probe.handler, container)
   if (derived === 'too large') {
     const problem = { kind: 'hook-too-large', name, cause: `its ${field}`, path: checkSource } as const
     return { resolved: none, problems: [problem], warnings: [] }
   }
   if ('why' in derived) return unwaited({ ...derived.why, name, probe: field })
-  // The waiter can't read what can't be written: a host with an underscore, say.
-  const written = formatCheck(derived.check)
-  if (!parseCheck(written).ok) return unwaited({ kind: 'probe-not-a-check', name, probe: field, check: written })
-  const unsendable = unsendableHeader(derived.headers)
-  if (unsendable !== undefined) {
-    return unwaited({ kind: 'probe-header-unsendable', name, probe: field, header: unsendable.name })
-  }
   return polled(derived.check, {
     ...derived,
     attemptTimeout: probe.timeoutSeconds,
@@ -111,13 +112,38 @@ const probeFields = {
 
 const unwaited = (warning: Warning): Resolution => ({ resolved: none, problems: [], warnings: [warning] })
 
+/** What a probe says is asked for up to twenty times, and may be long. */
+function checkOf(handler: ProbeHandler, container: Container): Derived | NotDerived | 'too large' {
+  const known = checks.get(handler)
+  if (known !== undefined) return known
+  const derived = usable(fromProbe(handler, container))
+  checks.set(handler, derived)
+  return derived
+}
+const checks = new WeakMap<ProbeHandler, Derived | NotDerived | 'too large'>()
+
+function usable(derived: Derived | NotDerived | 'too large'): Derived | NotDerived | 'too large' {
+  if (derived === 'too large' || 'why' in derived) return derived
+  // The waiter can't read what can't be written: a host with an underscore, say.
+  const written = formatCheck(derived.check)
+  if (!parseCheck(written).ok) return { why: { kind: 'probe-not-a-check', check: written } }
+  const unsendable = unsendableHeader(derived.headers)
+  return unsendable ? { why: { kind: 'probe-header-unsendable', header: unsendable.name } } : derived
+}
+
 interface Derived {
   readonly check: PolledCheck
   readonly headers: readonly Header[]
   readonly path?: string
 }
 
-type NotDerived = { readonly why: { kind: 'probe-without-handler' } | ({ kind: 'probe-port-missing' } & MissingPort) }
+interface NotDerived {
+  readonly why:
+    | { readonly kind: 'probe-without-handler' }
+    | ({ readonly kind: 'probe-port-missing' } & MissingPort)
+    | { readonly kind: 'probe-not-a-check'; readonly check: string }
+    | { readonly kind: 'probe-header-unsendable'; readonly header: string }
+}
 
 /** The check that a probe makes, or why it makes none. */
 function fromProbe(handler: ProbeHandler, container: Container): Derived | NotDerived | 'too large' {
@@ -127,8 +153,10 @@ function fromProbe(handler: ProbeHandler, container: Container): Derived | NotDe
       const port = portNumber(handler.port, container)
       if (port === undefined) return { why: { kind: 'probe-port-missing', ...missingPort(handler.port, container) } }
       const kind = handler.scheme === 'HTTPS' ? 'https' : 'http'
-      const check = { kind, host: unbracketed(handler.host), port, path: requestPath(handler) } as const
       const { httpHeaders: headers, path } = handler
+      const requested = requestPath(handler)
+      if (requested === undefined) return 'too large'
+      const check = { kind, host: unbracketed(handler.host), port, path: requested } as const
       return isPlainPath(path) ? { check, headers } : { check, headers, path }
     }
     case 'tcpSocket': {
@@ -159,19 +187,37 @@ function isPlainPath(path: string): boolean {
 
 /**
  * The path as the kubelet requests it, as nearly as a check can say it: from the root, without a scheme, a host and a fragment,
- * escaped.
+ * escaped. Undefined if it would be longer than a hook can hold: escaping takes thirty times as long as counting, and makes up to nine characters
+ * of one.
  */
-function requestPath({ path }: HttpGet): string {
+function requestPath({ path }: HttpGet): string | undefined {
   const plain = path
     .replace(/^([A-Za-z][A-Za-z0-9+.-]*:)?\/\/[^/?#]*/, '')
     .replace(/#.*$/s, '')
     .toWellFormed()
-    .replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent)
-  return plain.startsWith('/') ? plain : `/${plain}`
+  if (escapedLength(plain) > mostArgument) return undefined
+  const escaped = plain.replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent)
+  return escaped.startsWith('/') ? escaped : `/${escaped}`
 }
 
-/** A host name in other letters than ASCII's as DNS has it, which is how the kubelet asks for it. */
+/** Three characters for each byte of what is escaped. One beyond U+FFFF has four bytes, and is two units of a text. */
+function escapedLength(text: string): number {
+  let length = text.length
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code >= 0x21 && code <= 0x7e) continue
+    const bytes = code < 0x80 ? 1 : code < 0x800 || (code >= 0xd800 && code < 0xe000) ? 2 : 3
+    length += 3 * bytes - 1
+  }
+  return length
+}
+
+/**
+ * A host name in other letters than ASCII's as DNS has it, which is how the kubelet asks for it. Translating one takes the square of its length; one
+ * that is too long for DNS stays as it is.
+ */
 export function asciiHost(host: string): string {
+  if (host.length > mostHost) return host
   if (/^[\x20-\x7e]*$/.test(host) || /[\s/?#@:\\[\]%]/.test(host)) return host
   return URL.parse(`http://${host}/`)?.hostname ?? host
 }
