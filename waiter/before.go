@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,8 +108,7 @@ func getOnce(ctx context.Context, scheme, host, port, path string, headers []hea
 			return err
 		}
 		_, err = hook.get(ctx, target)
-		var record tls.RecordHeaderError
-		if errors.As(err, &record) && string(record.RecordHeader[:]) == "HTTP/" {
+		if errors.Is(err, http.ErrSchemeMismatch) {
 			// Like the kubelet, fall back to http without the credentials (lifecycle/handlers.go).
 			target.Scheme = "http"
 			bare := hook

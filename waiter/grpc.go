@@ -8,6 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,122 +22,66 @@ import (
 
 const (
 	maxHealthData = 32 << 10 // the answer takes 7 bytes
-	maxMetadata   = 16 << 20 // as grpc-go
 	serving       = 1
 )
 
 var errNotGRPC = errors.New("answered something that is not gRPC")
 
 func probeGRPC(ctx context.Context, address, service string) error {
-	conn, err := dialBound(ctx, "tcp", address)
+	transport := newTransport(ctx)
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	target := &url.URL{Scheme: "http", Host: address, Path: "/grpc.health.v1.Health/Check"}
+	request, err := http.NewRequestWithContext(refusingHints(ctx), http.MethodPost, target.String(), bytes.NewReader(healthRequest(service)))
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	s := newStream(conn, maxMetadata)
-	if err := s.request(healthRequest(address, service)); err != nil {
-		return err
-	}
-	answer, err := readHealth(s)
+	request.Header = http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}, "User-Agent": {"kube-probe/sidecar-first"}}
+	answer, err := transport.RoundTrip(request)
 	if err != nil {
-		return wire(err)
+		return explained(err)
 	}
-	return answer.judge()
+	defer answer.Body.Close()
+	if !slices.ContainsFunc(answer.Header["Content-Type"], isGRPC) {
+		return fmt.Errorf("answered HTTP status %d with content-type %s, not gRPC", answer.StatusCode, shown(strconv.Quote(answer.Header.Get("Content-Type"))))
+	}
+	if answer.Body == http.NoBody {
+		return judge(answer.Header, "", nil)
+	}
+	data, err := io.ReadAll(io.LimitReader(answer.Body, maxHealthData+1))
+	if err != nil {
+		return explained(err)
+	}
+	if len(data) > maxHealthData {
+		return fmt.Errorf("answered with more than %d KiB", maxHealthData>>10)
+	}
+	return judge(answer.Trailer, last(answer.Header, "Grpc-Encoding"), data)
 }
 
-func healthRequest(address, service string) (block, body []byte) {
-	block = append(block, 0x83, 0x86) // :method POST, :scheme http
-	block = appendText(append(block, 0x04), "/grpc.health.v1.Health/Check")
-	block = appendText(append(block, 0x01), address) // :authority
-	for _, f := range [][2]string{{"content-type", "application/grpc"}, {"te", "trailers"}, {"user-agent", "kube-probe/sidecar-first"}} {
-		block = appendText(appendText(append(block, 0), f[0]), f[1])
-	}
+// refusingHints takes informational headers of gRPC for what grpc-go does: an answer, of which another one follows.
+func refusingHints(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: func(_ int, header textproto.MIMEHeader) error {
+		if slices.ContainsFunc(header["Content-Type"], isGRPC) {
+			return errNotGRPC
+		}
+		return nil
+	}})
+}
+
+func healthRequest(service string) []byte {
+	var body []byte
 	if service != "" {
 		body = append(binary.AppendUvarint([]byte{0x0a}, uint64(len(service))), service...)
 	}
 	// A message begins with a flag, here 0 for "not compressed", and its length.
-	return block, append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
+	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
 }
 
-// A healthAnswer is the server's answer to a health check.
-type healthAnswer struct {
-	httpStatus, contentType string
-	status, message         string // grpc-status and grpc-message
-	encoding                string
-	data                    []byte
-}
-
-// readHealth reads headers, one message and trailers, or the trailers alone.
-func readHealth(s *stream) (*healthAnswer, error) {
-	a := &healthAnswer{}
-	for {
-		if kind, err := s.next(); err != nil {
-			return nil, err
-		} else if kind != frameHeaders {
-			return nil, errNotGRPC
-		}
-		if err := a.readFields(s); err != nil {
-			return nil, err
-		}
-		if !isGRPC(a.contentType) {
-			informs := len(a.httpStatus) == 3 && a.httpStatus[0] == '1' && !s.over
-			if informs {
-				continue
-			}
-			return nil, fmt.Errorf("answered HTTP status %s with content-type %s, not gRPC", shown(a.httpStatus), shown(strconv.Quote(a.contentType)))
-		}
-		break
+func last(header http.Header, name string) string {
+	values := header[name]
+	if len(values) == 0 {
+		return ""
 	}
-	if s.over {
-		return a, nil
-	}
-	encoding := a.encoding
-	for {
-		kind, err := s.next()
-		if err != nil {
-			return nil, err
-		}
-		if kind == frameHeaders {
-			if !s.over {
-				return nil, errTwoAnswer
-			}
-			err := a.readFields(s)
-			a.encoding = encoding
-			return a, err
-		}
-		if len(a.data)+s.left > maxHealthData {
-			return nil, fmt.Errorf("answered with more than %d KiB", maxHealthData>>10)
-		}
-		p := make([]byte, s.left)
-		if _, err := io.ReadFull(s.r, p); err != nil {
-			return nil, err
-		}
-		a.data, s.left = append(a.data, p...), 0
-		if s.over {
-			return nil, errors.New("ended the call without a gRPC status")
-		}
-	}
-}
-
-// readFields reads one block of headers. Only the last block's status counts.
-func (a *healthAnswer) readFields(s *stream) error {
-	a.status, a.message, a.encoding, a.httpStatus = "", "", "", ""
-	return decodeFields(s, func(name, value string) {
-		switch name {
-		case ":status":
-			a.httpStatus = value
-		case "content-type":
-			if a.contentType == "" || isGRPC(value) {
-				a.contentType = value
-			}
-		case "grpc-status":
-			a.status = value
-		case "grpc-message":
-			a.message = value
-		case "grpc-encoding":
-			a.encoding = value
-		}
-	})
+	return values[len(values)-1]
 }
 
 // isGRPC is whether a content type is application/grpc, alone or with a codec or parameters.
@@ -141,15 +90,17 @@ func isGRPC(contentType string) bool {
 	return ok && (rest == "" || rest[0] == '+' || rest[0] == ';')
 }
 
-func (a *healthAnswer) judge() error {
-	code, err := strconv.ParseInt(a.status, 10, 32)
-	if a.status == "" {
+// judge judges a call by its trailers and its one message.
+func judge(trailers http.Header, encoding string, data []byte) error {
+	text := last(trailers, "Grpc-Status")
+	code, err := strconv.ParseInt(text, 10, 32)
+	if text == "" {
 		return errors.New("ended the call without a gRPC status")
 	}
 	if code != 0 || err != nil {
-		return fmt.Errorf("answered gRPC status %s: %s", shown(a.status), shown(unescaped(a.message)))
+		return fmt.Errorf("answered gRPC status %s: %s", shown(text), shown(unescaped(last(trailers, "Grpc-Message"))))
 	}
-	message, err := a.payload()
+	message, err := payload(encoding, data)
 	if err != nil {
 		return err
 	}
@@ -168,16 +119,16 @@ func (a *healthAnswer) judge() error {
 }
 
 // payload is the message in the answer, decompressed.
-func (a *healthAnswer) payload() ([]byte, error) {
-	if len(a.data) < 5 || a.data[0] > 1 || int64(binary.BigEndian.Uint32(a.data[1:])) != int64(len(a.data)-5) {
+func payload(encoding string, data []byte) ([]byte, error) {
+	if len(data) < 5 || data[0] > 1 || int64(binary.BigEndian.Uint32(data[1:])) != int64(len(data)-5) {
 		return nil, errNotGRPC
 	}
-	message := a.data[5:]
-	if a.data[0] == 0 {
+	message := data[5:]
+	if data[0] == 0 {
 		return message, nil
 	}
-	if a.encoding != "gzip" {
-		return nil, fmt.Errorf("answered compressed by %s", shown(strconv.Quote(a.encoding)))
+	if encoding != "gzip" {
+		return nil, fmt.Errorf("answered compressed by %s", shown(strconv.Quote(encoding)))
 	}
 	r, err := gzip.NewReader(bytes.NewReader(message))
 	if err != nil {

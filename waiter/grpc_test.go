@@ -90,22 +90,34 @@ func TestGRPCBadServers(t *testing.T) {
 		why   string
 		serve func(net.Conn)
 	}{
-		"http/1": {"not HTTP/2", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }},
+		"http/1": {"not HTTP/2", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n"); io.Copy(io.Discard, c) }},
 		"hangs":  {"no answer within 100ms", func(c net.Conn) { io.Copy(io.Discard, c) }},
 		"closes": {"closed the connection", func(c net.Conn) { c.Read(make([]byte, 1024)) }},
-		"reset": {"HTTP/2 error 7", func(c net.Conn) {
-			c.Read(make([]byte, 1024))
-			c.Write(frames("000000040000000000", "00000403000000000100000007"))
+		"reset": {"HTTP/2 error INTERNAL_ERROR", func(c net.Conn) {
+			c.Write(frames("000000040000000000"))
+			readCall(c)
+			c.Write(frames("00000403000000000100000002"))
+			io.Copy(io.Discard, c)
 		}},
-		"away": {"HTTP/2 error 11", func(c net.Conn) {
-			c.Read(make([]byte, 1024))
+		"away": {"HTTP/2 error ENHANCE_YOUR_CALM", func(c net.Conn) {
 			c.Write(frames("000000040000000000", "000008070000000000000000000000000b"))
+			io.Copy(io.Discard, c)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			port := rawServer(t, c.serve)
 			waitFor(t, check1("grpc://:"+port, m{"timeout": "300ms", "attemptTimeout": "100ms"})).want(t, exitNotReady, c.why)
 		})
+	}
+}
+
+// readCall reads a call up to its empty message, with which its stream ends.
+func readCall(c net.Conn) {
+	one := make([]byte, 1)
+	for read := []byte(nil); !bytes.HasSuffix(read, frames("0000050001000000010000000000")); read = append(read, one[0]) {
+		if _, err := c.Read(one); err != nil {
+			return
+		}
 	}
 }
 
@@ -121,86 +133,12 @@ func frames(text ...string) []byte {
 	return out
 }
 
-// The examples of RFC 7541, C.4.1 and C.6.1.
-func TestHuffman(t *testing.T) {
-	for coded, want := range map[string]string{
-		"f1e3c2e5f23a6ba0ab90f4ff": "www.example.com",
-		"6402":                     "302",
-		"aec3771a4b":               "private",
-		"d07abe941054d444a8200595040b8166e082a62d1bff": "Mon, 21 Oct 2013 20:13:21 GMT",
-		"9d29ad171863c78f0b97c8e9ae82ae43d3":           "https://www.example.com",
-	} {
-		if got, ok := huffmanText(frames(coded)); !ok || got != want {
-			t.Errorf("%s: %q, not %q", coded, got, want)
-		}
-	}
-	for _, bad := range []string{"ff", "f1e3c2e5f23a6ba0ab90f4ffff", "00"} {
-		if got, ok := huffmanText(frames(bad)); ok && bad != "00" {
-			t.Errorf("%s: %q", bad, got)
-		}
-	}
-}
-
-func huffmanText(coded []byte) (string, bool) {
-	var out []byte
-	h := huffmanReader{put: func(b byte) { out = append(out, b) }}
-	for _, b := range coded {
-		if !h.add(b) {
-			return "", false
-		}
-	}
-	return string(out), h.ended()
-}
-
-func TestFields(t *testing.T) {
-	// Table size 0, :status 200 (indexed), grpc-status 0 (to be indexed), a name of the static table that means nothing here.
-	fine := append(frames("2088"), "\x40\x0bgrpc-status\x010\x90"...)
-	for name, c := range map[string]struct {
-		block []byte
-		want  string
-	}{
-		"fine":                 {fine, ":status=200;grpc-status=0;"},
-		"literal status":       {frames("4803333032"), ":status=302;"},
-		"a dynamic table":      {frames("88be"), ""},
-		"a request's field":    {frames("82"), ""},
-		"status comes late":    {append(bytes.Clone(fine), 0x88), ""},
-		"upper case":           {[]byte("\x00\x01A\x01b"), ""},
-		"a line break":         {[]byte("\x00\x01a\x01\n"), ""},
-		"cut short":            {fine[:len(fine)-3], ""},
-		"another pseudo field": {[]byte("\x00\x02:a\x01b"), ""},
-	} {
-		got := ""
-		err := decodeFields(bytes.NewReader(c.block), func(name, value string) { got += name + "=" + value + ";" })
-		if c.want == "" != (err != nil) || err == nil && got != c.want {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-	}
-}
-
-// saying is a peer that answers whatever it is asked.
-type saying struct{ io.Reader }
-
-func (saying) Write(p []byte) (int, error) { return len(p), nil }
-
-func FuzzReadHealth(f *testing.F) {
-	f.Add(frames("000000040000000000", "000001010500000001", "88"))
-	f.Add(append(frames("000000040000000000", "00000701000000000188"), "\x40\x0bg"...))
-	f.Fuzz(func(t *testing.T, wire []byte) {
-		if answer, err := readHealth(newStream(saying{bytes.NewReader(wire)}, maxMetadata)); err == nil {
-			answer.judge()
-		}
-	})
-}
-
-func FuzzStream(f *testing.F) {
-	f.Add(frames("000000040000000000", "000001010400000001", "88", "000003000100000001", "616263"))
-	f.Add(frames("000000040000000000", "000002012d00000001", "0188", "000003000900000001", "016100"))
-	f.Fuzz(func(t *testing.T, wire []byte) {
-		s := newStream(saying{bytes.NewReader(wire)}, maxHeaderBytes)
-		if kind, err := s.next(); err == nil && kind == frameHeaders {
-			if a, err := s.answer(); err == nil {
-				getter{}.finish(a)
-			}
-		}
+func FuzzJudge(f *testing.F) {
+	f.Add("0", "", "", isServing)
+	f.Add("14", "50%25 %zz", "", []byte{})
+	f.Add("0", "", "gzip", framed(1, gzipped([]byte{8, 1})))
+	f.Add("0", "", "", framed(0, []byte{8, 1, 0x13, 0x14, 0x1a, 1, 2, 0x25, 1, 2, 3, 4}))
+	f.Fuzz(func(t *testing.T, status, text, encoding string, data []byte) {
+		judge(http.Header{"Grpc-Status": {status}, "Grpc-Message": {text}}, encoding, data)
 	})
 }

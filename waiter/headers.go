@@ -22,34 +22,5 @@ func validHeaders(headers []header) error {
 // isToken is whether a byte can be in the name of a header.
 func isToken(b byte) bool {
 	const signs = "!#$%&'*+-.^_`|~"
-	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || isDigit(b) || strings.IndexByte(signs, b) >= 0
-}
-
-// canonical is the name as the kubelet writes it: X-Api-Key.
-func canonical(name string) string {
-	out := []byte(strings.ToLower(name))
-	for i := range out {
-		if (i == 0 || out[i-1] == '-') && 'a' <= out[i] && out[i] <= 'z' {
-			out[i] -= 'a' - 'A'
-		}
-	}
-	return string(out)
-}
-
-func find(headers []header, name string) string {
-	for _, h := range headers {
-		if strings.EqualFold(h.Name, name) {
-			return h.Value
-		}
-	}
-	return ""
-}
-
-func has(headers []header, name string) bool {
-	for _, h := range headers {
-		if strings.EqualFold(h.Name, name) {
-			return true
-		}
-	}
-	return false
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte(signs, b) >= 0
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -186,6 +188,24 @@ func TestHeaderValuesStaySecret(t *testing.T) {
 			if r.code == exitReady || strings.Contains(r.stdout+r.stderr+string(text), secret) {
 				t.Errorf("%d: %q %q", r.code, r.stdout+r.stderr, text)
 			}
+		}
+	}
+}
+
+// net/http quotes what it can't read.
+func TestOddAnswersAreNotQuoted(t *testing.T) {
+	const secret, ok = "s3cr3t", "HTTP/1.1 200 OK\r\n"
+	for _, answer := range []string{
+		secret + "\r\n\r\n", "HTTP/1.1 " + secret + "\r\n\r\n", "HTTP/" + secret + " 200 OK\r\n\r\n", ok + secret + "\r\n\r\n", ok + " " + secret + ": a\r\n\r\n",
+		ok + "Content-Length: " + secret + "\r\n\r\n", ok + "Content-Length: 1\r\nContent-Length: " + secret + "\r\n\r\n", ok + "Transfer-Encoding: " + secret + "\r\n\r\n",
+		ok + "Transfer-Encoding: chunked\r\n\r\n" + secret + "\r\n", ok + "Transfer-Encoding: chunked\r\n\r\n0\r\n" + secret + "\r\n\r\n",
+		"HTTP/1.1 302 x\r\nLocation: http://127.0.0.1:" + secret + "\r\n\r\n", "HTTP/1.1 302 x\r\nLocation: " + secret + "://127.0.0.1/\r\n\r\n", "HTTP/1.1 302 x\r\nLocation: http:///" + secret + "\r\n\r\n",
+		"HTTP/1.1 302 x\r\nLocation: http://127.0.0.1:1/" + secret + "\r\n\r\n",
+	} {
+		port := rawServer(t, func(c net.Conn) { readRequest(c); io.WriteString(c, answer) })
+		r := waitFor(t, check1("http://127.0.0.1:"+port, m{"timeout": "100ms"}))
+		if r.code == exitReady && !strings.Contains(answer, "http:///") || strings.Contains(r.stdout+r.stderr, secret) {
+			t.Errorf("%q: %d: %q", answer, r.code, r.stdout+r.stderr)
 		}
 	}
 }

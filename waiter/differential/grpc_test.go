@@ -63,7 +63,7 @@ func TestGRPC(t *testing.T) {
 	const metadata = "metadata of a gRPC answer (`…-bin`) that isn't base64"
 	purposes := map[string]string{
 		"very large": "a gRPC health message of more than 32 KiB", "one and a half": "up to four bytes after the gRPC message",
-		"bad metadata": metadata, "bad metadata in trailers": metadata,
+		"bad metadata": metadata, "bad metadata in trailers": metadata, "no http status": "a gRPC answer that comes without an HTTP status",
 	}
 	var questions []question
 	for name, frames := range answers {

@@ -90,6 +90,7 @@ func TestAnswers(t *testing.T) {
 		questions = append(questions, question{name: name, scheme: "http", port: server(t, says(text))})
 	}
 	questions = append(questions,
+		question{name: "headers of 6 MiB", scheme: "http", port: server(t, says(ok+strings.Repeat("X: "+large(1000)+"\r\n", 6<<10)+"\r\n")), purpose: "more than 4 MiB of headers"},
 		question{name: hangs, scheme: "http", port: server(t, func(c net.Conn) { says(ok + "Content-Length: 5\r\n\r\nabc")(c); io.Copy(io.Discard, c) })},
 		question{name: "headers that hang", scheme: "http", port: server(t, func(c net.Conn) { says(ok)(c); io.Copy(io.Discard, c) })},
 		question{name: "a reset in the body", scheme: "http", port: server(t, func(c net.Conn) { says(ok + "\r\nabc")(c); c.(*net.TCPConn).SetLinger(0) })},
