@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CoreV1Event } from '@kubernetes/client-node'
-import { seenPod, type WirePod } from '../../rollouts/pod.ts'
+import { seenPod, type WirePod } from '../../rollouts/seen-pod.ts'
 import { configurationKeys } from '../../src/configuration/keys.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
-import type { Seen } from '../../src/outcome/outcome.ts'
 import { readManifests } from '../../src/preview/manifests.ts'
 import { createSurveyor } from '../../src/scan/survey.ts'
 import { createLedger } from '../../src/starts/ledger.ts'
 import { createGraves, createKubelets } from '../../src/starts/memory.ts'
 import { timelineOf } from '../../src/timeline/timeline.ts'
 import { recordedPod } from '../outcome/recorded.ts'
+import { seenOf } from '../outcome/seen.ts'
 import { cpu, Judge, sizeOf } from './cost.ts'
 import { type Field, fieldsOf, get, item, put, type Way } from './fields.ts'
+
+type Recorded = ReturnType<typeof recordedPod>
 
 const times = Number(process.env.GROWTH ?? 1)
 const units = ['x', '9', ' ', '\n', '/', ':', '@', '{', '}', '[', '"', ',', '.', '-', 'é', '$(A)']
@@ -24,14 +26,11 @@ const parsing = (() => {
 })()
 
 /** What a cluster shows of a pod: whoever writes a pod or an event chooses nearly all of it. */
-const readers: Readonly<Record<string, (seen: Seen) => void>> = {
-  timeline: (seen) => timelineOf(seen),
-  scan({ pod, events, now }) {
-    const surveyor = createSurveyor({ presets: [], version: '0', now: () => now })
-    surveyor.add(
-      pod,
-      events?.map((event) => ({ host: 'n', event })),
-    )
+const readers: Readonly<Record<string, (seen: Recorded) => void>> = {
+  timeline: (seen) => timelineOf(seenOf(seen)),
+  scan(recorded) {
+    const surveyor = createSurveyor({ presets: [], version: '0', now: () => recorded.now })
+    surveyor.add(recorded.pod, seenOf(recorded).events)
     surveyor.result()
   },
   starts({ pod, events, node, now }) {
@@ -58,12 +57,12 @@ const readers: Readonly<Record<string, (seen: Seen) => void>> = {
 for (const [reader, read] of Object.entries(readers)) {
   test(`${reader}: what it reads of pods and events costs what its size deserves`, () => {
     const judge = new Judge(
-      (input) => ignoringTypes(() => read(input as Seen)),
+      (input) => ignoringTypes(() => read(input as Recorded)),
       (bytes) => parsing * bytes,
     )
     for (const recorded of ['crash-loop-later', 'continued']) {
       const seed = recordedPod(recorded)
-      for (const field of fieldsOf((input) => read(input as Seen), seed)) {
+      for (const field of fieldsOf((input) => read(input as Recorded), seed)) {
         for (const { name, fill } of contentsOf(field, seed)) {
           const make = (n: number) => put(seed, field.way, fill(n))
           judge.judge(
@@ -236,7 +235,7 @@ function configurationOf(section: string, key: string, value: string): string {
 }
 
 test('whatever is remembered of pods and nodes that are gone, the oldest are forgotten at once', () => {
-  const event = { container: undefined, reason: 'Starting', probe: '', at: 0, exact: true, last: undefined, host: 'n' }
+  const event = { container: undefined, says: undefined, message: '', at: 0, exact: true, last: undefined, host: 'n' }
   const graves = createGraves(() => 0)
   const kubelets = createKubelets()
   for (const [add, most] of [
