@@ -134,19 +134,18 @@ function claimOf(manifest: unknown, metadata: Metadata, { configuration, surroun
   const standing = standingFor(metadata, surroundings)
   const found = spec.ok ? ruledContainers(rules, spec.value, labels, surroundings.sets) : new Map<string, Rule>()
   const ruled: Ruled = new Map([...found].map(([name, rule]) => [name, standing(rule)]))
-  // Which of its containers rules are about isn't looked at then, so it is any of them.
-  const unseen = !spec.ok && spec.problems.some(({ kind }) => kind === 'too-many-containers')
-  const isEnforced = (rule: Rule) => rule.enforce
-  const anyEnforced = [...ruled.values()].some(isEnforced)
+  const tooMany = !spec.ok && spec.problems.some(({ kind }) => kind === 'too-many-containers')
+  const anyEnforced = [...ruled.values()].some(({ enforce }) => enforce)
   const unread = spec.ok
     ? unreadImages(rules, spec.value, metadata, surroundings, (rule) => anyEnforced || standing(rule).enforce)
     : []
-  const enforced =
-    unread.length > 0 ||
-    (unseen ? rulesFor(rules, surroundings.sets).some((rule) => isEnforced(standing(rule))) : anyEnforced)
+  // Which of its containers rules are about can't be seen in a pod that can't be read, so it is any of them: what is wrong with it the API server may
+  // well take.
+  const enforced = spec.ok
+    ? anyEnforced || unread.length > 0
+    : rulesFor(rules, surroundings.sets).some((rule) => standing(rule).enforce)
   if (optedOut && !enforced) return left('opted-out')
-  if (!asks && ruled.size === 0 && !unseen && unread.length === 0)
-    return nothingAsked(metadata, optedOut, configuration)
+  if (!asks && !enforced && ruled.size === 0 && !tooMany) return nothingAsked(metadata, optedOut, configuration)
   if (spec.ok && spec.value.windows) return left('windows-pod')
   const exempt = new Set([...found.values()].filter((rule) => rule.enforce && !standing(rule).enforce))
   return {
@@ -171,8 +170,8 @@ function withoutDisguise(ruled: Ruled, { containers, initContainers }: Spec): Ru
 }
 
 /**
- * Whether there is anything to hold back. Under an enforced rule that is whatever no such rule makes a sidecar, among the init containers, too; with
- * `native` and `first` also those that end.
+ * Whether there is anything to hold back. Under an enforced rule that is whatever no such rule makes a sidecar of its first tier, among the init containers,
+ * too; with `native` and `first` also those that end.
  */
 function hasApp(
   { containers, initContainers }: Spec,
@@ -182,7 +181,12 @@ function hasApp(
   if (!enforced) return containers.some(({ name }) => !ruled.has(name))
   const holdsAll = gate === 'native' && nativePosition === 'first'
   const inits = holdsAll ? initContainers : initContainers.filter(isNative)
-  return [...containers, ...inits].some(({ name }) => ruled.get(name)?.enforce !== true)
+  // Beside a first enforced tier, those of later ones wait as an app does.
+  const first = Math.min(...[...ruled.values()].filter(({ enforce }) => enforce).map(({ tier }) => tier))
+  return [...containers, ...inits].some(({ name }) => {
+    const rule = ruled.get(name)
+    return rule?.enforce !== true || rule.tier > first
+  })
 }
 
 function nothingAsked(metadata: Metadata, optedOut: boolean, configuration: Context['configuration']): Left {

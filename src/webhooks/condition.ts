@@ -35,8 +35,10 @@ export interface Condition {
  * rules names. A pod too large to look at is sent, too. At most `room` characters long, if the rules fit.
  */
 export function condition(rules: readonly Rule[], annotations: boolean, room = mostCharacters): Condition {
-  const enforced = clausesOf(rules.filter(({ enforce }) => enforce))
-  const optional = clausesOf(rules.filter(({ enforce }) => !enforce))
+  // One that is audited has to see whom it would bind.
+  const binds = ({ enforce, audit }: Rule) => enforce || audit
+  const enforced = clausesOf(rules.filter(binds))
+  const optional = clausesOf(rules.filter((rule) => !binds(rule)))
   const clauses = [...enforced, ...optional]
   const perContainer = 2 * costOfLoop + costOf(clauses)
   const containers = Math.min(Math.floor((mostCost - costOfAnnotations) / perContainer), mostContainers)

@@ -128,7 +128,8 @@ export function webhookConfigurations(
     validates: undefined,
     selector: {},
     expression: markedByOthers,
-    failurePolicy: usual,
+    // A forged mark can bring in a rule that takes a container from an enforced one.
+    failurePolicy: marks.some(({ failurePolicy }) => failurePolicy === 'Fail') ? 'Fail' : usual,
   }
   const asleep = (name: string): Entry => ({ ...base, name, path: undefined, validates: undefined })
   const reserves = Array.from({ length: reserve }, (_, index) => asleep(`set-${marks.length + index + 1}.`))

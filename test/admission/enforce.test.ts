@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { decide } from '../../src/admission/decide.ts'
 import type { Configuration } from '../../src/admission/intent/configuration.ts'
 import { validate } from '../../src/admission/validate.ts'
+import type { Json } from '../../src/admission/words/json.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
 import { setOf } from '../../src/webhooks/set.ts'
 import { runs } from '../runs.ts'
@@ -372,6 +373,52 @@ test('an app among the init containers is held by a sidecar that stands before i
     initContainers: [native, { ...app, restartPolicy: 'Always' }],
   })
   assert.match(JSON.stringify(after(given, decide(given, configuration)).spec.initContainers), /--spec/)
+})
+
+test('an app that has the name of a later enforced sidecar waits for the earlier ones', () => {
+  const text = `${head}rules:
+- {name: mesh, match: {container: proxy}, tier: 1, enforce: true}
+- {name: agents, match: {container: "*-agent"}, tier: 2, enforce: true}\n`
+  const read = readConfiguration(text, '0.0.0-test')
+  assert.ok(read.ok)
+  const given = pod({}, [{ name: 'x-agent', image: 'the app' }, proxy])
+  const made = after(given, decide(given, read.configuration))
+  assert.deepEqual(names(made), ['proxy', 'x-agent'])
+  assert.match(JSON.stringify(made.spec.containers[0]), /--spec/)
+  assert.equal(validate(given, read.configuration).verdict, 'refused')
+})
+
+interface Slots {
+  [key: string | number]: unknown
+}
+
+test('whatever can’t be read in a pod, an enforced rule isn’t passed over for it', () => {
+  const configuration = configured(', lock: on')
+  const given = after(pod({}, [app, proxy], { initContainers: [migrate] }), {
+    ...decide(pod({}, [app, proxy], { initContainers: [migrate] }), configuration),
+  })
+  const places = (value: Json, way: readonly (string | number)[] = []): (readonly (string | number)[])[] =>
+    typeof value !== 'object' || value === null
+      ? [way]
+      : [
+          way,
+          ...Object.entries(value).flatMap(([key, each]) =>
+            places(each, [...way, Array.isArray(value) ? Number(key) : key]),
+          ),
+        ]
+  for (const way of places(given.spec).slice(1)) {
+    for (const value of [3e9, 2 ** 60, -1, 1.5, '', 'x', true, null, [], {}, [[]], [null], [1]]) {
+      const copy = structuredClone(given)
+      const last = way.at(-1) ?? ''
+      const holder = way.slice(0, -1).reduce<Slots>((at, key) => at[key] as Slots, copy.spec as unknown as Slots)
+      holder[last] = value
+      const decision = decide(copy, configuration)
+      const { containers } = copy.spec as { containers: unknown }
+      const isThere = Array.isArray(containers) && containers.some((each) => each?.name === 'proxy')
+      const isHeld = decision.verdict !== 'skipped' || !isThere
+      assert.ok(isHeld, `${way.join('.')} ${JSON.stringify(value)}: ${reasonsOf(decision).join('; ')}`)
+    }
+  }
 })
 
 const mostly = <T>(value: T, ...others: readonly T[]) =>

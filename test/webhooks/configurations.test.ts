@@ -169,7 +169,7 @@ test('where an outage means something else for enforced rules, they have webhook
   }
   assert.deepEqual(webhooks('cluster-wide', 'Fail'), [
     [
-      ['reset', '/mutate/reset', 'Ignore'],
+      ['reset', '/mutate/reset', 'Fail'],
       ['set-1', '/mutate/mark-enforced', 'Fail', 'two'],
       ['set-2', `/mutate/mark-${set}`, 'Fail', 'four'],
       ['set-3', `/mutate/mark-${set}`, 'Ignore', 'three'],

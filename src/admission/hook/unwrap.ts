@@ -81,9 +81,9 @@ export function readShellBefore(command: readonly string[]): Unwrapped | undefin
   }
 }
 
-/** What the API accepts as the seconds of a sleep: a forged hook may say anything. */
+/** What the API accepts as the seconds of a sleep, an int64: a forged hook may say anything. */
 function isSeconds(value: number): boolean {
-  return Number.isInteger(value) && value >= 0 && value <= 2_147_483_647
+  return Number.isSafeInteger(value) && value >= 0
 }
 
 /** The first word of each check; nine more follow, and the headers that the last of them counts. */

@@ -1,4 +1,5 @@
-import type { Hook, RunAs } from '../pod/pod.ts'
+import { kindOf } from '../pod/kind.ts'
+import type { Container, Hook, RunAs } from '../pod/pod.ts'
 import type { Waiter as WaiterConfiguration } from '../words/choices.ts'
 import type { Json } from '../words/json.ts'
 import { lockDirectory, lockMount } from './lock.ts'
@@ -76,6 +77,10 @@ export function installs(command: readonly string[]): 'without-reset' | 'with-re
   if (text === installCommand.join('\n')) return 'without-reset'
   return text === resetCommand.join('\n') ? 'with-reset' : undefined
 }
+
+/** Whether a container stands where ours does, by its name; what else it has somebody may have changed. */
+export const isInstaller = (container: Pick<Container, 'name' | 'list' | 'restartPolicy'>): boolean =>
+  container.name === waiterName && kindOf(container) === 'init'
 
 /** The user of the waiter's image. */
 export const imageUser = 65532

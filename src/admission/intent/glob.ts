@@ -1,25 +1,17 @@
-/** Whether `text`, from `place` on, matches a pattern in which `*` means any characters, including `/`. Takes at most pattern × text steps. */
+/** Whether `text`, from `from` on, matches a pattern in which `*` means any characters, including `/`. */
 export function matchesGlob(pattern: string, text: string, from = 0): boolean {
-  let at = 0
-  let place = from
-  let star = -1
-  let resume = 0
-  while (place < text.length) {
-    if (pattern[at] === '*') {
-      star = at
-      at += 1
-      resume = place
-    } else if (at < pattern.length && pattern[at] === text[place]) {
-      at += 1
-      place += 1
-    } else if (star >= 0) {
-      at = star + 1
-      resume += 1
-      place = resume
-    } else return false
+  const [first = '', ...stretches] = pattern.split('*')
+  if (!text.startsWith(first, from)) return false
+  let place = from + first.length
+  const last = stretches.pop()
+  if (last === undefined) return place === text.length
+  // Each as early as it can be leaves the most for the others.
+  for (const stretch of stretches) {
+    const found = text.indexOf(stretch, place)
+    if (found < 0) return false
+    place = found + stretch.length
   }
-  while (pattern[at] === '*') at += 1
-  return at === pattern.length
+  return place + last.length <= text.length && text.endsWith(last)
 }
 
 /** The texts of one image reference that globs are compared with. */

@@ -1,10 +1,10 @@
 import { lockDirectory, lockVolume } from '../hook/lock.ts'
-import { installs, waiterDirectory, waiterName, waiterProgram } from '../hook/waiter.ts'
+import { installs, isInstaller, waiterDirectory, waiterName, waiterProgram } from '../hook/waiter.ts'
 import type { Configuration } from '../intent/configuration.ts'
 import { imageTexts, matchesGlob, matchesImage, repositoryOf } from '../intent/glob.ts'
 import type { Rule } from '../intent/rule.ts'
 import { isComparable } from '../intent/rule-index.ts'
-import { kindOf } from '../pod/kind.ts'
+import { isNative, kindOf } from '../pod/kind.ts'
 import type { Container } from '../pod/pod.ts'
 import type { Problem } from '../words/messages.ts'
 import { mostProblems } from '../words/most.ts'
@@ -63,23 +63,25 @@ function startedInFront(planned: Planned, { enforced: { inFront } }: Configurati
   for (const container of sequenceOf(planned).toReversed()) {
     const own = binding.get(container)
     if (own !== undefined) behind.set(own, container)
-    if (own !== undefined || isOrdinaryInit(container)) continue
-    const { name, image, list } = container
-    const texts = isComparable(image) ? imageTexts(image) : undefined
-    const named = inFront.some((each) => matchesGlob(each.container, name) && texts && matchesImage(each.image, texts))
-    const barring = named ? undefined : [...behind].find(([{ allowNatives }]) => !allowNatives.includes(name))
-    if (barring === undefined) continue
+    if (own !== undefined || behind.size === 0 || isOrdinaryInit(container)) continue
+    const { name, image } = container
+    const native = isNative(container)
+    const barring = [...behind].find(([{ allowNatives }]) => !(native && allowNatives.includes(name)))
+    if (barring === undefined || isNamedIn(inFront, { name, image })) continue
     const [rule, sidecar] = barring
-    problems.push({
-      kind: 'starts-in-front',
-      name,
-      native: list === 'initContainers',
-      sidecar: sidecar.name,
-      rule: rule.name,
-    })
-    if (problems.length === mostProblems) break
+    problems.push({ kind: 'starts-in-front', name, native, sidecar: sidecar.name, rule: rule.name })
+    if (problems.length === mostInFront) break
   }
   return problems
+}
+
+/** Nobody reads of more, and comparing each with all that is let by takes time. */
+const mostInFront = 8
+
+function isNamedIn(inFront: Configuration['enforced']['inFront'], { name, image }: { name: string; image: string }) {
+  if (!isComparable(image)) return false
+  const texts = imageTexts(image)
+  return inFront.some((each) => matchesGlob(each.container, name) && matchesImage(each.image, texts))
 }
 
 /** 2. Where an enforced rule says `lock: on`, what is behind its sidecar is locked, and a hook of ours opens it: what a pod brings never stands in. */
@@ -104,9 +106,6 @@ function lockedPlaces(planned: Planned) {
   })
   return { sequence, gates, last }
 }
-
-/** Ours, in the place where ours stands; what is wrong with it is `notTheWaiter`'s. */
-const isInstaller = (container: Container): boolean => container.name === waiterName && isOrdinaryInit(container)
 
 /**
  * 3. The lock. Whoever mounts its volume can write that a sidecar is ready. A sidecar is its own gate; one behind all enforced locks has waited

@@ -1,6 +1,6 @@
 import { isLockKey, lockDirectory, lockOf, lockVolume, readsLock } from '../hook/lock.ts'
 import { shellPolls } from '../hook/shell.ts'
-import { installs, waiterName } from '../hook/waiter.ts'
+import { installs, isInstaller, waiterName } from '../hook/waiter.ts'
 import type { Configuration } from '../intent/configuration.ts'
 import type { Container, Variable } from '../pod/pod.ts'
 import { keys } from '../words/keys.ts'
@@ -143,7 +143,7 @@ function changedVariables({ initContainers, containers }: Order, numbers: Readon
   for (const container of [...initContainers, ...containers]) {
     const there = container.variables()
     // Ours comes before all gates: what it has of them somebody else wrote, and it would never start.
-    const changes = changesOf(there, container.name === waiterName ? [] : passed)
+    const changes = changesOf(there, isInstaller(container) ? [] : passed)
     if (changes !== undefined) variables.set(container, changes)
     if (numbers.size > 0) {
       const other = there.find((each) => !readsLock(each) && isLockKey(each.name))

@@ -1,4 +1,4 @@
-import { waiterName } from '../hook/waiter.ts'
+import { isInstaller } from '../hook/waiter.ts'
 import { presets } from '../intent/presets.ts'
 import type { Container } from '../pod/pod.ts'
 import { type LineUp, type Member, startsNative } from './line-up.ts'
@@ -82,7 +82,7 @@ function initOrder(
           ? order.indexOf(successor)
           : nativePosition === 'last'
             ? order.length
-            : order.findIndex(({ name }) => name === waiterName) + 1
+            : order.findIndex(isInstaller) + 1
     order.splice(place, 0, container)
   }
   return waiterFirst([...new Set([...leaders, ...order])], natives)
@@ -90,7 +90,7 @@ function initOrder(
 
 /** Our init container delivers what the natives' hooks run. */
 function waiterFirst(order: readonly Container[], natives: readonly Container[]): readonly Container[] {
-  const waiter = order.find(({ name }) => name === waiterName)
+  const waiter = order.find(isInstaller)
   const first = order.find((container) => natives.includes(container))
   if (waiter === undefined || first === undefined || order.indexOf(waiter) < order.indexOf(first)) return order
   const others = order.filter((container) => container !== waiter)

@@ -344,5 +344,5 @@ function readExec(exec: Fields, reader: Reader): Extract<Hook, { kind: 'exec' }>
 }
 
 function readSleep(sleep: Fields, reader: Reader): Extract<Hook, { kind: 'sleep' }> {
-  return { kind: 'sleep', seconds: reader.number(sleep, 'seconds', 0) }
+  return { kind: 'sleep', seconds: reader.long(sleep, 'seconds') }
 }

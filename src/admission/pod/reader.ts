@@ -53,6 +53,14 @@ export class Reader {
     return absent
   }
 
+  /** An int64, as far as JSON has whole numbers. */
+  long(fields: Fields, key: string): number {
+    const value = fields[key] ?? 0
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+    this.expected('number', key)
+    return 0
+  }
+
   port(fields: Fields, key: string): number | string {
     const value = fields[key]
     if (typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value))) return value

@@ -189,6 +189,21 @@ export const alsoTried: readonly Case[] = [
     }),
   })),
   {
+    name: 'a number that the API takes and few programs do',
+    rules: rulesOf(locked),
+    pod: pod([{ ...app, lifecycle: { postStart: { sleep: { seconds: 3_000_000_000 } } } }, envoy]),
+  },
+  {
+    name: 'an app of the waiter’s name, where the delivery is shell',
+    rules: { ...rulesOf(locked), waiter: { delivery: 'shell' } },
+    pod: pod([{ ...app, name: 'sidecar-first-waiter' }, envoy]),
+  },
+  {
+    name: 'a regular container of a native sidecar’s name that the rule lets by',
+    rules: rulesOf({ ...locked, allowNatives: ['istio-proxy'] }),
+    pod: pod([hooked({ name: 'istio-proxy', image: 'evil' }, 'true'), envoy, app]),
+  },
+  {
     name: 'the opt-out, as a label and an annotation',
     rules: rulesOf(locked),
     pod: pod([app, envoy], {}, { inject: 'false' }, { 'sidecar-first.dev/inject': 'false' }),
