@@ -124,7 +124,7 @@ async function guarding(waiter: string, port: number): Promise<number> {
   await after(5000)
   const field = (pid: number | undefined, name: string) =>
     Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
-  const detached = Number(execFileSync('pgrep', ['-f', `--detached.*${dir}`], { encoding: 'utf8' }))
+  const detached = Number(execFileSync('pgrep', ['-f', '--', `--detached.*${dir}`], { encoding: 'utf8' }))
   const kib = field(detached, 'VmHWM') + field(child.pid, 'VmHWM') - field(child.pid, 'RssFile')
   child.removeAllListeners().kill()
   await once(child, 'exit')
