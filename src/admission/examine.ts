@@ -132,7 +132,9 @@ function claimOf(manifest: unknown, metadata: Metadata, { configuration, surroun
 
   const spec = readSpec(manifest)
   const standing = standingFor(metadata, surroundings)
-  const found = spec.ok ? ruledContainers(rules, spec.value, labels, surroundings.sets) : new Map<string, Rule>()
+  const found = spec.ok
+    ? ruledContainers(rules, spec.value, labels, surroundings.sets, standing)
+    : new Map<string, Rule>()
   const ruled: Ruled = new Map([...found].map(([name, rule]) => [name, standing(rule)]))
   const tooMany = !spec.ok && spec.problems.some(({ kind }) => kind === 'too-many-containers')
   const anyEnforced = [...ruled.values()].some(({ enforce }) => enforce)

@@ -41,7 +41,7 @@ export function noticesOf(rules: readonly Rule[]): readonly RuleNotice[] {
       break
     }
     const earlier = lists.flat()
-    const taker = earlier.find((other) => takesAll(other, scope))
+    const taker = earlier.find((other) => takesAll(other, scope) && (other.rule.enforce || !rule.enforce))
     const neighbour = rule.check !== undefined && inside.has(rule.check.kind) ? insiders.get(rule.tier) : undefined
     if (taker !== undefined) {
       notices.push({ position, fault: { kind: 'never-matches', rule: rule.name, other: taker.rule.name } })

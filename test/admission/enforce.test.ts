@@ -375,6 +375,21 @@ test('an app among the init containers is held by a sidecar that stands before i
   assert.match(JSON.stringify(after(given, decide(given, configuration)).spec.initContainers), /--spec/)
 })
 
+test('no rule takes a container from an enforced one, wherever it stands in the file', () => {
+  const own = '{name: mesh, match: {container: proxy}, tier: 1, enforce: true}'
+  for (const first of [
+    '{name: lax, match: {container: proxy}, tier: 1, check: none}',
+    '{name: stricter, match: {container: "*"}, tier: 1, enforce: audit}',
+    '{name: exempt, match: {container: proxy}, tier: 1, enforce: true, exempt: ["team/*"]}',
+  ]) {
+    const read = readConfiguration(`${head}rules:\n- ${first}\n- ${own}\n`, '0.0.0-test')
+    assert.ok(read.ok, JSON.stringify(read))
+    const given = pod({ inject: 'false' }, [app, proxy])
+    const made = after(given, decide(given, read.configuration, { job: false, into: 'team' }))
+    assert.deepEqual(names(made), ['proxy', 'app'], first)
+  }
+})
+
 test('an app that has the name of a later enforced sidecar waits for the earlier ones', () => {
   const text = `${head}rules:
 - {name: mesh, match: {container: proxy}, tier: 1, enforce: true}
@@ -514,11 +529,13 @@ test('sets, other rules, keys, reinvocation: a pod under an enforced rule is mad
         const made = admit(given, configuration, sets)
         if (made.decision.verdict === 'refused') return
         assert.deepEqual(made.refusals, [])
-        // The rule that has the say about a container, by the order of the file.
-        const ruleOf = (container: string) =>
-          configuration.rules.rules.find(
+        // The rule that has the say about a container: the first enforced one, else the first.
+        const ruleOf = (container: string) => {
+          const matching = configuration.rules.rules.filter(
             ({ match, set }) => match.containers?.includes(container) && (set === undefined || sets.includes(set)),
           )
+          return matching.find(({ enforce }) => enforce) ?? matching[0]
+        }
         const inits = (made.pod.spec.initContainers ?? []) as readonly Container[]
         const all = [...inits, ...made.pod.spec.containers]
         const hooks = all.filter(({ name }) => hookOf(made.pod, name)?.[1] === '--spec')

@@ -287,4 +287,7 @@ test('an exemption is for the namespace that the pod is created in, and is told 
   const elsewhere = { ...both, metadata: { ...both.metadata, namespace: 'shop' } }
   assert.equal(under(rule, elsewhere, { namespace: 'bank' }).response.allowed, false, 'not for what the pod says')
   assert.equal(under(rule, { ...both, metadata: { name: 'other' } }).response.allowed, false)
+  // The API server cuts it to 58 characters, so in the end the name has no suffix.
+  const long = { ...both, metadata: { generateName: `w${'a'.repeat(60)}-suffix-` } }
+  assert.equal(under('enforce: true, exempt: ["shop/*-suffix-*"]', long).response.allowed, false)
 })

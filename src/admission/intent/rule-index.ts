@@ -9,6 +9,8 @@ export interface RuleIndex {
   readonly rules: readonly Rule[]
   /** Whether any says `enforce: audit`. */
   readonly audits: boolean
+  /** Whether any is enforced, or could be. */
+  readonly binds: boolean
   /** The sets that rules belong to. */
   readonly sets: ReadonlySet<string>
   readonly byName: GramIndex
@@ -54,7 +56,9 @@ export function indexRules(rules: readonly Rule[]): RuleIndex {
     else best.enter(position)
   }
   const sets = new Set(rules.flatMap(({ set }) => set ?? []))
-  return { rules, audits: rules.some(({ audit }) => audit), sets, byName, byImage, byLabel, others }
+  const audits = rules.some(({ audit }) => audit)
+  const binds = audits || rules.some(({ enforce }) => enforce)
+  return { rules, audits, binds, sets, byName, byImage, byLabel, others }
 }
 
 export const noRules: RuleIndex = indexRules([])

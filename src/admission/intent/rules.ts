@@ -7,11 +7,15 @@ import { type ImageTexts, imageTexts, matchesGlob, matchesImage } from './glob.t
 import type { Rule } from './rule.ts'
 import { containerCandidates, isComparable, labelCandidates, type RuleIndex } from './rule-index.ts'
 
-/** Finds the first rule that matches a container of a pod with these labels in a namespace that these sets select. */
+/**
+ * Finds the rule for a container of a pod with these labels in a namespace that these sets select: the first that matches and is enforced, so that no
+ * other takes a container from it, else the first that matches.
+ */
 export function findRules(
   index: RuleIndex,
   labels: ReadonlyMap<string, Json>,
   sets: readonly string[],
+  binds: (rule: Rule) => boolean,
 ): (container: Container) => Rule | undefined {
   const always = labelCandidates(index, labels)
   return (container) => {
@@ -25,14 +29,18 @@ export function findRules(
       return globs.some((glob) => matchesImage(glob, compared))
     }
     let best = Number.POSITIVE_INFINITY
+    let bound = Number.POSITIVE_INFINITY
     for (const list of [...always, ...containerCandidates(index, readable ? container : { ...container, image: '' })]) {
       for (const position of list) {
-        if (position >= best) break
+        if (position >= (index.binds ? bound : best)) break
         const rule = index.rules[position]
-        if (rule !== undefined && applies(rule, sets) && matches(rule, container, labels, fits)) best = position
+        if (rule === undefined || (position >= best && !binds(rule))) continue
+        if (!applies(rule, sets) || !matches(rule, container, labels, fits)) continue
+        best = Math.min(best, position)
+        if (binds(rule)) bound = position
       }
     }
-    return index.rules[best]
+    return index.rules[bound] ?? index.rules[best]
   }
 }
 
@@ -94,11 +102,12 @@ export function ruledContainers(
   spec: Spec,
   labels: ReadonlyMap<string, Json>,
   sets: readonly string[] = [],
+  standing: Standing = (rule) => rule,
 ): ReadonlyMap<string, Rule> {
   const ruled = new Map<string, Rule>()
   if (index.rules.length === 0) return ruled
   const natives = spec.initContainers.filter(isNative)
-  const find = findRules(index, labels, sets)
+  const find = findRules(index, labels, sets, (rule) => standing(rule).enforce)
   for (const container of [...natives, ...spec.containers]) {
     const rule = find(container)
     if (rule !== undefined) ruled.set(container.name, rule)

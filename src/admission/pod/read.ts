@@ -41,11 +41,19 @@ const noMetadata: Metadata = {
   ownedByJob: false,
 }
 
+/** The API server cuts a generateName to as many before it adds five of its own (apiserver/pkg/storage/names). */
+const mostGenerated = 58
+
 function readPodMetadata(metadata: Fields, reader: Reader): Metadata {
   const { name, generateName, namespace, ownerReferences: owners } = metadata
   const annotations = reader.map(metadata, 'annotations', entries)
   return {
-    name: typeof name === 'string' && name !== '' ? name : typeof generateName === 'string' ? `${generateName}*` : '',
+    name:
+      typeof name === 'string' && name !== ''
+        ? name
+        : typeof generateName === 'string'
+          ? `${generateName.slice(0, mostGenerated)}*`
+          : '',
     namespace: typeof namespace === 'string' ? namespace : '',
     annotations: annotations ?? noMetadata.annotations,
     labels: reader.map(metadata, 'labels', entries) ?? noMetadata.labels,

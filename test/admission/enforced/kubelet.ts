@@ -77,8 +77,9 @@ function containerOf(raw: Map_, isInit: boolean, rules: Rules, pod: Map_): Conta
   })
   const hook = map(raw.lifecycle).postStart
   const { labels } = map(pod.metadata)
-  const rule = kind === 'init' ? undefined : ruleOf(rules, { name, image: text(raw.image) }, map(labels))
-  const isBound = rule?.enforce === true && !isExempt(rule, map(pod.metadata))
+  const isOut = (each: Rule) => isExempt(each, map(pod.metadata))
+  const rule = kind === 'init' ? undefined : ruleOf(rules, { name, image: text(raw.image) }, map(labels), isOut)
+  const isBound = rule?.enforce === true && !isOut(rule)
   return {
     name,
     image: text(raw.image),

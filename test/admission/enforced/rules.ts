@@ -78,15 +78,21 @@ export function isImageOf(glob: string, image: string): boolean {
   return globs.some((each) => texts.some((text) => isGlobOf(each, text)))
 }
 
-/** The first rule that matches a container decides. */
-export function ruleOf({ rules }: Rules, { name, image }: Image, labels: { readonly [key: string]: Json }) {
-  return rules.find(({ match }) => {
+/** The first enforced rule that matches a container decides, else the first that matches. */
+export function ruleOf(
+  { rules }: Rules,
+  { name, image }: Image,
+  labels: { readonly [key: string]: Json },
+  isExempt: (rule: Rule) => boolean,
+) {
+  const matching = rules.filter(({ match }) => {
     const names = match.container === undefined ? presetOf(match.preset)?.names : [match.container]
     if (names !== undefined && !names.some((glob) => isGlobOf(glob, name))) return false
     if (match.image !== undefined && !isImageOf(match.image, image)) return false
     const wanted = Object.entries(match.podSelector?.matchLabels ?? {})
     return wanted.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value)
   })
+  return matching.find((rule) => rule.enforce === true && !isExempt(rule)) ?? matching[0]
 }
 
 const isAtLeast = (version: string | undefined, minor: number) => Number(/^1\.(\d+)/.exec(version ?? '')?.[1]) >= minor

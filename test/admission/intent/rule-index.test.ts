@@ -55,7 +55,7 @@ test('finds the rule that looking at each in turn finds', () => {
             (images === undefined || images.some((each) => matchesImage(each, imageTexts(image)))) &&
             (podSelector === undefined || selects(podSelector, labels)),
         )
-        assert.equal(findRules(indexRules(rules), labels, [])(container(name, image)), first)
+        assert.equal(findRules(indexRules(rules), labels, [], () => false)(container(name, image)), first)
       },
     ),
   )
@@ -85,6 +85,6 @@ test('among ten thousand rules that no word narrows, few are looked at', () => {
 
 test('what no registry and no cluster takes as a name is compared with nothing', () => {
   const long = `example/${'a'.repeat(600)}`
-  const find = findRules(indexRules([rule({ images: ['*'] })]), new Map(), [])
+  const find = findRules(indexRules([rule({ images: ['*'] })]), new Map(), [], () => false)
   assert.equal(find(container('c', long)), undefined)
 })

@@ -194,7 +194,7 @@ test('among many rules a container is found as by looking at each', () => {
   )
   const { rules } = ruled(lines.join(''))
   const like = (name: string, image: string) => ({ name, image }) as Parameters<ReturnType<typeof findRules>>[0]
-  const named = (name: string, image: string) => findRules(rules, new Map(), [])(like(name, image))?.name
+  const named = (name: string, image: string) => findRules(rules, new Map(), [], () => false)(like(name, image))?.name
   assert.equal(named('c99', 'example/other:1'), 'r99')
   assert.equal(named('x', 'example/image100:1'), 'r100')
   assert.equal(named('ag101b', 'x'), 'r101')
