@@ -108,7 +108,7 @@ function grown(command: unknown): readonly Content[] {
   if (!Array.isArray(command) || !command.every((word) => typeof word === 'string')) return []
   const name = (at: number) => `${JSON.stringify(command.map((word: string) => word.slice(0, 8)))} from ${at}`
   return command.flatMap((last: string, at: number) => {
-    if (at % 2 === 1 && !last.startsWith('{')) return []
+    if (at % 3 !== 0 && !last.startsWith('{')) return []
     const start = command.slice(0, at)
     const rest = command.slice(at)
     const cases: Content[] = [

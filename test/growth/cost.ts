@@ -54,7 +54,8 @@ export class Judge {
       growth = cost / this.#least(small, 5)
     }
     const times = cost / plain
-    if (growth > mostGrowth && cost >= floor) {
+    // A step isn't growth: where V8 puts large texts elsewhere, say. What grows goes on growing.
+    if (growth > mostGrowth && this.#least(make(4 * n), 3) / cost > mostGrowth) {
       this.excesses.push({ what: name, why: `${cost.toFixed(1)} ms, ${growth.toFixed(1)} times as much as half of it` })
     } else if (cost > limit(plain)) {
       this.excesses.push({
