@@ -128,3 +128,15 @@ func TestTheLastAttemptCutShort(t *testing.T) {
 	})
 	waitFor(t, check1("http://127.0.0.1:"+port, m{"timeout": "1s", "attemptTimeout": "5s"})).want(t, exitNotReady, "answered 418")
 }
+
+// The name isn't looked up: an address that no resolver could find is dialled at once, on either loopback.
+func TestLocalhostIsTheLoopback(t *testing.T) {
+	port := rawServer(t, func(c net.Conn) { readRequest(c); io.WriteString(c, "HTTP/1.1 200 x\r\n\r\n") })
+	waitFor(t, check1("http://localhost:"+port, nil)).want(t, exitReady)
+	waitFor(t, check1("tcp://localhost:"+listen6HTTP(t), nil)).want(t, exitReady)
+	_, err := dial(t.Context(), "tcp", "localhost:"+freePort(t))
+	var refused *net.OpError
+	if !errors.As(err, &refused) || refused.Addr.String()[:5] != "[::1]" {
+		t.Error(err)
+	}
+}

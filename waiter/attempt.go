@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 )
 
@@ -55,10 +56,19 @@ func probeDial(ctx context.Context, network, address string) error {
 	return conn.Close()
 }
 
-// dial connects without keep-alive, which costs two system calls and has no use here.
+// dial connects without keep-alive, which costs two system calls and has no use here. localhost is the loopback whatever /etc/hosts says: a pod's
+// hostAliases stand there, and whoever writes those would answer for the sidecar.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{KeepAlive: -1}
-	return dialer.DialContext(ctx, network, address)
+	port, isLocal := strings.CutPrefix(address, "localhost:")
+	if !isLocal {
+		return dialer.DialContext(ctx, network, address)
+	}
+	conn, err := dialer.DialContext(ctx, network, "127.0.0.1:"+port)
+	if err == nil || !isRefused(err) {
+		return conn, err
+	}
+	return dialer.DialContext(ctx, network, "[::1]:"+port)
 }
 
 func isRefused(err error) bool {

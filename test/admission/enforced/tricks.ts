@@ -394,4 +394,24 @@ export const tricks: readonly fc.Arbitrary<Trick>[] = [
       )
     }
   }),
+  trick('a name of ours', fc.tuple(at, any('sidecar-first-waiter', 'sidecar-first-lock', 'sidecar-first', 'helper', 'native', 'envoy')), (pod, [n, name]) => {
+    rename(pod, nth(all(pod), n), name)
+  }),
+  trick('a field that the reader might refuse', fc.tuple(at, any<Fields>(
+    { lifecycle: { postStart: { sleep: { seconds: 3_000_000_000 } } } },
+    { lifecycle: { postStart: { sleep: { seconds: 0 } } } },
+    { lifecycle: { preStop: { sleep: { seconds: 3_000_000_000 } } } },
+    { lifecycle: { stopSignal: 'SIGTERM' } },
+    { volumeDevices: [{ name: 'x', devicePath: '/.sidecar-first-lock' }] },
+    { env: [{ name: 'A', value: 'x' }, { name: 'A', value: 'y' }] },
+  )), (pod, [n, more]) => {
+    const its = nth(all(pod), n)
+    if (pod.spec.containers.includes(its) || its.restartPolicy === 'Always') Object.assign(its, more)
+  }),
+  trick('two names swapped', fc.tuple(at, at), (pod, [a, b]) => {
+    const [one, other] = [nth(all(pod), a), nth(all(pod), b)]
+    const name = one.name as Json
+    one.name = other.name as Json
+    other.name = name
+  }),
 ]
