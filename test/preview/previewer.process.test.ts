@@ -67,7 +67,7 @@ test('a process that gets no CPU at all holds nobody up for ever', async () => {
 // In a thread this one would end the whole process: V8 finds the heap full in the middle of JSON.parse.
 test('what takes too much memory ends its process alone, and is said', async () => {
   using previewer = start({ heap: 64 })
-  for (const body of [`{"kind":"a","x":[${'{},'.repeat(2_000_000)}1]}`, '- '.repeat(1_000_000)]) {
+  for (const body of [`{"kind":"a","x":[${'{},'.repeat(2_000_000)}1]}`, '- a\n'.repeat(1_000_000)]) {
     const { status, json } = await previewer.ask(body)
     assert.equal(status, 422)
     assert.equal(json.error, 'the manifests take more than 64 MiB to preview; send fewer at a time')
