@@ -75,7 +75,7 @@ export interface SeenStatus {
   readonly ends: readonly { readonly id: string; readonly seen: number; readonly outOfMemory: boolean }[]
 }
 
-export interface SeenEnd {
+interface SeenEnd {
   readonly id: string
   readonly reason: string
   readonly message: string

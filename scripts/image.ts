@@ -14,7 +14,7 @@ import { pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 
 /** How the image's process is started, in the terms of the OCI image configuration. */
-export type Config = {
+type Config = {
   Entrypoint?: string[]
   Cmd?: string[]
   User?: string
@@ -30,7 +30,7 @@ export type Entry =
   | { path: string; folder: true; mode?: number }
 
 /** What an image is made of, for one architecture in Go's terms, such as `amd64`. */
-export interface Platform {
+interface Platform {
   readonly architecture: string
   readonly entries: readonly Entry[]
 }
@@ -39,7 +39,7 @@ export interface Platform {
  * The tarball of an image for one platform.
  * @param name the full name with registry and tag (`docker.io/sidecar-first/waiter:0.1.0`), as the kubelet normalises it
  */
-export function buildImage(name: string, config: Config, platform: Platform): Uint8Array {
+function buildImage(name: string, config: Config, platform: Platform): Uint8Array {
   return buildImages([{ name, config, platform }])
 }
 
@@ -63,7 +63,7 @@ export function buildImages(
 }
 
 /** The tarball of an OCI layout with one index of an image for each platform, layers gzipped. */
-export function buildIndex(name: string, config: Config, platforms: readonly Platform[]): Uint8Array {
+function buildIndex(name: string, config: Config, platforms: readonly Platform[]): Uint8Array {
   const images = platforms.map((platform) => imageOf(config, platform, true))
   const index = json({
     schemaVersion: 2,

@@ -6,7 +6,7 @@ import { found, type Session, sayNobody } from './session.ts'
 import { wait } from './wait.ts'
 
 /** What an action does to a rollout's spec. */
-export interface Change {
+interface Change {
   /** Applied one after the other. */
   readonly changes: (before: SidecarRollout) => readonly SpecChange[]
   /** What to say after the rollout's name. */

@@ -5,7 +5,7 @@ import type { SidecarRollout } from '../types.ts'
 import { found, type Session } from './session.ts'
 
 /** A workload whose template has the container. */
-export interface Template {
+interface Template {
   readonly kind: string
   readonly name: string
   readonly image: string

@@ -13,7 +13,7 @@ import { type RolloutView, viewOf } from './view.ts'
  * - `unseen`: no controller has taken it up in time
  * - `ended`: by the signal
  */
-export type RolloutEnd = 'done' | 'failed' | 'stopped' | 'rolled back' | 'unseen' | 'ended'
+type RolloutEnd = 'done' | 'failed' | 'stopped' | 'rolled back' | 'unseen' | 'ended'
 
 /** How a rollout has ended; undefined while it continues. */
 export function outcomeOf({ metadata, status }: SidecarRollout): Exclude<RolloutEnd, 'unseen' | 'ended'> | undefined {

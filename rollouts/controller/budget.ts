@@ -11,7 +11,7 @@ export interface Budget {
   readonly desiredHealthy: number | undefined
 }
 
-export interface Budgets {
+interface Budgets {
   /** The budget that has no room for this pod to be away; undefined: all have. */
   refuses(pod: SeenPod): string | undefined
   /** The pod will be away. */

@@ -12,7 +12,7 @@ import { type Mirrored, mirror } from './mirror.ts'
 export type WireBudget = WireObject & Wire<V1PodDisruptionBudget>
 
 /** A workload as it comes over the wire: what is read of it. */
-export interface WireWorkload {
+interface WireWorkload {
   readonly metadata: {
     readonly ownerReferences?: readonly {
       readonly kind: string

@@ -32,7 +32,7 @@ export interface RolloutsObserver {
   watch?(state: { age: () => number; watched: () => number }): void
 }
 
-export interface Controlling {
+interface Controlling {
   readonly cluster: Cluster
   readonly mirrors: Mirrors
   /** Whether this process may write now. */

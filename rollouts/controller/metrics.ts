@@ -10,7 +10,7 @@ const podStates = ['old', 'in_progress', 'updated', 'done', 'silent', 'refused',
 /** Longer than the longest pause between two turns of the loop, in ms. */
 const STALLED = 60_000
 
-export interface RolloutsMetrics extends Health {
+interface RolloutsMetrics extends Health {
   readonly observer: RolloutsObserver
   /** Another turn of the loop. */
   turned(leading: boolean): void

@@ -48,7 +48,7 @@ function documentsOf(variant: Variant, parts: readonly Part[]): readonly Documen
 }
 
 /** The templates, by file name. Helm makes the namespace itself. */
-export function templates(): Map<string, string> {
+function templates(): Map<string, string> {
   const made = new Map<string, string>()
   const basic = new Set(variants.flatMap((variant) => documentsOf(variant, []).map(fileOf)))
   const partOf = new Map(

@@ -10,15 +10,15 @@ interface Explained {
   readonly warnings: readonly Warning[]
 }
 /** Nothing asked for, opted out, or not ours to touch. */
-export interface Skipped extends Explained {
+interface Skipped extends Explained {
   readonly verdict: 'skipped'
 }
 /** Already as it should be. */
-export interface Unchanged extends Explained {
+interface Unchanged extends Explained {
   readonly verdict: 'unchanged'
   readonly tiers: Tiers
 }
-export interface Patched extends Explained {
+interface Patched extends Explained {
   readonly verdict: 'patched'
   readonly tiers: Tiers
   readonly change: Change
@@ -28,12 +28,12 @@ export interface Patched extends Explained {
   readonly patch: readonly Operation[]
 }
 /** `reasons` are all that is wrong, each with its annotation or field. */
-export interface Refused extends Explained {
+interface Refused extends Explained {
   readonly reasons: readonly (Problem | Warning)[]
   readonly verdict: 'refused'
 }
 /** The pod may be created as it is. */
-export interface Allowed extends Explained {
+interface Allowed extends Explained {
   readonly verdict: 'allowed'
 }
 

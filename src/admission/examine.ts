@@ -81,7 +81,7 @@ export type Examined =
  * Whether the pod can be refused: `asked` by itself, unless `invalid: warn` says otherwise; `enforced` by a rule that neither the pod nor `invalid`
  * can change. Other rules never get a pod refused.
  */
-export type Binding = 'no' | 'asked' | 'enforced'
+type Binding = 'no' | 'asked' | 'enforced'
 
 export const mayRefuse = ({ binding }: { readonly binding: Binding }, { invalid }: Configuration): boolean =>
   binding === 'enforced' || (binding === 'asked' && invalid === 'refuse')

@@ -30,7 +30,7 @@ export interface ReviewFacts {
 }
 
 /** What a platform team follows up of its enforced rules: in the log, in metrics and in audit annotations. */
-export interface RuleNotes {
+interface RuleNotes {
   /** The rules that let the pod by. */
   readonly exempt?: string
   /** What a rule with `enforce: audit` would refuse the pod for. */

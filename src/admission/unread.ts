@@ -4,7 +4,7 @@ import { keys } from './words/keys.ts'
 import { coded, type Problem } from './words/messages.ts'
 
 /** What is known of a review that is over a limit, from its beginning. */
-export interface Beginning {
+interface Beginning {
   readonly uid: string
   readonly facts: ReviewFacts
 }

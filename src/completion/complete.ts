@@ -7,7 +7,7 @@ const patience = 2000
 /** More than anybody looks through. */
 const most = 500
 
-export interface Known {
+interface Known {
   readonly [name: string]: { readonly summary: string; readonly load: () => Promise<Command> }
 }
 

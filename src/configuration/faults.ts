@@ -283,9 +283,6 @@ export interface Remark {
 /** The public code; where a value is wrong, that of what is wrong with it. */
 export const faultCode = (fault: Fault): Code => tell(faults, fault).code
 
-/** Whether the file is valid all the same. */
-export const isNotice = ({ kind }: Fault): boolean => faults[kind].grade === 'note'
-
 export const faultText = (fault: Fault): string => wordsFor(faults, fault)
 
 /** One line for a remark on a file, without its code. */

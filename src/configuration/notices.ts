@@ -6,7 +6,7 @@ import { setOf } from '../webhooks/set.ts'
 import type { Fault } from './faults.ts'
 
 /** Something to know about a rule that isn't wrong by itself. */
-export interface RuleNotice {
+interface RuleNotice {
   readonly position: number
   readonly fault: Fault
 }

@@ -22,7 +22,7 @@ import { readSelector } from './selector.ts'
 const probe = { kind: 'probe' } as const
 
 /** A rule, and where it stands in the text. */
-export interface PlacedRule {
+interface PlacedRule {
   readonly rule: Rule
   readonly offset: number
 }

@@ -15,7 +15,7 @@ export class FileError extends ExpectedError {
 }
 
 /** A text to work on, and its name for people. */
-export interface Input {
+interface Input {
   readonly name: string
   readonly text: string
 }

@@ -6,7 +6,7 @@ import { UsageError } from '../terminal/command.ts'
 import { unreadable } from './files.ts'
 
 /** A file to read. */
-export interface Found {
+interface Found {
   readonly path: string
   /** Whether a person named it; a file found in a folder may not hold manifests. */
   readonly named: boolean

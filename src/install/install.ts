@@ -9,7 +9,7 @@ import { labelled, leftovers } from './installed.ts'
 import { awaitEnds, awaitPart, awaitPatch, awaitRollout } from './ready.ts'
 import { awaitTrust } from './trust.ts'
 
-export interface Installation extends Applying {
+interface Installation extends Applying {
   readonly manifests: readonly Manifest[]
   readonly namespace: string
   readonly version: string

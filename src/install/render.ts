@@ -41,7 +41,7 @@ export interface Wanted {
   readonly found?: Settings['found']
 }
 
-export type Rendered =
+type Rendered =
   /** Notices are about the configuration, as `sidecar-first config` gives them. */
   | {
       readonly ok: true

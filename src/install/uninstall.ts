@@ -6,7 +6,7 @@ import { explained, label, type Manifest } from './apply.ts'
 import { labelled } from './installed.ts'
 import { until } from './ready.ts'
 
-export interface Removal {
+interface Removal {
   readonly objects: Objects
   readonly progress: Progress
   readonly keepNamespace: boolean
@@ -16,7 +16,7 @@ export interface Removal {
 }
 
 /** What is installed. */
-export interface Installed {
+interface Installed {
   /** Where it runs, according to its webhook configurations. */
   readonly namespace: string
   readonly found: readonly Manifest[]

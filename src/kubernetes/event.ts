@@ -8,7 +8,7 @@ export interface Report {
 }
 
 /** The object that an event is about. */
-export interface About {
+interface About {
   readonly apiVersion: string
   readonly kind: string
   readonly namespace: string

@@ -16,7 +16,7 @@ export const failureKinds = [
 export type FailureKind = (typeof failureKinds)[number]
 
 /** Which object a failure is about, in the API server's words: in a 404, `kind` is its resource (`namespaces`). */
-export interface NamedObject {
+interface NamedObject {
   readonly kind: string
   readonly name: string
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type FailureKind, failureKind } from './failure.ts'
 
 /** Who leads, as the Lease says it; `version` is its resourceVersion. */
-export interface LeaseRecord {
+interface LeaseRecord {
   readonly version: string
   readonly holder: string
   readonly transitions: number
@@ -17,7 +17,7 @@ export interface LeaseStore {
 }
 
 /** One of the candidates for a Lease. */
-export interface Candidate {
+interface Candidate {
   /** Whether this process leads now, and for long enough to finish a write. */
   leads(): boolean
   /** Ends when `signal` does, and then gives the Lease up. */

@@ -2,7 +2,7 @@ const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /** The items of a list of the API server as they arrive, and what else it says. */
-export interface ItemReader {
+interface ItemReader {
   /** The items, as JSON, that end in these bytes. */
   read(chunk: Uint8Array): string[]
   /** The list without its items. @throws SyntaxError if it isn't a whole list */

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import { type FailureKind, failureKinds } from './failure.ts'
 
 /** Makes the metrics of a process, under names that begin with `sidecar_first_`. */
-export interface Meters {
+interface Meters {
   readonly registry: Registry
   /** @param read counts anew each time somebody asks */
   counter<T extends string>(name: string, help: string, labels?: readonly T[], read?: Read<Counter<T>>): Counter<T>

@@ -100,7 +100,7 @@ const mistakeOf = ({ line, column, fault }: Problem): Mistake => ({
 })
 
 /** Each reason of a refusal, with the object it is about, in the order of the lines. */
-export function refusal(preview: Preview): string[] {
+function refusal(preview: Preview): string[] {
   const { kind, name } = preview.object
   return messagesOf(preview)
     .filter(({ severity }) => severity === 'refusal')

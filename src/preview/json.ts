@@ -37,7 +37,7 @@ export function formatJson(value: unknown, indent?: string | number): string {
 }
 
 /** A key, as written, that an object already has; line and column count from 1. */
-export interface Duplicate {
+interface Duplicate {
   readonly key: string
   readonly line: number
   readonly column: number

@@ -69,7 +69,7 @@ export function readJson(text: string): Manifests | undefined {
 }
 
 /** Like `readManifests`, for text that isn't JSON. Takes up to 3 s for a megabyte. */
-export function readYaml(given: string): Manifests {
+function readYaml(given: string): Manifests {
   const text = asTheParserTakesIt(given)
   const lines = new LineCounter()
   const tokens = tokensOf(text, lines)

@@ -20,7 +20,7 @@ export interface ManifestObject {
   readonly line: number
 }
 
-export type Objects =
+type Objects =
   | { readonly ok: true; readonly objects: readonly ManifestObject[] }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 

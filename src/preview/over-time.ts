@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 export const overTime = 'SIGXCPU'
 
 /** From `start` to `stop` this process may take so many ms of CPU. */
-export interface CpuLimit {
+interface CpuLimit {
   start(): void
   stop(): void
 }

@@ -6,7 +6,7 @@ import { overTime } from './over-time.ts'
 import type { Task } from './process.ts'
 
 /** Answers previews in a separate process, one at a time, within limits. */
-export interface Previewer {
+interface Previewer {
   /** Never rejects. If `signal` aborts because nobody waits any more, a request that waits for its turn is dropped. */
   answer(request: PreviewRequest, configuration: Configuration, signal?: AbortSignal): Promise<Answer>
   /** Starts the process for a request that is about to come. */
@@ -14,7 +14,7 @@ export interface Previewer {
   stop(): void
 }
 
-export interface PreviewLimits {
+interface PreviewLimits {
   /** Milliseconds of CPU that a request may take. */
   readonly time: number
   /** Milliseconds after which a request is given up, even if it got no CPU. */

@@ -2,7 +2,7 @@ import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import { quote } from '../admission/words/quote.ts'
 
 /** The query of a `POST /preview`. */
-export interface PreviewQuery {
+interface PreviewQuery {
   /** Assumed for objects that name none; may be empty. */
   readonly namespace: string
   /** What the JSON answer has too. */
@@ -11,7 +11,7 @@ export interface PreviewQuery {
 
 /** `manifests`: the whole input, as it would be; `edits`: what adds the suggested lines to the input. */
 export const parts = ['manifests', 'edits'] as const
-export type Part = (typeof parts)[number]
+type Part = (typeof parts)[number]
 
 /** A DNS label, as namespaces are named. */
 const label = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/

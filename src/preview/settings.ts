@@ -17,7 +17,7 @@ export const choices = {
   lock: locks,
 } as const satisfies Partial<Record<string, readonly string[]>>
 
-export type PreviewSettings = {
+type PreviewSettings = {
   readonly [K in keyof typeof choices]?: (typeof choices)[K][number]
 } & {
   readonly kubernetesVersion?: string

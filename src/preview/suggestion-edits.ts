@@ -7,7 +7,7 @@ import { editsOf } from './write.ts'
 const mostEdited = 500_000
 
 /** What adds the lines of a suggestion, and what adds the conditional ones as well, if there are such and nobody has to fill in a part of them. */
-export interface SuggestionEdits {
+interface SuggestionEdits {
   readonly edits: readonly Edit[]
   readonly conditionalEdits?: readonly Edit[]
 }

@@ -9,7 +9,7 @@ import { readSettings, withSettings } from './settings.ts'
 export const whatIfType = 'application/vnd.sidecar-first.preview+json'
 
 /** What is to be previewed, and under which configuration. */
-export interface WhatIf {
+interface WhatIf {
   readonly manifests: string
   readonly configuration: Configuration
   /** What is hardly meant in the configuration that was sent. */

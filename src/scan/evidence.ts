@@ -36,7 +36,7 @@ export type Evidence =
   | { readonly kind: 'other-clock' }
   | { readonly kind: 'still-starting' }
 
-export interface Shown {
+interface Shown {
   readonly pod: LivePod
   /** undefined where they can't be read. */
   readonly warnings: readonly SeenEvent[] | undefined
@@ -45,7 +45,7 @@ export interface Shown {
 }
 
 /** A cluster keeps events for an hour, unless its API server says otherwise. */
-export const eventsLast = 3_600_000
+const eventsLast = 3_600_000
 /** After that a failure hardly belongs to the start. */
 const startLasts = 120_000
 

@@ -22,7 +22,7 @@ export type Mend =
 export const isSaid = (mend: Mend): mend is Exclude<Mend, { kind: 'lines' | 'nothing-to-mend' }> =>
   mend.kind !== 'lines' && mend.kind !== 'nothing-to-mend'
 
-export interface Line {
+interface Line {
   readonly key: string
   readonly value: string
 }

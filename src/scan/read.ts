@@ -8,7 +8,7 @@ import { createSurveyor, type Survey } from './survey.ts'
 import type { Limit } from './words.ts'
 
 /** Which pods, and of which presets' sidecars. */
-export interface Selection {
+interface Selection {
   /** All of them if undefined. */
   readonly namespace: string | undefined
   readonly labelSelector: string | undefined

@@ -25,7 +25,7 @@ export const limitOf = ({ crowded }: Picture): string =>
   crowded ? ` by its status alone, since there are more than ${mostEvents} events about it` : ''
 
 /** The numbers of a scan. */
-export interface Counts {
+interface Counts {
   readonly workloads: number
   readonly pods: number
   readonly known: number

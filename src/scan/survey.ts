@@ -48,7 +48,7 @@ export interface Survey {
 }
 
 /** Takes pods one by one and keeps of each only what is said of its workload in the end. */
-export interface Surveyor {
+interface Surveyor {
   add(pod: V1Pod, warnings: readonly SeenEvent[] | undefined): void
   result(): Pick<Survey, 'workloads' | 'all' | 'limits'>
 }

@@ -11,7 +11,7 @@ import type { Today } from './today.ts'
 export type Certainty = 'sure' | 'probable' | 'unknown'
 
 /** Of how many pods it was seen. */
-export interface Amount {
+interface Amount {
   readonly some: number
   readonly all: number
 }
@@ -20,7 +20,7 @@ export interface Amount {
 export type Sighting = { readonly [K in Evidence['kind']]: Extract<Evidence, { kind: K }> & Amount }[Evidence['kind']]
 
 /** Why there is no line that would mend a workload. */
-export type Unmended = Exclude<Mend, { kind: 'lines' | 'nothing-to-mend' }>
+type Unmended = Exclude<Mend, { kind: 'lines' | 'nothing-to-mend' }>
 
 /** What limits a scan as a whole. */
 export type Limit = Values<typeof limits>

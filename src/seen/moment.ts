@@ -7,7 +7,7 @@ export interface Moment {
 }
 
 /** A time over the wire is a text, whatever the client's types say. Some who write one leave it null: nobody knows it. */
-export type Time = Date | string | null | undefined
+type Time = Date | string | null | undefined
 
 export function msOf(time: Time): number | undefined {
   if (time === undefined || time === null) return undefined

@@ -50,7 +50,7 @@ async function eventsOf(listed: AsyncIterable<CoreV1Event>): Promise<SeenEvents 
 }
 
 /** Anyone who may create events can make more than there is memory for, and have theirs listed first: then none counts. */
-export type SeenEvents = readonly SeenEvent[] | 'crowded'
+type SeenEvents = readonly SeenEvent[] | 'crowded'
 
 export function seenWith(
   pod: LivePod,

@@ -1,7 +1,7 @@
 // What the kubelet's reasons mean, each once. A reason that isn't here passes by itself, or says nothing about a start.
 
 /** What keeps a waiting container from starting: its image isn't there, its environment can't be made, or it can't be created or started. */
-export type WaitsFor = 'image' | 'configuration' | 'start'
+type WaitsFor = 'image' | 'configuration' | 'start'
 
 /** Of `state.waiting` (pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime). */
 const waits: ReadonlyMap<string, WaitsFor> = new Map([
@@ -35,7 +35,7 @@ export const isCrashLoop = (reason: string): boolean => reason === 'CrashLoopBac
 export const isHookError = (reason: string): boolean => reason === 'PostStartHookError'
 
 /** How a container has ended: `error` by itself, `memory`; `never-ran`; `lost`: nobody knows, which also counts as not having run. */
-export type End = 'error' | 'memory' | 'never-ran' | 'lost'
+type End = 'error' | 'memory' | 'never-ran' | 'lost'
 
 /** Of `state.terminated`. One that couldn't be started has a "run" as well, which began in 1970 or never. */
 const ends: ReadonlyMap<string, End> = new Map([

@@ -13,7 +13,7 @@ export const beginOf = (run: Run | undefined): Moment | undefined =>
 /** An app that fails so soon after its start may have missed its sidecar, in ms. */
 const soon = 60_000
 
-export interface FirstFailure {
+interface FirstFailure {
   readonly exitCode: number
   /** How long it ran. */
   readonly ms: number

@@ -35,7 +35,7 @@ const accepted = { types: ['application/json'], limit: mostBytes }
 const ofWorkloads = { ...accepted, yields: true }
 
 /** What is asked for, and the set in the path, if any. `mark` without a set takes off the marks that others made. */
-export interface AdmissionPath {
+interface AdmissionPath {
   readonly webhook: Webhook
   readonly set: string | undefined
   /** Whether `auto` may lock the pod. */

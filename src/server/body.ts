@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type RequestFault, type RequestFaultKind, requestFaults } from '../requests/faults.ts'
 
 /** A request that can't be taken as it is, and the text to answer with. */
-export interface BadRequest {
+interface BadRequest {
   readonly fault: RequestFault
   readonly error: string
   readonly headers?: Readonly<Record<string, string>>

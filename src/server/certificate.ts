@@ -26,7 +26,7 @@ interface Loaded {
 }
 
 /** The certificate, key or CA can't be served; the message is for the user. */
-export class CertificateError extends ExpectedError {}
+class CertificateError extends ExpectedError {}
 
 /** What is served now, and a way to read the files again. */
 export interface Certificate {

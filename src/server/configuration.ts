@@ -17,7 +17,7 @@ export interface LiveConfiguration {
   refresh(): Promise<Refreshed>
 }
 
-export type Refreshed =
+type Refreshed =
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'taken'; readonly notices: readonly string[] }
   | { readonly kind: 'rejected'; readonly problems: readonly string[] }
@@ -27,7 +27,7 @@ export function fixedConfiguration(current: Configuration): LiveConfiguration {
   return { current, hash: '', path: undefined, notices: [], refresh: async () => ({ kind: 'unchanged' }) }
 }
 
-export type Opened =
+type Opened =
   | { readonly ok: true; readonly configuration: LiveConfiguration }
   | { readonly ok: false; readonly problems: readonly string[] }
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 
 /** What requests may hold at one time, so that bodies and answers can't fill the memory. */
-export interface InFlightLimits {
+interface InFlightLimits {
   readonly requests: number
   /** Of bodies and answers. A body that came in one piece, so with 64 KiB at most, isn't counted. */
   readonly bytes: number
@@ -30,7 +30,7 @@ export interface InFlight {
   readonly refused: number
 }
 
-export interface Place {
+interface Place {
   /**
    * Something has happened: the request now holds `bytes`, and gives way by `giveWay`, or not at all if that is left out. To make room for the
    * bytes a request gives way at once, maybe this one.

@@ -7,7 +7,7 @@ import { createPage, type Handler } from './page.ts'
 import { type Receiver, receive } from './receive.ts'
 import { sendProblem, sendText } from './send.ts'
 
-export interface PreviewContext extends Receiver {
+interface PreviewContext extends Receiver {
   readonly configuration: LiveConfiguration
   readonly log: Logger
 }

@@ -4,7 +4,7 @@ import { requestFaults } from '../requests/faults.ts'
 import type { Readiness } from './readiness.ts'
 import { sendJson, sendProblem } from './send.ts'
 
-export type Probe = 'healthz' | 'readyz'
+type Probe = 'healthz' | 'readyz'
 
 /** Which probe a URL is for, if any. */
 export function probePath(url: string): Probe | undefined {

@@ -13,7 +13,7 @@ export interface Receiver {
 }
 
 /** The bodies that a path takes. */
-export interface Accepted {
+interface Accepted {
   /** Media types; all of them if left out. */
   readonly types?: readonly string[]
   /** Bytes of a body. */

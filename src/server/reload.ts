@@ -5,7 +5,7 @@ import type { Tallies } from './tally.ts'
 import { type Running, watchFiles } from './watch.ts'
 
 /** Where the outcome of a reload is reported. */
-export interface Reports {
+interface Reports {
   readonly log: Logger
   readonly tallies: Tallies
 }

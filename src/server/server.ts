@@ -25,7 +25,7 @@ import { createTurns } from './turns.ts'
 export const routes = ['admission', 'preview'] as const
 export type Route = (typeof routes)[number]
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly host: string
   /** 0: any free one. */
   readonly port: number

@@ -3,7 +3,7 @@ import type { Decision } from '../admission/decision.ts'
 /** A call without a verdict: not an admission, or our failure. */
 type Failure = 'invalid' | 'error'
 /** The possible outcomes of a call, by webhook. */
-export interface Outcomes {
+interface Outcomes {
   mutate: Decision['verdict'] | Failure
   validate: 'allowed' | 'refused' | Failure
   /** Of a set of rules, or taken off. */
@@ -18,7 +18,7 @@ export type Outcome = Outcomes[Webhook]
 export const buckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1] as const
 
 /** Plain numbers, for the hot path; prom-client is loaded, and reads them, when somebody asks for metrics. */
-export interface Tally {
+interface Tally {
   readonly outcomes: Partial<Record<Outcome, number>>
   /** How many calls fell into each bucket; the last entry is for longer ones. */
   readonly durations: number[]

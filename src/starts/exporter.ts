@@ -11,7 +11,7 @@ import { createKeeper, readHandover } from './handover.ts'
 import { createLedger, type Ledger } from './ledger.ts'
 import { startsMetrics } from './metrics.ts'
 
-export interface ExporterSettings {
+interface ExporterSettings {
   readonly kubeconfig: KubeConfig
   /** How often pods are listed again, in ms. */
   readonly resync: number

@@ -22,7 +22,7 @@ function parsed(text: string, now: number): Handover | undefined {
   }
 }
 
-export interface Keeper {
+interface Keeper {
   /** Writes it soon; of several that come meanwhile, the last. */
   keep(handover: Handover): void
   /** Until everything is written. */

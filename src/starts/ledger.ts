@@ -9,7 +9,7 @@ import { type CountedStart, countedStart, type StartSubject, startSubjectOf } fr
 
 /** Why a start wasn't counted. */
 export const omissions = ['too-large', 'too-many'] as const
-export type Omission = (typeof omissions)[number]
+type Omission = (typeof omissions)[number]
 
 export interface Counted {
   /** Such a start will be counted later, unless the pod never starts. */
@@ -49,7 +49,7 @@ export interface Ledger {
   pending(): number
 }
 
-export type EventsState = 'coming' | 'interrupted' | 'forbidden'
+type EventsState = 'coming' | 'interrupted' | 'forbidden'
 
 /** What a probe or an event still has to say about a start comes within this time, in ms. */
 const settles = 120_000

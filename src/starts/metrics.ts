@@ -5,7 +5,7 @@ import { createMeters, createPulse } from '../kubernetes/meters.ts'
 import { gates, outcomes, waitOutcomes } from './labels.ts'
 import { type Counted, omissions } from './ledger.ts'
 
-export interface StartsMetrics extends Health {
+interface StartsMetrics extends Health {
   readonly counted: Counted
   failed(kind: FailureKind): void
   /** Another turn of the loop. */

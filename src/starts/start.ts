@@ -32,7 +32,7 @@ export interface StartSubject {
 }
 
 /** A sidecar, and what holds the apps back until it's ready. */
-export interface Guarded {
+interface Guarded {
   readonly gate: GateLabel
   readonly sidecar: SidecarLabel
 }
@@ -50,12 +50,12 @@ export interface CountedStart {
   readonly crashed: boolean
 }
 
-export interface WaitLabels {
+interface WaitLabels {
   readonly gate: Exclude<GateLabel, 'none'>
   readonly sidecar: SidecarLabel
 }
 
-export interface CountedWait extends WaitLabels {
+interface CountedWait extends WaitLabels {
   readonly outcome: WaitOutcomeLabel
   readonly seconds: number
   /** Known to the millisecond. */

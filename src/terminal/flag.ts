@@ -43,7 +43,7 @@ export function wholeNumber(flag: string, text: string, least: number, most: num
 }
 
 /** How long a command may wait. A timer takes 24 days at most; one beyond that ends at once. */
-export const patience = durationRange('1s', '7d')
+const patience = durationRange('1s', '7d')
 
 /** Milliseconds. @throws UsageError that names the flag and its range */
 export function duration(flag: string, text: string, range: DurationRange = patience): number {

@@ -22,7 +22,7 @@ interface Values {
 }
 
 /** What such a command is given. */
-export interface Running {
+interface Running {
   readonly log: ReturnType<typeof createLog>['log']
   /** Aborts at Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal

@@ -7,7 +7,7 @@ import { type LivePod, livePod } from '../seen/pod.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 
 /** Which workload. */
-export interface WorkloadName {
+interface WorkloadName {
   readonly apiVersion: string
   readonly kind: string
   readonly namespace: string

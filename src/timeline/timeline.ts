@@ -23,7 +23,7 @@ export interface ContainerStart
   readonly lost: boolean
 }
 
-export interface StartHook {
+interface StartHook {
   /** The containers that it waits for. */
   readonly waitsFor: readonly string[]
   readonly by: Gate['by']

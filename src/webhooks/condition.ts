@@ -24,7 +24,7 @@ const mostContainers = 1_000
 const mostClauses = 100
 
 /** When the API server calls a webhook, in CEL. */
-export interface Condition {
+interface Condition {
   readonly expression: string
   /** Whether it looks at the rules; if not, every pod that hasn't opted out is sent. */
   readonly fits: boolean

@@ -25,7 +25,7 @@ export const notices = {
   }),
 }
 
-export type Notice = Values<typeof notices>
+type Notice = Values<typeof notices>
 
 export const coded = (notice: Notice): Coded => ({
   code: notices[notice.kind].code,

@@ -4,7 +4,7 @@ import { type Container, type Fields, keyed, type Pod } from './pods.ts'
 
 /** Pods as anybody may write them: valid ones of every shape, with annotations that are valid, nearly valid and garbage. */
 const names = ['app', 'envoy', 'vault', 'otel', 'istio-proxy', 'constructor', 'a1']
-export const name = fc.constantFrom(...names)
+const name = fc.constantFrom(...names)
 
 const nasty = fc.constantFrom(
   '$(HOST)',
@@ -87,7 +87,7 @@ const probe = fc
   )
   .map(([what, when]): Fields => ({ ...what, ...when }))
 
-export const postStart: fc.Arbitrary<Fields> = fc.oneof(
+const postStart: fc.Arbitrary<Fields> = fc.oneof(
   { weight: 4, arbitrary: command.map((value) => ({ exec: { command: value } })) },
   { weight: 2, arbitrary: httpGet.map((value) => ({ httpGet: value })) },
   { weight: 2, arbitrary: seconds.map((value) => ({ sleep: { seconds: value } })) },

@@ -10,7 +10,7 @@ import { issueAuthority, issueLeaf } from '../../certs/x509.ts'
 import { freePort } from '../free-port.ts'
 
 /** Who asks: an administrator, or the service account of `certs run` with nothing but its own rights. */
-export type User = 'admin' | 'certs'
+type User = 'admin' | 'certs'
 
 export interface ApiServer {
   readonly url: string

@@ -7,7 +7,7 @@ import { assertCoded } from './coded.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-export interface Ended {
+interface Ended {
   readonly code: number
   readonly stdout: string
   readonly stderr: string

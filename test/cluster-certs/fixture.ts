@@ -106,7 +106,7 @@ export async function createConfigurations(api: ApiServer, failurePolicy: 'Fail'
 }
 
 /** Creates objects, or makes those that are there so. */
-export async function apply(api: ApiServer, ...objects: (KubernetesObject & Record<string, unknown>)[]) {
+async function apply(api: ApiServer, ...objects: (KubernetesObject & Record<string, unknown>)[]) {
   const client = KubernetesObjectApi.makeApiClient(api.kubeconfig('admin'))
   const strategy = PatchStrategy.ServerSideApply
   for (const one of objects) await client.patch(one, undefined, undefined, 'test', true, strategy)
@@ -127,7 +127,7 @@ export async function clear(api: ApiServer) {
   for (const one of gone) if (one.status === 'rejected' && one.reason.code !== 404) throw one.reason
 }
 
-export interface Now {
+interface Now {
   readonly secret: StoredSecret | undefined
   readonly configurations: readonly StoredConfiguration[]
   readonly phase: Phase

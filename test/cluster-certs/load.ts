@@ -7,7 +7,7 @@ import type { Cluster } from '../../certs/cluster.ts'
 import type { ApiServer } from '../apiserver/apiserver.ts'
 import { dnsNames, PORT } from './fixture.ts'
 
-export interface Tally {
+interface Tally {
   calls: number
   /** Refused, or through without our patch. */
   readonly failures: string[]

@@ -6,14 +6,14 @@ import { until } from '../cluster/cluster.ts'
 import { sample } from './installation.ts'
 
 /** What became of the pods that were created meanwhile. */
-export interface Outcome {
+interface Outcome {
   readonly patched: number
   readonly unpatched: number
   /** What the API server said of those that it didn't create. */
   readonly failures: readonly string[]
 }
 
-export interface Load extends AsyncDisposable {
+interface Load extends AsyncDisposable {
   /** Ends it, once so many have been patched: on a slow machine that takes longer. @param enough more may be needed, by what has failed */
   stop(enough: number | ((failures: number) => number)): Promise<Outcome>
 }

@@ -14,7 +14,7 @@ import {
 } from '../../src/webhooks/configurations.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 
-export interface Answer {
+interface Answer {
   readonly status: number
   readonly body: { readonly message?: string }
   /** Paths of the webhook that were called for it, in order. */

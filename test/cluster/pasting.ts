@@ -14,7 +14,7 @@ export type Pasting = {
 }
 
 /** What the page then has. */
-export type Pasted = {
+type Pasted = {
   /** How many times a button had to be pressed, until none was left. */
   clicks: number
   /** The text in the editor. */

@@ -22,7 +22,7 @@ export type Webhook = {
 const main = join(import.meta.dirname, '../../src/main.ts')
 
 /** What a test may say of its webhook. */
-export type WebhookOptions = {
+type WebhookOptions = {
   failurePolicy?: 'Fail' | 'Ignore'
   /** Further ones for `serve`. */
   flags?: readonly string[]

@@ -1,11 +1,11 @@
 /** What a case costs more than it may. */
-export interface Excess {
+interface Excess {
   readonly what: string
   readonly why: string
 }
 
 /** Something that can be made n large, and then be read. */
-export interface Case {
+interface Case {
   readonly name: string
   readonly make: (n: number) => unknown
   /** Of what `make` makes, as `sizeOf` counts. */

@@ -122,7 +122,7 @@ function contextOf(row: readonly number[], check: string | undefined): Context {
   return { name, annotations, configuration, alone }
 }
 
-export interface Crossing {
+interface Crossing {
   readonly content: number
   readonly context: Context
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 
 /** A cgroup with a memory limit, in which the kernel ends what takes more. */
-export interface Cage {
+interface Cage {
   /** For people. */
   readonly name: string
   /** The file that a process writes its id to, to be in it. */

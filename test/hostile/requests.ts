@@ -11,7 +11,7 @@ export interface Attack {
   /** Resolves to what came of it, for people. Throws where a bound is broken. */
   readonly run: (port: number, effort: Effort) => Promise<string>
 }
-export interface Effort {
+interface Effort {
   /** How long connections are held, in ms. */
   readonly hold: number
 }

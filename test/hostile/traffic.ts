@@ -5,7 +5,7 @@ import type { Report, Request } from './good.ts'
 import type { Serving } from './serve.ts'
 
 /** Good traffic that goes on until it is stopped. */
-export interface Good {
+interface Good {
   /** What it has seen since the last one. */
   report(): Promise<Report>
   /** Sends nothing more, waits for what is under way, and reports. */

@@ -50,7 +50,7 @@ export async function openPage(options: BrowserContextOptions = {}, fragment = '
     },
   }
 }
-export interface Opened extends AsyncDisposable {
+interface Opened extends AsyncDisposable {
   readonly page: Page
 }
 
@@ -60,7 +60,7 @@ export const example = (name: string): Promise<string> =>
   readFile(new URL(`../../src/page/examples/${name}.yaml`, import.meta.url), 'utf8')
 
 /** The status line, which screen readers announce when an answer arrives. */
-export const status = (page: Page) => page.getByRole('status')
+const status = (page: Page) => page.getByRole('status')
 
 /** Resolves when the status line matches. */
 export async function says(page: Page, pattern: RegExp): Promise<void> {

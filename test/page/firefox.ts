@@ -22,7 +22,7 @@ const settled = {
 }
 
 /** A CSS selector, or what a screen reader would say of it: Firefox's own role and name. */
-export type Target = string | { readonly role: string; readonly name: string }
+type Target = string | { readonly role: string; readonly name: string }
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of a protocol, read where they arrive; a wrong one fails the test
 type Answer = any
@@ -124,7 +124,7 @@ const keys: Readonly<Record<string, string>> = {
 }
 
 /** When it closes, its page must not have sent a request to any other server, nor reported an error. */
-export class Tab implements AsyncDisposable {
+class Tab implements AsyncDisposable {
   readonly #context: string
   readonly #send: Send
   readonly #heard: Answer[]

@@ -14,13 +14,13 @@ import { iso, NOW, rollout, UID } from './pods.ts'
 import { shopStore } from './shop.ts'
 
 /** How long a hook takes; an image whose name has "bad" in it crashes then, one with "unready" in it never gets ready. */
-export const HOOK = 4000
+const HOOK = 4000
 /** How long a container that has ended stays down, in ms. */
 const BACK_OFF = 10_000
 const TICK = 500
 
 /** What a webhook or policy of the cluster makes of a sidecar's image. */
-export interface Admission {
+interface Admission {
   readonly create?: (image: string) => string
   readonly update?: (image: string, before: string) => string
 }
@@ -41,10 +41,10 @@ interface Node {
 }
 
 /** How the API server answers the next patch: it does it and the answer is lost; or it doesn't do it, and says nothing either. */
-export type Answer = 'lost' | 'undone'
+type Answer = 'lost' | 'undone'
 
 /** How the watch tells of pods: at once, 2 s late, not at all, or what is new first and then, once more, what was before. */
-export type Watching = 'live' | 'late' | 'silent' | 'reordered'
+type Watching = 'live' | 'late' | 'silent' | 'reordered'
 const LATE = 2000
 /** So many former sights of a pod are kept for that. */
 const FORMER = 12

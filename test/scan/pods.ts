@@ -4,7 +4,7 @@ import { type SeenEvent, seenEvent } from '../../src/seen/event.ts'
 
 /** When all these pods are looked at: half an hour after they were made. */
 export const now = Date.parse('2026-01-01T10:30:00Z')
-export const created = '2026-01-01T10:00:00Z'
+const created = '2026-01-01T10:00:00Z'
 
 /** A time of the pod's node, as a status has it: so many seconds after the pod was created. */
 export const at = (seconds: number): Date => time(Date.parse(created) + seconds * 1000)

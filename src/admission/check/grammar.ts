@@ -28,7 +28,7 @@ export interface TcpCheck<P extends Port> {
   readonly host: string
   readonly port: P
 }
-export interface GrpcCheck<P extends Port> {
+interface GrpcCheck<P extends Port> {
   readonly kind: 'grpc'
   readonly host: string
   readonly port: P

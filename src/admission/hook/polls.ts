@@ -15,7 +15,7 @@ export interface Polls {
   readonly lock: string | undefined
 }
 
-export interface Poll {
+interface Poll {
   readonly container: string
   /** It gives up no sooner than this, in ms. */
   readonly timeout: number

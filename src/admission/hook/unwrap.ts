@@ -6,7 +6,7 @@ import { shellName } from './shell.ts'
 import { mostArgument, waiterPath } from './waiter.ts'
 
 /** A container's PostStart hook as it was before us. */
-export interface Unwrapped {
+interface Unwrapped {
   readonly ours: boolean
   /** Undefined if there was none. */
   readonly original: Hook | undefined
@@ -61,7 +61,7 @@ function readSpecBefore(text: string): Unwrapped | undefined {
 }
 
 /** The hook that a shell form wraps; undefined if its arguments make no sense. */
-export function readShellBefore(command: readonly string[]): Unwrapped | undefined {
+function readShellBefore(command: readonly string[]): Unwrapped | undefined {
   const [kind, countText, ...rest] = command.slice(5)
   const count = Number(countText)
   if (!Number.isInteger(count) || count < 0 || count > rest.length) return undefined

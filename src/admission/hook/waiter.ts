@@ -67,7 +67,7 @@ export function imageVolume({ image, imagePullPolicy }: WaiterConfiguration): Js
 export const waiterProgram = '/wait'
 
 /** What the waiter image runs to copy itself; it also distinguishes our init container from others. */
-export const installCommand = [waiterProgram, 'install', waiterDirectory] as const
+const installCommand = [waiterProgram, 'install', waiterDirectory] as const
 /** With a lock it empties all files first, so that a new sandbox begins closed. */
 export const resetCommand = [...installCommand, '--reset', lockDirectory] as const
 

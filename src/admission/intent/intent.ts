@@ -30,7 +30,7 @@ export interface Intent {
 export type Gate = Exclude<GateChoice, 'auto'>
 
 /** `auto` depends on the pod, too, so the plan decides it. */
-export interface LockWish {
+interface LockWish {
   readonly choice: LockChoice
   /** Whether the pod itself asks for its sidecars, or an enforced rule does: `auto` keeps no app down for a rule alone. */
   readonly asked: boolean

@@ -50,7 +50,7 @@ export function rulesFor({ rules }: RuleIndex, sets: readonly string[] = []): re
 }
 
 /** How a rule counts for one pod: whether it is enforced is said by more than the rule. */
-export type Standing = (rule: Rule) => Rule
+type Standing = (rule: Rule) => Rule
 
 /** Enforced, unless the pod is exempt; a rule that is audited, if that is what is asked. */
 export function standingFor(

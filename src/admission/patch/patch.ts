@@ -64,7 +64,7 @@ export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[]
  * How far a pod is from its plan. `order`: its containers start in another order, or without a gate; `details`: the order is held, but in
  * another way, such as with another timeout; `notes`: only annotations differ.
  */
-export const changes = ['order', 'details', 'notes'] as const
+const changes = ['order', 'details', 'notes'] as const
 export type Change = (typeof changes)[number]
 
 export function changeOf({ hooks, startupProbes, delivery, lock }: Plan, operations: readonly Operation[]): Change {

@@ -9,7 +9,7 @@ import { lockingOf, withoutLock } from './lock-choice.ts'
 import { type Order, startOrder } from './order.ts'
 
 /** What holds the app back: the sidecars in their order, the hooks of their gates, and the lock where there is one. */
-export interface Hold {
+interface Hold {
   readonly lined: LineUp
   readonly order: Order
   readonly hooks: ReadonlyMap<Container, Hook>

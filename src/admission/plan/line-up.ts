@@ -35,7 +35,7 @@ export interface Member {
 }
 
 /** For each container the hook it had before ours. */
-export type Originals = ReadonlyMap<Container, Hook>
+type Originals = ReadonlyMap<Container, Hook>
 
 /** Finds the containers of the sidecars that are asked for, and what each has to be waited for. */
 export function lineUp(pod: Pod, intent: Intent, locked: Locked) {

@@ -11,7 +11,7 @@ import type { Gate } from './gate.ts'
 import { knowsLock, opens } from './lock.ts'
 
 /** Whether the app of a pod is locked. */
-export type Locking =
+type Locking =
   /** `regardless`: of what `auto` makes exceptions for. */
   | { readonly kind: 'on'; readonly regardless: boolean }
   | { readonly kind: 'off'; readonly notes: readonly Warning[] }

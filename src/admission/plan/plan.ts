@@ -33,7 +33,7 @@ export interface Plan {
   readonly annotations: readonly (readonly [key: string, value: string])[]
 }
 
-export type Planned =
+type Planned =
   | { readonly ok: true; readonly plan: Plan; readonly warnings: readonly Warning[] }
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly warnings: readonly Warning[] }
 

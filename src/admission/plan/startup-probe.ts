@@ -6,7 +6,7 @@ import type { StartupProbeChoice } from '../words/choices.ts'
 import { type Resolution, type Resolved, resolve } from './resolve.ts'
 
 /** Where a native sidecar stands before our patch. */
-export type Place = 'in-place' | 'moves-in'
+type Place = 'in-place' | 'moves-in'
 
 /** What becomes of a native sidecar's startupProbe, and whether a hook of ours waits for the same. */
 export interface Handling {
@@ -24,7 +24,7 @@ export type Locked = 'no' | 'asked' | 'by-default'
  * the same makes that later, not earlier: hook, status, tick and relist come one after another. One that opens a lock doesn't block, and the lock
  * stays closed where the probe doesn't: a kubelet that has restarted can take it for passed.
  */
-export const handlings: Readonly<Record<'open' | 'locked', Readonly<Record<StartupProbeChoice, Handling>>>> = {
+const handlings: Readonly<Record<'open' | 'locked', Readonly<Record<StartupProbeChoice, Handling>>>> = {
   open: {
     keep: { probe: 'kept', hook: 'none' },
     eager: { probe: 'eager', hook: 'none' },
@@ -38,10 +38,10 @@ export const handlings: Readonly<Record<'open' | 'locked', Readonly<Record<Start
 }
 
 /** Where nothing is asked for. A pod that already waits is left alone, unless it asks to be locked. */
-export const unlessAsked: Readonly<Record<Place, StartupProbeChoice>> = { 'in-place': 'keep', 'moves-in': 'eager' }
+const unlessAsked: Readonly<Record<Place, StartupProbeChoice>> = { 'in-place': 'keep', 'moves-in': 'eager' }
 
 /** What is waited for because of a native sidecar's startupProbe. */
-export interface Probed {
+interface Probed {
   readonly handling: Handling
   /** Undefined where a hook has to wait for something else as well, or instead. */
   readonly held: Extract<Resolved, { kind: 'startupProbe' }> | undefined

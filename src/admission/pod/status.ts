@@ -1,7 +1,7 @@
 import { keys } from '../words/keys.ts'
 
 /** What the annotation `sidecar-first.dev/status` says of how a pod was patched, by whichever version; anyone may have written it. */
-export interface Status {
+interface Status {
   readonly version?: unknown
   readonly gate?: unknown
   readonly tiers?: unknown

@@ -4,7 +4,7 @@ import type { Metadata } from './pod.ts'
  * `unlocked`: webhook configurations whose other call may reach a server that refuses locked pods, so that `auto` locks nothing. `final`: the last
  * look at a pod that a replica with another configuration may have patched.
  */
-export type Asker = 'unlocked' | 'final'
+type Asker = 'unlocked' | 'final'
 
 /** What is known of a pod beside its manifest. */
 export interface Surroundings {

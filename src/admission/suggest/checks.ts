@@ -5,7 +5,7 @@ import type { Container, Metadata } from '../pod/pod.ts'
 import type { KnownSidecar } from './known.ts'
 
 /** What a sidecar without a usable probe could be asked. */
-export type Askable =
+type Askable =
   /**
    * `always`: the pod itself shows that it answers; `if-configured`: only if an endpoint is on, which a manifest doesn't show; `to-complete`: the same
    * with a part that only the pod's author knows.

@@ -58,7 +58,7 @@ export function knownSidecars({ metadata, spec }: Pod, namespace?: Metadata): re
 }
 
 /** The containers that are there for the app, and the app's own; a pod of nothing but well-known sidecars has no app. */
-export interface Parts {
+interface Parts {
   readonly sidecars: readonly Found[]
   readonly apps: readonly Container[]
 }

@@ -3,7 +3,7 @@ export const gateForms = ['hook', 'native', 'startupProbe', 'lock'] as const
 export type GateForm = (typeof gateForms)[number]
 
 /** As the tables of the docs call it. */
-export const gateTitles: Readonly<Record<GateForm, string>> = {
+const gateTitles: Readonly<Record<GateForm, string>> = {
   hook: '`gate: hook`',
   native: '`gate: native`',
   startupProbe: '`gate: native`, its startupProbe alone',

@@ -133,7 +133,7 @@ export async function refusedByRules(
 
 const fieldSelector = 'status.phase!=Succeeded,status.phase!=Failed'
 
-export interface JudgedPod {
+interface JudgedPod {
   readonly name: string
   readonly owner: Owner
   readonly created: Date | undefined

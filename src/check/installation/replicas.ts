@@ -51,11 +51,11 @@ export function judgeReplicas(
   return [{ kind: 'replicas-ready', ready: ready.length, wanted, places: nodesOfReady.size }]
 }
 
-export const isReady = ({ status }: V1Pod) =>
+const isReady = ({ status }: V1Pod) =>
   status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true
 
 /** Why a pod isn't ready, in the kubelet's words. */
-export function whyNot({ status }: V1Pod): string {
+function whyNot({ status }: V1Pod): string {
   const waiting = status?.containerStatuses?.flatMap(({ state }) => state?.waiting ?? [])[0]
   if (waiting) return [waiting.reason, waiting.message].filter(Boolean).join(': ')
   const unmet = status?.conditions?.find(({ status, message }) => status !== 'True' && message)

@@ -27,7 +27,7 @@ export async function pullWaiter(site: Puller, waiter: Waiter): Promise<Finding>
   return judgePull(await tryToPull(site, waiter), waiter, site.namespace)
 }
 
-export interface Attempt {
+interface Attempt {
   readonly pod: V1Pod
   readonly events: readonly CoreV1Event[]
 }
@@ -58,7 +58,7 @@ async function tryToPull({ objects, namespace, signal, progress }: Puller, waite
 }
 
 /** It passes PodSecurity "restricted". Its own deadline ends it if nobody is left to remove it. */
-export function podOf({ image, imagePullPolicy }: Waiter, namespace: string): V1Pod {
+function podOf({ image, imagePullPolicy }: Waiter, namespace: string): V1Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',

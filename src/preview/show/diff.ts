@@ -2,7 +2,7 @@ import { marksOf } from '../../page/diff.js'
 import { applyEdits, type Edit } from '../edit.ts'
 
 /** A line of a diff, with its line break, if it has one. */
-export interface Change {
+interface Change {
   readonly mark: ' ' | '+' | '-'
   readonly line: string
 }

@@ -20,7 +20,7 @@ export interface PreviewedFile {
 }
 
 /** What is wrong in a file that can't be read. */
-export interface FileProblem extends Problem {
+interface FileProblem extends Problem {
   readonly name: string
 }
 

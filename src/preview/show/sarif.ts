@@ -8,7 +8,7 @@ import { faultCode, faultText } from '../problems.ts'
 import { type PreviewedFiles, titleOf } from './files.ts'
 
 /** What is known of a code. */
-export interface Rule {
+interface Rule {
   readonly code: Code
   readonly kind: string
   readonly grade: Grade

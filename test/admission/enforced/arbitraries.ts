@@ -45,7 +45,13 @@ const rule: fc.Arbitrary<Omit<Rule, 'name'>> = fc
     lock: maybe(6, 'on', 'on', 'off', 'auto'),
     enforce: maybe<boolean | 'audit'>(7, true, true, true, true, true, true, false, 'audit'),
     exempt: maybe(1, ['team/w*'], ['team/other', 'else/web']),
-    allowNatives: maybe(4, ['native'], ['helper', 'native-app'], ['istio-proxy', 'linkerd-proxy', 'kuma-sidecar'], ['sidecar-first-waiter']),
+    allowNatives: maybe(
+      4,
+      ['native'],
+      ['helper', 'native-app'],
+      ['istio-proxy', 'linkerd-proxy', 'kuma-sidecar'],
+      ['sidecar-first-waiter'],
+    ),
   })
   .map((each) => {
     // Nothing would be locked by these together.
@@ -151,18 +157,18 @@ export interface Hostile {
   readonly tricks: readonly string[]
 }
 
-export function playedOn(pod: Pod, list: readonly Trick[]): Hostile {
+function playedOn(pod: Pod, list: readonly Trick[]): Hostile {
   const copy = structuredClone(pod)
   for (const { play } of list) play(copy)
   if (JSON.stringify(copy.spec).includes('"evil"')) volume(copy, 'evil', { emptyDir: { medium: 'Memory' } })
   return { pod: JSON.parse(JSON.stringify(copy)), tricks: list.map(({ name }) => name) }
 }
-export const someTricks: fc.Arbitrary<readonly Trick[]> = fc.array(fc.oneof(...tricks), { maxLength: 4 })
+const someTricks: fc.Arbitrary<readonly Trick[]> = fc.array(fc.oneof(...tricks), { maxLength: 4 })
 export const hostile = (given: Rules): fc.Arbitrary<Hostile> =>
   fc.tuple(plain(given), someTricks).map(([pod, list]) => playedOn(pod, list))
 
 /** One random place of a final pod changed, as by a webhook behind ours. */
-export interface Change {
+interface Change {
   readonly kind: 'remove' | 'replace' | 'copy' | 'move' | 'insert'
   readonly at: number
   readonly from: number

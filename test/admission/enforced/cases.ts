@@ -9,26 +9,21 @@ export interface Case {
   readonly pod: Json
 }
 
-export const app: Fields = { name: 'app', image: 'example/app:1' }
-export const pause: Fields = { name: 'pause', image: 'pause' }
-export const envoy: Fields = { name: 'envoy', image: 'envoyproxy/envoy:v1', readinessProbe: ready }
+const app: Fields = { name: 'app', image: 'example/app:1' }
+const pause: Fields = { name: 'pause', image: 'pause' }
+const envoy: Fields = { name: 'envoy', image: 'envoyproxy/envoy:v1', readinessProbe: ready }
 const lockVolume: Fields = { name: 'sidecar-first-lock', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } }
 
-export const rulesOf = (...rules: readonly Omit<Rule, 'name'>[]): Rules => ({
+const rulesOf = (...rules: readonly Omit<Rule, 'name'>[]): Rules => ({
   kubernetesVersion: '1.36',
   rules: rules.map((rule, n) => ({ name: `r${n}`, ...rule })),
 })
 /** What most cases have: `envoy` before all, with a lock. */
-export const locked: Omit<Rule, 'name'> = { match: { container: 'envoy' }, tier: 10, enforce: true, lock: 'on' }
+const locked: Omit<Rule, 'name'> = { match: { container: 'envoy' }, tier: 10, enforce: true, lock: 'on' }
 const unlocked: Omit<Rule, 'name'> = { match: { container: 'envoy' }, tier: 10, enforce: true }
 const native: Omit<Rule, 'name'> = { ...unlocked, gate: 'native' }
 
-export function pod(
-  containers: readonly Json[],
-  spec: Fields = {},
-  annotations: Fields = {},
-  labels: Fields = {},
-): Json {
+function pod(containers: readonly Json[], spec: Fields = {}, annotations: Fields = {}, labels: Fields = {}): Json {
   const full = Object.fromEntries(
     Object.entries(annotations).map(([key, value]) => [key.includes('.') ? key : `sidecar-first.dev/${key}`, value]),
   )

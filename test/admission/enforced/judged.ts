@@ -24,7 +24,7 @@ export function configuredFor(rules: Rules): Configuration {
   return read.configuration
 }
 
-export type Mutated =
+type Mutated =
   | { readonly refused: readonly string[] }
   /** A pod that the API server wouldn't store runs nowhere. */
   | { readonly pod: Json; readonly isStorable: boolean; readonly isPatched: boolean }

@@ -8,10 +8,10 @@ import { isGlobOf, isImageOf, type Rule, type Rules, ruleOf, type Wishes, wishes
  * ran before the gate of an enforced sidecar had opened. Whoever wrote the pod is hostile: what is his does the worst that it can. Not in the
  * model: hostPath, later ephemeral containers, privileged pods, and whoever writes the sidecar's own container.
  */
-export type Fate = 'ready' | 'never ready' | 'crashes' | 'hook fails' | 'no image' | 'kubelet restarts'
-export const fates: readonly Fate[] = ['never ready', 'crashes', 'hook fails', 'no image', 'kubelet restarts', 'ready']
+type Fate = 'ready' | 'never ready' | 'crashes' | 'hook fails' | 'no image' | 'kubelet restarts'
+const fates: readonly Fate[] = ['never ready', 'crashes', 'hook fails', 'no image', 'kubelet restarts', 'ready']
 /** What becomes of each sidecar; ready where nothing else is said. */
-export type World = Readonly<Record<string, Fate>>
+type World = Readonly<Record<string, Fate>>
 
 /** A container of the author's that ran although the gate of an enforced sidecar hadn't opened. */
 export interface Escape {
@@ -188,7 +188,7 @@ function shell(command: readonly string[]): Hook | undefined {
 }
 
 const units: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3600 }
-export function secondsOf(duration: string): number {
+function secondsOf(duration: string): number {
   return [...duration.matchAll(/(\d+)(ms|s|m|h)/g)].reduce(
     (sum, [, n, unit]) => sum + Number(n) * (units[unit ?? ''] ?? 0),
     0,

@@ -42,7 +42,7 @@ export interface Rules {
 export const textOf = (rules: Rules): string =>
   JSON.stringify({ apiVersion: 'sidecar-first.dev/v1', kind: 'Configuration', ...rules })
 
-export interface Image {
+interface Image {
   readonly name: string
   readonly image: string
 }

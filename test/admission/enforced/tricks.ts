@@ -3,7 +3,7 @@ import type { Json } from '../../../src/admission/words/json.ts'
 
 /** What hostile authors do to a pod. Each is tried often enough by itself to be seen in a few hundred pods; hostile.test.ts counts them. */
 export type Fields = { [key: string]: Json }
-export interface Spec extends Fields {
+interface Spec extends Fields {
   containers: Fields[]
   initContainers?: Fields[]
   volumes?: Fields[]
@@ -18,7 +18,7 @@ export interface Pod extends Fields {
 export const ready: Json = { httpGet: { port: 8080, path: '/ready' } }
 export const own = (...command: string[]): Json => ({ postStart: { exec: { command } } })
 
-export const proxies = ['istio-proxy', 'kuma-sidecar', 'linkerd-proxy', 'consul-dataplane']
+const proxies = ['istio-proxy', 'kuma-sidecar', 'linkerd-proxy', 'consul-dataplane']
 export const sidecars = [...proxies, 'envoy', 'vault-agent', 'daprd', 'cloud-sql-proxy', 's']
 const ownHooks: readonly string[][] = [
   ['pilot-agent', 'wait'],
@@ -394,20 +394,36 @@ export const tricks: readonly fc.Arbitrary<Trick>[] = [
       )
     }
   }),
-  trick('a name of ours', fc.tuple(at, any('sidecar-first-waiter', 'sidecar-first-lock', 'sidecar-first', 'helper', 'native', 'envoy')), (pod, [n, name]) => {
-    rename(pod, nth(all(pod), n), name)
-  }),
-  trick('a field that the reader might refuse', fc.tuple(at, any<Fields>(
-    { lifecycle: { postStart: { sleep: { seconds: 3_000_000_000 } } } },
-    { lifecycle: { postStart: { sleep: { seconds: 0 } } } },
-    { lifecycle: { preStop: { sleep: { seconds: 3_000_000_000 } } } },
-    { lifecycle: { stopSignal: 'SIGTERM' } },
-    { volumeDevices: [{ name: 'x', devicePath: '/.sidecar-first-lock' }] },
-    { env: [{ name: 'A', value: 'x' }, { name: 'A', value: 'y' }] },
-  )), (pod, [n, more]) => {
-    const its = nth(all(pod), n)
-    if (pod.spec.containers.includes(its) || its.restartPolicy === 'Always') Object.assign(its, more)
-  }),
+  trick(
+    'a name of ours',
+    fc.tuple(at, any('sidecar-first-waiter', 'sidecar-first-lock', 'sidecar-first', 'helper', 'native', 'envoy')),
+    (pod, [n, name]) => {
+      rename(pod, nth(all(pod), n), name)
+    },
+  ),
+  trick(
+    'a field that the reader might refuse',
+    fc.tuple(
+      at,
+      any<Fields>(
+        { lifecycle: { postStart: { sleep: { seconds: 3_000_000_000 } } } },
+        { lifecycle: { postStart: { sleep: { seconds: 0 } } } },
+        { lifecycle: { preStop: { sleep: { seconds: 3_000_000_000 } } } },
+        { lifecycle: { stopSignal: 'SIGTERM' } },
+        { volumeDevices: [{ name: 'x', devicePath: '/.sidecar-first-lock' }] },
+        {
+          env: [
+            { name: 'A', value: 'x' },
+            { name: 'A', value: 'y' },
+          ],
+        },
+      ),
+    ),
+    (pod, [n, more]) => {
+      const its = nth(all(pod), n)
+      if (pod.spec.containers.includes(its) || its.restartPolicy === 'Always') Object.assign(its, more)
+    },
+  ),
   trick('two names swapped', fc.tuple(at, at), (pod, [a, b]) => {
     const [one, other] = [nth(all(pod), a), nth(all(pod), b)]
     const name = one.name as Json

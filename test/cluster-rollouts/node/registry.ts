@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-export interface Registry {
+interface Registry {
   /** The name of its one image. */
   readonly image: string
   /** It asks everybody for patience. */

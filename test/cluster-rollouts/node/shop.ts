@@ -134,7 +134,7 @@ export const apps = async (namespace: string) =>
     return [metadata.name, found?.restartCount, found?.state.running?.startedAt]
   })
 
-export interface Watched {
+interface Watched {
   /** How many sidecars were down at once, at most. */
   readonly mostDown: number
   /** Requests to the apps, and what became of those that failed. */

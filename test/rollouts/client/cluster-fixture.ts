@@ -4,7 +4,7 @@ import { run } from '../../cli/process.ts'
 import { heard } from '../../heard.ts'
 import { SECOND, until } from '../../until.ts'
 
-export const crd = 'manifests/rollouts/crd.yaml'
+const crd = 'manifests/rollouts/crd.yaml'
 
 /** The SidecarRollout kind, and when the API server serves it. */
 export async function installKind(api: ApiServer): Promise<void> {
