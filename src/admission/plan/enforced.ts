@@ -8,7 +8,7 @@ import { isNative, kindOf } from '../pod/kind.ts'
 import type { Container } from '../pod/pod.ts'
 import type { Problem } from '../words/messages.ts'
 import { mostProblems } from '../words/most.ts'
-import type { LineUp, Member } from './line-up.ts'
+import type { LineUp } from './line-up.ts'
 import { isEnforced, type Lock } from './lock.ts'
 import { covers, isAtOrBelow, isDirectory } from './mounted.ts'
 import type { Order } from './order.ts'
@@ -25,7 +25,8 @@ interface Planned {
 /**
  * What `enforce: true` promises, as one predicate: no container that an author wrote runs before the sidecars of enforced rules are ready, but
  * those that the configuration names. Asked of the patched pod by `/mutate` and of the final one by `/validate`; each problem found is a way around.
- * Elsewhere what is there stays as it is. docs/rules.md has the same list in words.
+ * Elsewhere what is there stays as it is. Which pods are asked about, and what counts as an app, `examine` decides before. docs/rules.md has the same
+ * list in words.
  */
 export function loopholes(planned: Planned, configuration: Configuration): readonly Problem[] {
   if (!planned.lined.intent.enforced) return []
@@ -39,7 +40,11 @@ export function loopholes(planned: Planned, configuration: Configuration): reado
   ].slice(0, mostProblems)
 }
 
-const bindingRule = ({ sidecar: { rule } }: Member): Rule | undefined => (rule?.enforce ? rule : undefined)
+/** The containers of enforced rules' sidecars, with the rule of each. */
+function bindingIn({ lined }: Planned): ReadonlyMap<Container, Rule> {
+  const rules = lined.tiers.flat().map(({ container, sidecar: { rule } }) => [container, rule] as const)
+  return new Map(rules.flatMap(([container, rule]) => (rule?.enforce ? [[container, rule]] : [])))
+}
 
 /** The order in which the kubelet starts them. */
 const sequenceOf = ({ order }: Planned): readonly Container[] => [...order.initContainers, ...order.containers]
@@ -52,12 +57,7 @@ const isOrdinaryInit = (container: Container): boolean => kindOf(container) === 
  * names. What else is there is refused and not moved: a mesh's proxy behind another sidecar could leave that without a network.
  */
 function startedInFront(planned: Planned, { enforced: { inFront } }: Configuration): readonly Problem[] {
-  const binding = new Map(
-    planned.lined.tiers.flat().flatMap((member) => {
-      const rule = bindingRule(member)
-      return rule === undefined ? [] : [[member.container, rule] as const]
-    }),
-  )
+  const binding = bindingIn(planned)
   const problems: Problem[] = []
   const behind = new Map<Rule, Container>()
   for (const container of sequenceOf(planned).toReversed()) {
@@ -85,14 +85,13 @@ function isNamedIn(inFront: Configuration['enforced']['inFront'], { name, image 
 }
 
 /** 2. Where an enforced rule says `lock: on`, what is behind its sidecar is locked, and a hook of ours opens it: what a pod brings never stands in. */
-function notLocked({ lined, lock }: Planned, { defaults }: Configuration): readonly Problem[] {
-  const opening = new Set([...lock.openings.keys()].flatMap(({ members }) => members))
-  return lined.tiers.flat().flatMap((member): Problem[] => {
-    const rule = bindingRule(member)
-    if ((rule?.lock ?? defaults.lock) !== 'on' || rule === undefined) return []
-    const { kind } = member.resolved
-    const locks = opening.has(member) && (kind === 'polled' || kind === 'hook')
-    return locks ? [] : [{ kind: 'not-locked', name: member.sidecar.name, rule: rule.name }]
+function notLocked(planned: Planned, { defaults }: Configuration): readonly Problem[] {
+  const members = [...planned.lock.openings.keys()].flatMap((gate) => gate.members)
+  const kinds = new Map(members.map(({ container, resolved: { kind } }) => [container, kind]))
+  return [...bindingIn(planned)].flatMap(([container, { name: rule, lock = defaults.lock }]): Problem[] => {
+    const kind = kinds.get(container)
+    const locks = lock !== 'on' || kind === 'polled' || kind === 'hook'
+    return locks ? [] : [{ kind: 'not-locked', name: container.name, rule }]
   })
 }
 
@@ -122,9 +121,9 @@ function lockInReach(planned: Planned): readonly Problem[] {
     if (!mayMount) {
       return mounts.some((mount) => mount.name === lockVolume) ? [{ kind: 'lock-mounted', name }] : []
     }
-    const isOurs = (path: string, volume: string) => volume === lockVolume && isDirectory(path, lockDirectory)
-    const others = mounts.filter(({ mountPath, name: volume }) => {
-      return !isOurs(mountPath, volume) && (volume === lockVolume || covers(mountPath, lockDirectory))
+    const others = mounts.filter(({ mountPath, name: volume, readOnly, partial }) => {
+      const isOurs = volume === lockVolume && isDirectory(mountPath, lockDirectory) && !readOnly && !partial
+      return !isOurs && (volume === lockVolume || covers(mountPath, lockDirectory))
     })
     const isTaken = others.length > 0 || isAtOrBelow(terminationMessagePath, lockDirectory)
     return isTaken ? [{ kind: 'mount-taken', name, directory: lockDirectory }] : []
@@ -136,16 +135,10 @@ function lockInReach(planned: Planned): readonly Problem[] {
  * names runs before it has opened; an ordinary init container may, as long as none of them runs yet.
  */
 function processesInReach(planned: Planned): readonly Problem[] {
-  const { lined } = planned
-  const by = lined.pod.spec.sharesProcesses
+  const by = planned.lined.pod.spec.sharesProcesses
   if (by === undefined) return []
   const { sequence, gates, last } = lockedPlaces(planned)
-  const enforced = new Set(
-    lined.tiers
-      .flat()
-      .filter(bindingRule)
-      .map(({ container }) => container),
-  )
+  const enforced = bindingIn(planned)
   const first = sequence.findIndex((container) => gates.has(container))
   const found = sequence.slice(0, Math.max(last, 0)).find((container, at) => {
     if (enforced.has(container) || isInstaller(container)) return false
@@ -213,7 +206,7 @@ function waiterInReach({ lined, carriers }: Planned): readonly Problem[] {
   const { containers, initContainers } = lined.pod.spec
   const carrying = new Set(carriers)
   return [...containers, ...initContainers].flatMap((container): Problem[] => {
-    if (container.name === waiterName) return []
+    if (isInstaller(container)) return []
     const { name, mountDetails, terminationMessagePath } = container
     const mounts = mountDetails()
     const writable = mounts.filter((mount) => mount.name === waiterName && !mount.readOnly)

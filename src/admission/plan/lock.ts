@@ -76,7 +76,8 @@ export function planLock(gates: readonly Gate[], order: Order, lined: LineUp): L
   const mounts = writers.filter(({ name, mountDetails }) => {
     const there = mountDetails().filter(({ mountPath }) => isDirectory(mountPath, lockDirectory))
     const wrong = there.some((mount) => mount.name !== lockVolume || mount.readOnly || mount.partial)
-    if (wrong) problems.push({ kind: 'mount-taken', name, directory: lockDirectory })
+    // Beside an enforced rule, `loopholes` says it.
+    if (wrong && !lined.intent.enforced) problems.push({ kind: 'mount-taken', name, directory: lockDirectory })
     return there.length === 0
   })
   return {
