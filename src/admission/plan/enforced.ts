@@ -188,7 +188,8 @@ function changedInstaller({
   const over = mounts.filter(({ mountPath }) => covers(mountPath, waiterProgram))
   const inside = mounts.filter(({ mountPath }) => isAtOrBelow(mountPath, waiterDirectory))
   const [target, ...others] = inside
-  const isThere = target?.name === waiterName && !target.partial && isDirectory(target.mountPath, waiterDirectory)
+  const isWhole = target?.name === waiterName && !target.partial && !target.readOnly
+  const isThere = isWhole && isDirectory(target.mountPath, waiterDirectory)
   return [
     ...(installs(command) === undefined ? ['another command'] : []),
     ...(args.length > 0 ? ['args'] : []),
