@@ -181,7 +181,7 @@ test('status shows one and all, for people and programs, and fails where the rol
   await report({ phase: 'Progressing' }, 'updating')
   const one = await command('status', 'shop-envoy')
   assert.equal(one.code, 0, one.out)
-  assert.match(one.out, /^shop-envoy: envoy of app=shop → example\/envoy:2\.2$/m)
+  assert.match(one.out, /^shop-envoy: envoy of app=shop to example\/envoy:2\.2$/m)
   assert.match(one.out, /4 old$/m)
   assert.match(one.out, /^ {2}shop-0 +node-0 +old/m)
   assert.match(
