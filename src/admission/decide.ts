@@ -20,10 +20,9 @@ export function decide(
 ): Decision {
   const context = { configuration, surroundings }
   const examined = examine(pod, context)
-  return decisionOn(
-    { ...examined, warnings: [...auditOf(pod, examined, context), ...examined.warnings] },
-    configuration,
-  )
+  const audited = auditOf(pod, examined, context)
+  if (audited.length === 0) return decisionOn(examined, configuration)
+  return decisionOn({ ...examined, warnings: [...audited, ...examined.warnings] }, configuration)
 }
 
 /** What rules with `enforce: audit` would refuse, if they were enforced and nothing else refuses the pod. */
