@@ -9,5 +9,12 @@ export const runs = (count: number) => ({
   ...(process.env.CI && { seed: 20_261_121 }),
 })
 
+/** Of many cases, those that are tried this time: all of them in CI, and a share that is another each time elsewhere. */
+export const share = <T>(cases: readonly T[]): readonly T[] =>
+  times >= 1 ? cases : cases.filter(() => Math.random() < times)
+
+/** For a test that burns seconds of CPU because that is what it is about: CI runs it. */
+export const costly = { skip: times < 1 && 'costly: CI=1 npm test runs it' }
+
 /** For a test that is slow by the mere size of what it makes, such as ten thousand rules: `npm run test:fast` leaves it out. */
 export const large = { skip: times <= 0.1 && 'large: npm test runs it' }

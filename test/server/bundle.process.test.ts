@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { costly } from '../runs.ts'
 import { call } from './call.ts'
 import { folder } from './pairs.ts'
 import { startServe } from './process.ts'
@@ -12,7 +13,7 @@ import { startServe } from './process.ts'
 const script = fileURLToPath(new URL('../../scripts/bundle.ts', import.meta.url))
 
 // The page and the process that previews are found another way there than in src/.
-test('the bundle, away from everything, serves the page and previews within limits', async () => {
+test('the bundle, away from everything, serves the page and previews within limits', costly, async () => {
   await using place = await folder()
   await promisify(execFile)(process.execPath, [script, place.path])
   await using server = await startServe([], [], join(place.path, 'sidecar-first.mjs'))

@@ -10,6 +10,7 @@ import { defaultConfiguration } from '../../src/admission/intent/configuration.t
 import { fixedConfiguration } from '../../src/server/configuration.ts'
 import { startServer } from '../../src/server/server.ts'
 import { freePort } from '../free-port.ts'
+import { costly } from '../runs.ts'
 import { SECOND, until } from '../until.ts'
 import { call } from './call.ts'
 import { issue } from './pairs.ts'
@@ -99,7 +100,7 @@ test('an idle kept connection outlives the time for headers', async () => {
   agent.destroy()
 })
 
-test('a request that finds no place is answered 429 once it is sent, and its connection goes on', async () => {
+test('a request that finds no place is answered 429 once it is sent, and its connection goes on', costly, async () => {
   await using server = await startImpatient(1, { request: 60_000 })
   const yaml = { 'content-type': 'application/yaml' }
   const preview = call(`${server.url}/preview`, { body: '- {a: 1}\n'.repeat(50_000), headers: yaml })
@@ -158,7 +159,7 @@ test('requests that arrive while the event loop stands still are answered afterw
   agent.destroy()
 })
 
-test('500 requests at once with SIGTERM: each is answered', async () => {
+test('500 requests at once with SIGTERM: each is answered', costly, async () => {
   // Longer than 500 handshakes take on any machine: what comes after it is reset.
   await using server = await startServe(['--drain', '10m', '--max-in-flight', '1000'])
   const calls = Array.from({ length: 500 }, () => call(`${server.url}/mutate`, { body }))

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { Agent } from 'node:https'
 import { test } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
+import { costly } from '../runs.ts'
 import { SECOND, until } from '../until.ts'
 import { call } from './call.ts'
 import { startServe } from './process.ts'
@@ -57,24 +58,28 @@ const metric = async (url: string, name: string) => {
   return Number(new RegExp(`^sidecar_first_${name} (\\d+)$`, 'm').exec(text)?.[1])
 }
 
-test('bodies that stall before their end hold 64 MiB at most, and good requests are answered beside them', async () => {
-  await using server = await startServe()
-  const slow: TLSSocket[] = []
-  for (let index = 0; index < 60; index++) slow.push(await stalled(server.port, 7_235_000))
-  for (let turn = 0; turn < 20; turn++) assert.equal((await call(`${server.url}/mutate`, { body })).status, 200)
-  assert.ok((await metric(server.url, 'in_flight_bytes')) <= 64 * MiB)
-  // 414 MiB were sent, beside some 150 that a process has anyway.
-  const held = await peak(server.child.pid)
-  assert.ok(held < 400, `${held} MiB`)
-  // One that had to give way is told so when its body is complete, and its connection goes on.
-  const [first] = slow
-  assert.ok(first)
-  first.write(' ')
-  assert.match(await answer(first), /^HTTP\/1\.1 429 [\s\S]*Retry-After: 1\r\n/i)
-  first.write(head(Buffer.byteLength(body)) + body)
-  assert.match(await answer(first), /^HTTP\/1\.1 200 /)
-  for (const socket of slow) socket.destroy()
-})
+test(
+  'bodies that stall before their end hold 64 MiB at most, and good requests are answered beside them',
+  costly,
+  async () => {
+    await using server = await startServe()
+    const slow: TLSSocket[] = []
+    for (let index = 0; index < 60; index++) slow.push(await stalled(server.port, 7_235_000))
+    for (let turn = 0; turn < 20; turn++) assert.equal((await call(`${server.url}/mutate`, { body })).status, 200)
+    assert.ok((await metric(server.url, 'in_flight_bytes')) <= 64 * MiB)
+    // 414 MiB were sent, beside some 150 that a process has anyway.
+    const held = await peak(server.child.pid)
+    assert.ok(held < 400, `${held} MiB`)
+    // One that had to give way is told so when its body is complete, and its connection goes on.
+    const [first] = slow
+    assert.ok(first)
+    first.write(' ')
+    assert.match(await answer(first), /^HTTP\/1\.1 429 [\s\S]*Retry-After: 1\r\n/i)
+    first.write(head(Buffer.byteLength(body)) + body)
+    assert.match(await answer(first), /^HTTP\/1\.1 200 /)
+    for (const socket of slow) socket.destroy()
+  },
+)
 
 test('senders that hold every place do not keep a good request out, whatever they send now and then', async () => {
   await using server = await startServe(['--max-in-flight', '5'])
@@ -146,7 +151,7 @@ test('connections that never begin a handshake are bounded as well', async () =>
   for (const socket of sockets) socket.destroy()
 })
 
-test('a small request is answered before large ones that came first have all had their turn', async () => {
+test('a small request is answered before large ones that came first have all had their turn', costly, async () => {
   await using server = await startServe()
   const large = JSON.stringify(review({ ...pod(), x: 'LARGE' })).replace(
     '"LARGE"',

@@ -5,6 +5,7 @@ import openapi from '../../src/preview/openapi.json' with { type: 'json' }
 import { version } from '../../src/version.ts'
 import { faultsOf } from '../preview/schema.ts'
 import { slow } from '../preview/slow.ts'
+import { costly } from '../runs.ts'
 import { call, type Reply } from './call.ts'
 import { type ServeProcess, startServe } from './process.ts'
 import { review } from './reviews.ts'
@@ -131,7 +132,7 @@ test('hundreds of documents are one request', async () => {
   assert.equal(resultsOf(reply).filter(({ verdict }) => verdict === 'patched').length, 800)
 })
 
-test('admissions are answered while a hostile preview runs, and that one ends', async () => {
+test('admissions are answered while a hostile preview runs, and that one ends', costly, async () => {
   let ended = false
   const hostile = preview(slow).finally(() => {
     ended = true

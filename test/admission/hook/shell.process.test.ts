@@ -19,6 +19,7 @@ import { after, describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ShellBefore, type ShellCheck, type ShellOpening, shellHook } from '../../../src/admission/hook/shell.ts'
 import { freePort } from '../../free-port.ts'
+import { share } from '../../runs.ts'
 import { until } from '../../until.ts'
 
 /**
@@ -93,7 +94,7 @@ type Body = (t: TestContext, image: Image) => Promise<void>
 
 /** One test for each image that has the tools. */
 function inEach(name: string, body: Body, fits: (image: Image) => boolean = () => true) {
-  for (const each of images.filter(fits)) cases.push({ name, each, body })
+  for (const each of share(images.filter(fits))) cases.push({ name, each, body })
 }
 
 interface Ran {
