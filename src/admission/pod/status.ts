@@ -9,10 +9,10 @@ interface Status {
 }
 
 export function readStatus(annotation: unknown): Status {
-  if (typeof annotation !== 'string') return {}
+  // Ours is an object, and whatever else stands there needn't be parsed: nested lists cost V8 more than their length.
+  if (typeof annotation !== 'string' || !annotation.startsWith('{')) return {}
   try {
-    const value: unknown = JSON.parse(annotation)
-    return typeof value === 'object' && value !== null ? value : {}
+    return JSON.parse(annotation)
   } catch {
     return {}
   }
