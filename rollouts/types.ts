@@ -29,6 +29,10 @@ export interface SidecarRollout {
   readonly status?: RolloutStatus
 }
 
+/** The status, once a controller has taken up the present spec. */
+export const currentStatus = ({ metadata, status }: SidecarRollout): RolloutStatus | undefined =>
+  status !== undefined && status.observedGeneration >= metadata.generation ? status : undefined
+
 export interface RolloutSpec {
   /** Pods of the rollout's namespace, whatever owns them. Can't be changed, nor can `container`. */
   readonly selector: LabelSelector
@@ -124,36 +128,34 @@ export interface RolloutStatus {
   readonly conditions: readonly RolloutCondition[]
 }
 
-/**
- * - `Ready`: the rollout is complete
- * - `Reconciling`: it is on its way, or waits for what will pass
- * - `Stalled`: it needs somebody: a failure, a conflict, nothing but refused touches, or nothing but kubelets that are too old
- * - `Progressing`: what it does, or what holds it
- * - `Completed`: True from when a generation has reached its share; later pods are brought along
- * - `Failed`: reason, pod and what the container said
- * - `Conflicting`: another rollout claims the container
- * - `ImageFetched`: False where a node can't fetch the image ahead, or not yet
- * - `Superseded`: pods with an image that isn't ours to replace, such as a newer release's
- * - `Refused`: pods whose touch admission has undone
- * - `Silent`: pods whose kubelet doesn't answer
- * - `NodesTooOld`: pods of kubelets before 1.34, which are left alone
- * - `TemplateBehind`: workloads whose template still has an image that is replaced here
- * - `Unneeded`: complete, and no pod has an image from here any more
- */
 export const conditionTypes = [
+  /** The rollout is complete. */
   'Ready',
+  /** It is on its way, or waits for what will pass. */
   'Reconciling',
+  /** It needs somebody: a failure, a conflict, nothing but refused touches, or nothing but kubelets that are too old. */
   'Stalled',
+  /** What it does, or what holds it. */
   'Progressing',
+  /** True from when a generation has reached its share; later pods are brought along. */
   'Completed',
+  /** Reason, pod and what the container said. */
   'Failed',
+  /** Another rollout claims the container. */
   'Conflicting',
+  /** False where a node can't fetch the image ahead, or not yet. */
   'ImageFetched',
+  /** Pods with an image that isn't ours to replace, such as a newer release's. */
   'Superseded',
+  /** Pods whose touch admission has undone. */
   'Refused',
+  /** Pods whose kubelet doesn't answer. */
   'Silent',
+  /** Pods of kubelets before 1.34, which are left alone. */
   'NodesTooOld',
+  /** Workloads whose template still has an image that is replaced here. */
   'TemplateBehind',
+  /** Complete, and no pod has an image from here any more. */
   'Unneeded',
 ] as const
 export type ConditionType = (typeof conditionTypes)[number]

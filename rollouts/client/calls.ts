@@ -16,23 +16,6 @@ import {
 } from '../types.ts'
 import type { StartRequest } from './request.ts'
 
-/** The calls that the command makes, in one namespace. Each throws ClusterError. */
-export interface RolloutCluster {
-  read(name: string): Promise<SidecarRollout | undefined>
-  list(): Promise<SidecarRollout[]>
-  /** The pods that the selector matches; undefined if they can't be listed. */
-  pods(selector: LabelSelector): Promise<SeenPod[] | undefined>
-  /** Server-side apply, with force: takes over fields that others own. */
-  apply(request: StartRequest): Promise<SidecarRollout>
-  change(name: string, change: SpecChange): Promise<SidecarRollout>
-  /** Deletes this very rollout; no pod changes. */
-  remove(rollout: SidecarRollout): Promise<void>
-  /** Whether the controller's Deployment exists in any namespace; undefined if that can't be listed. */
-  hasController(): Promise<boolean | undefined>
-  /** The API server's clock, in ms. */
-  now(): number
-}
-
 /** What a command changes of a rollout's spec. */
 export interface SpecChange {
   readonly image?: string
@@ -50,7 +33,10 @@ export function firstSeen(pod: WirePod): SeenPod {
 export const installLine = 'sidecar-first install --rollouts --apply'
 const owned = '?fieldManager=sidecar-first'
 
-export function rolloutCluster(kubeconfig: KubeConfig, namespace: string): RolloutCluster {
+export type RolloutCluster = ReturnType<typeof rolloutCluster>
+
+/** The calls that the command makes, in one namespace. Each throws ClusterError. */
+export function rolloutCluster(kubeconfig: KubeConfig, namespace: string) {
   const clock = createClock()
   const configuration = connection(kubeconfig, { timeout: 30_000, heard: clock.heard })
   const calls = rawCalls(configuration)
@@ -69,22 +55,25 @@ export function rolloutCluster(kubeconfig: KubeConfig, namespace: string): Rollo
   }
 
   return {
+    /** The API server's clock, in ms. */
     now: clock.now,
-    read: (name) => known(calls.find<SidecarRollout>(one(name))),
+    read: (name: string) => known(calls.find<SidecarRollout>(one(name))),
     list: async () => (await known(calls.get<{ items: SidecarRollout[] }>(path))).items,
-    apply: (request) =>
-      known(calls.patch(`${one(request.metadata.name)}${owned}&force=true`, request, PatchStrategy.ServerSideApply)),
-    change: (name, spec) => known(calls.patch(`${one(name)}${owned}`, { spec }, PatchStrategy.MergePatch)),
-    async remove({ metadata: { name, uid } }) {
-      await known(calls.remove(one(name), { preconditions: { uid } }))
+    /** The pods that the selector matches; undefined if they can't be listed. */
+    pods: (selector: LabelSelector) => allowed(listPods(selector)),
+    /** Server-side apply, with force: takes over fields that others own. */
+    apply(request: StartRequest): Promise<SidecarRollout> {
+      const where = `${one(request.metadata.name)}${owned}&force=true`
+      return known(calls.patch(where, request, PatchStrategy.ServerSideApply))
     },
-    pods: (selector) => allowed(listPods(selector)),
-    async hasController() {
-      const found = await allowed(
-        calls.get<{ items: unknown[] }>('/apis/apps/v1/deployments', {
-          labelSelector: CONTROLLER_LABELS,
-        }),
-      )
+    change: (name: string, spec: SpecChange): Promise<SidecarRollout> =>
+      known(calls.patch(`${one(name)}${owned}`, { spec }, PatchStrategy.MergePatch)),
+    /** Deletes this very rollout; no pod changes. */
+    remove: ({ metadata: { name, uid } }: SidecarRollout) => known(calls.remove(one(name), { preconditions: { uid } })),
+    /** Whether the controller's Deployment exists in any namespace; undefined if that can't be listed. */
+    async hasController(): Promise<boolean | undefined> {
+      const query = { labelSelector: CONTROLLER_LABELS }
+      const found = await allowed(calls.get<{ items: unknown[] }>('/apis/apps/v1/deployments', query))
       return found && found.items.length > 0
     },
   }

@@ -4,10 +4,9 @@ import { sameName } from '../image.ts'
 import type { SidecarRollout } from '../types.ts'
 import { found, type Session } from './session.ts'
 
-/** A workload whose template has the container. */
+/** The image of the container in a template, and the workload that has it. */
 interface Template {
-  readonly kind: string
-  readonly name: string
+  readonly holder: { readonly kind: string; readonly name: string }
   readonly image: string
 }
 
@@ -28,7 +27,8 @@ export async function finish(
   const origins = rollout.status?.origins ?? []
   const behind = (await templates(rollout)).filter((one) => origins.some((origin) => sameName(origin, one.image)))
   const lines = behind.map(
-    (one) => `kubectl set image -n ${namespace} ${one.kind.toLowerCase()}/${one.name} ${container}=${image}`,
+    ({ holder }) =>
+      `kubectl set image -n ${namespace} ${holder.kind.toLowerCase()}/${holder.name} ${container}=${image}`,
   )
   const list = lines.map((line) => `  ${line}\n`).join('')
   if (behind.length > 0 && !force) {

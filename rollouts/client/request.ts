@@ -5,19 +5,21 @@ import { duration, oneOf, wholeNumber } from '../../src/terminal/flag.ts'
 import { API_GROUP, API_VERSION, KIND, type OnFailure, type RolloutSpec, type RolloutStrategy } from '../types.ts'
 import { parseSelector } from './selector.ts'
 
-/** The flags of `rollout start` that describe the rollout. */
-export type StartFlags = Readonly<Partial<Record<StartFlag, string | undefined>>>
-type StartFlag =
-  | 'name'
-  | 'selector'
-  | 'container'
-  | 'image'
-  | 'partition'
-  | 'max-unavailable'
-  | 'min-ready-seconds'
-  | 'deadline'
-  | 'on-failure'
-  | 'max-failures'
+/** The flags of `rollout start` alone. */
+export const startFlags = {
+  selector: { type: 'string' },
+  container: { type: 'string' },
+  image: { type: 'string' },
+  name: { type: 'string' },
+  'max-unavailable': { type: 'string' },
+  'min-ready-seconds': { type: 'string' },
+  deadline: { type: 'string' },
+  'on-failure': { type: 'string' },
+  'max-failures': { type: 'string' },
+} as const
+
+/** Those that describe the rollout. */
+export type StartFlags = Readonly<Partial<Record<keyof typeof startFlags | 'partition', string | undefined>>>
 
 /** What `rollout start` applies. Everything not given is left to the schema's defaults. */
 export interface StartRequest {

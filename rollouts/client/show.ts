@@ -1,10 +1,10 @@
 import type { ExitCode } from '../../src/terminal/command.ts'
 import { rolloutCodes } from '../codes.ts'
-import { outcomeOf } from './follow.ts'
+
 import { found, type Session } from './session.ts'
 import { viewOf } from './view.ts'
 import { rolloutsTable, rolloutText } from './view-text.ts'
-import { wait } from './wait.ts'
+import { outcomeOf, wait } from './wait.ts'
 
 /** Shows one rollout, or all in the namespace if none is named; as JSON for programs. @throws ExpectedError, ClusterError */
 export async function show(session: Session, name: string | undefined, json: boolean): Promise<ExitCode> {

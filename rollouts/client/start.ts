@@ -5,10 +5,9 @@ import { ExpectedError } from '../../src/terminal/command.ts'
 import type { SeenPod } from '../seen-pod.ts'
 import type { SidecarRollout } from '../types.ts'
 import type { RolloutCluster } from './calls.ts'
-import { takenUp } from './follow.ts'
 import type { StartRequest } from './request.ts'
 import { type Session, sayNobody } from './session.ts'
-import { wait } from './wait.ts'
+import { takenUp, wait } from './wait.ts'
 
 /** How long a controller may take to see the rollout before `start` says that none does, in ms. */
 const SOON = 5000
@@ -19,7 +18,7 @@ export async function start(session: Session, request: StartRequest): Promise<Ex
   const { name } = request.metadata
   terminal.stdout.write(`sidecarrollout/${name} ${await apply(cluster, request)}\n`)
   if (session.wait) return await wait(session, name)
-  if (await takenUp(cluster, name, SOON)) {
+  if (await takenUp(session, name, SOON)) {
     terminal.stdout.write(`Follow it: sidecar-first rollout status -n ${namespace} ${name} --wait\n`)
   } else await sayNobody(session)
   return 0

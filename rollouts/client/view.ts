@@ -3,9 +3,15 @@ import { selectorText } from '../../src/kubernetes/selector.ts'
 import { rolloutCodes } from '../codes.ts'
 import { type Member, membersOf, withContainer } from '../members.ts'
 import { remember } from '../memory.ts'
-import type { SeenContainer, SeenPod } from '../seen-pod.ts'
+import type { SeenPod } from '../seen-pod.ts'
 import { patienceOf, type SidecarState } from '../sidecar-state.ts'
-import type { RolloutFailure, RolloutPhase, RolloutStatus, SidecarRollout } from '../types.ts'
+import {
+  currentStatus,
+  type RolloutFailure,
+  type RolloutPhase,
+  type RolloutStatus,
+  type SidecarRollout,
+} from '../types.ts'
 
 export type PodState = 'old' | 'in progress' | 'new' | 'failed'
 
@@ -15,10 +21,10 @@ export interface PodView {
   readonly state: PodState
   /** The image in its spec. */
   readonly image: string
-  /** When the controller changed its image; absent for a pod that it hasn't touched. */
-  readonly touched?: string
-  /** From then until it was ready or failed, or until now, in ms; absent if nobody saw it become ready: the API doesn't record that. */
-  readonly took?: number
+  /** When the controller changed its image; undefined for a pod that it hasn't touched. */
+  readonly touched: string | undefined
+  /** From then until it was ready or failed, or until now, in ms; undefined if nobody saw it become ready: the API doesn't record that. */
+  readonly took: number | undefined
   readonly detail: string
 }
 
@@ -32,7 +38,7 @@ export interface RolloutView {
   /** `Unseen`: no controller has seen the current spec. */
   readonly phase: RolloutPhase | 'Unseen'
   /** Of what `check` finds of such a rollout. */
-  readonly code?: Code
+  readonly code: Code | undefined
   /** The controller's message, or what went wrong. */
   readonly why: string
   readonly counts: Readonly<Record<PodState, number>>
@@ -54,26 +60,25 @@ export function viewOf(
   before?: RolloutView,
 ): RolloutView {
   const { metadata, spec, status } = rollout
-  const seen = status !== undefined && status.observedGeneration >= metadata.generation
+  const current = currentStatus(rollout)
+  const failure = failureIn(current)
   const former = new Map(before?.pods.map((pod) => [pod.name, pod]))
   const having = withContainer(rollout, pods ?? [])
   const { all } = membersOf(rollout, having, remember(rollout, having), {
     // Whether a pod is late is for the controller to judge, which has seen it for longer.
     patience: { ...patienceOf(rollout, now), deadline: Number.POSITIVE_INFINITY },
-    isSettled: () => seen && status.phase === 'Complete',
+    isSettled: () => current?.phase === 'Complete',
   })
-  const rows = all.map((member) =>
-    podView(member, { former: former.get(member.pod.name), failure: seen ? failureIn(rollout) : undefined, now }),
-  )
+  const rows = all.map((member) => podView(member, { former: former.get(member.pod.name), failure, now }))
   return {
     name: metadata.name,
     namespace: metadata.namespace,
     container: spec.container,
     selector: selectorText(spec.selector),
     image: spec.image,
-    phase: seen ? status.phase : 'Unseen',
-    ...codeOf(seen, rollout),
-    why: seen ? whyOf(rollout) : '',
+    phase: current?.phase ?? 'Unseen',
+    code: codeOf(current),
+    why: whyOf(current),
     // Of one decision with the phase; before there is one, as the pods are.
     counts: status === undefined ? counted(rows) : reported(status),
     staying: Math.max(0, (status?.matched ?? 0) - (status?.desired ?? 0)),
@@ -86,23 +91,20 @@ export function viewOf(
 const rank: Record<PodState, number> = { failed: 0, 'in progress': 1, new: 2, old: 3 }
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
-function codeOf(seen: boolean, rollout: SidecarRollout): { readonly code?: Code } {
-  if (!seen) return { code: rolloutCodes.unseen }
-  const isOver = rollout.status?.phase === 'Stopped' || failureIn(rollout) !== undefined
-  return isOver ? { code: rolloutCodes.failed } : {}
+function codeOf(current: RolloutStatus | undefined): Code | undefined {
+  if (!current) return rolloutCodes.unseen
+  return current.phase === 'Stopped' || failureIn(current) ? rolloutCodes.failed : undefined
 }
 
 /** What went wrong, in the phases that a failure decides. */
-function failureIn({ status }: SidecarRollout): RolloutFailure | undefined {
-  const { failure, phase } = status ?? {}
+function failureIn(current: RolloutStatus | undefined): RolloutFailure | undefined {
+  const { failure, phase } = current ?? {}
   return phase === 'Stopped' || phase === 'RollingBack' || phase === 'RolledBack' ? failure : undefined
 }
 
-function whyOf(rollout: SidecarRollout): string {
-  const failure = failureIn(rollout)
-  if (failure === undefined) {
-    return rollout.status?.conditions.find(({ type }) => type === 'Progressing')?.message ?? ''
-  }
+function whyOf(current: RolloutStatus | undefined): string {
+  const failure = failureIn(current)
+  if (!failure) return current?.conditions.find(({ type }) => type === 'Progressing')?.message ?? ''
   const where = [failure.pod, failure.node && `on ${failure.node}`].filter(Boolean).join(' ')
   return `${failure.reason}${where ? ` (${where})` : ''}: ${failure.message}`
 }
@@ -127,23 +129,27 @@ interface Beside {
   readonly now: number
 }
 
-function podView({ pod, container, note, updated, inProgress, ...member }: Member, beside: Beside): PodView {
-  const { failure } = beside
-  const failed = updated && member.state.is !== 'done' && failure?.pod === pod.name
-  const judged: SidecarState = failed
-    ? { is: 'failed', reason: failure.reason, message: failure.message }
-    : member.state
-  const state = stateOf(judged, { updated, inProgress })
-  const detail = detailOf(judged, state)
-  const base = { name: pod.name, node: pod.node ?? '', state, image: container.image, detail }
-  if (note === undefined) return base
-  const took = tookOf(pod, { container, judged, touched: note.at }, beside)
-  return { ...base, touched: new Date(note.at).toISOString(), ...(took !== undefined && { took: Math.max(0, took) }) }
+function podView(member: Member, beside: Beside): PodView {
+  const { pod, container, note, updated, state: found } = member
+  const blame = updated && found.is !== 'done' && beside.failure?.pod === pod.name ? beside.failure : undefined
+  const judged: SidecarState = blame ? { ...blame, is: 'failed' } : found
+  const state = stateOf(judged, member)
+  const took = note && tookOf(member, judged, note.at, beside)
+  return {
+    name: pod.name,
+    node: pod.node ?? '',
+    state,
+    image: container.image,
+    detail: detailOf(judged, state),
+    touched: note && new Date(note.at).toISOString(),
+    took: took === undefined ? undefined : Math.max(0, took),
+  }
 }
 
 function tookOf(
-  pod: SeenPod,
-  { container, judged, touched }: { container: SeenContainer; judged: SidecarState; touched: number },
+  { pod, container }: Member,
+  judged: SidecarState,
+  touched: number,
   { former, failure, now }: Beside,
 ): number | undefined {
   if (judged.is === 'failed' && failure?.pod === pod.name) return Date.parse(failure.time) - touched
@@ -155,7 +161,7 @@ function tookOf(
   return Math.max(watched ? (container.status?.readySince ?? 0) : 0, changed) - touched
 }
 
-function stateOf({ is }: SidecarState, { updated, inProgress }: { updated: boolean; inProgress: boolean }): PodState {
+function stateOf({ is }: SidecarState, { updated, inProgress }: Member): PodState {
   if (is === 'failed') return 'failed'
   if (updated) return is === 'done' ? 'new' : 'in progress'
   return inProgress ? 'in progress' : 'old'

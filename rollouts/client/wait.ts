@@ -1,13 +1,21 @@
-import type { ExitCode } from '../../src/terminal/command.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type FailureKind, failureKind } from '../../src/kubernetes/failure.ts'
+import { type ExitCode, ExpectedError } from '../../src/terminal/command.ts'
 import { failures } from '../../src/terminal/failures.ts'
 import { interrupted } from '../../src/terminal/interrupted.ts'
 import { rolloutCodes } from '../codes.ts'
-import { follow } from './follow.ts'
+import { currentStatus, type SidecarRollout } from '../types.ts'
 import { type Session, sayNobody } from './session.ts'
+import { type RolloutView, viewOf } from './view.ts'
 import { changeLines } from './view-text.ts'
 
 /** How long a controller may take to see a rollout before the wait ends, in ms: a new leader waits 15 s for its predecessor's Lease. */
 const PATIENCE = 40_000
+const INTERVAL = 1000
+/** At most a tenth of the time is spent asking: listing a thousand pods takes a moment. */
+const REST_FACTOR = 9
+/** Such as of an API server that is restarting. */
+const passing: readonly FailureKind[] = ['timeout', 'throttled', 'server', 'network']
 
 /** What to say of an end that isn't the wished one. @param it what names the rollout in a command */
 const endings = {
@@ -17,35 +25,78 @@ const endings = {
   'rolled back': () => 'the rollout has failed, and every pod is back on the image it had',
 }
 
-/** Tells each change of a rollout until its end, the time limit, or Ctrl-C. */
+/** How a rollout has ended; undefined while it continues. `stopped`: nothing has failed, and it can't go on. */
+export function outcomeOf(rollout: SidecarRollout): keyof typeof endings | 'done' | undefined {
+  const { phase, failure } = currentStatus(rollout) ?? {}
+  switch (phase) {
+    case 'Complete':
+      return 'done'
+    case 'Stopped':
+      return failure ? 'failed' : 'stopped'
+    case 'RolledBack':
+      return 'rolled back'
+    case 'Waiting':
+    case 'Progressing':
+    case 'Paused':
+    case 'RollingBack':
+    case undefined:
+      return undefined
+    default:
+      return phase satisfies never
+  }
+}
+
+/**
+ * Tells each change of a rollout until its end, the time limit, or Ctrl-C.
+ * @throws ExpectedError if it is deleted, ClusterError of a call that a retry won't help
+ */
 export async function wait(session: Session, name: string): Promise<ExitCode> {
   const { cluster, namespace, terminal, seconds } = session
   const interruption = interrupted()
   const limits = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)]
-  const outcome = await follow(cluster, name, {
-    show: (before, view) => terminal.stdout.write(changeLines(before, view)),
-    signal: AbortSignal.any([interruption, ...limits]),
-    patience: PATIENCE,
-  })
+  const signal = AbortSignal.any([interruption, ...limits])
   const again = `-n ${namespace} ${name}`
-  switch (outcome) {
-    case 'done':
-      return 0
-    case 'failed':
-    case 'stopped':
-    case 'rolled back':
-      terminal.stderr.write(`sidecar-first: ${rolloutCodes.failed} ${endings[outcome](again)}\n`)
-      return 1
-    case 'unseen':
+  let view: RolloutView | undefined
+  let unseenSince: number | undefined
+  while (!signal.aborted) {
+    const asked = performance.now()
+    let rest = INTERVAL
+    try {
+      const rollout = await cluster.read(name)
+      if (rollout === undefined) throw new ExpectedError('not-there', `the rollout ${name} has been deleted`)
+      const before = view
+      view = viewOf(rollout, await cluster.pods(rollout.spec.selector), cluster.now(), before)
+      terminal.stdout.write(changeLines(before, view))
+      const outcome = outcomeOf(rollout)
+      if (outcome === 'done') return 0
+      if (outcome !== undefined) {
+        terminal.stderr.write(`sidecar-first: ${rolloutCodes.failed} ${endings[outcome](again)}\n`)
+        return 1
+      }
+      unseenSince = currentStatus(rollout) ? undefined : (unseenSince ?? asked)
+      rest = Math.max(INTERVAL, (performance.now() - asked) * REST_FACTOR)
+    } catch (error) {
+      if (!passing.includes(failureKind(error))) throw error
+    }
+    if (unseenSince !== undefined && performance.now() - unseenSince > PATIENCE) {
       await sayNobody(session)
       return 1
-    case 'ended': {
-      const why = interruption.aborted ? 'interrupted' : `not done within ${seconds} s`
-      const how = `Pause it: sidecar-first rollout pause ${again}; watch it again: sidecar-first rollout status ${again} --wait`
-      terminal.stderr.write(`\nsidecar-first: ${failures['not-in-time'].code} ${why}. The rollout continues. ${how}\n`)
-      return 1
     }
-    default:
-      return outcome satisfies never
+    await sleep(rest, undefined, { signal }).catch(() => {})
+  }
+  const why = interruption.aborted ? 'interrupted' : `not done within ${seconds} s`
+  const how = `Pause it: sidecar-first rollout pause ${again}; watch it again: sidecar-first rollout status ${again} --wait`
+  terminal.stderr.write(`\nsidecar-first: ${failures['not-in-time'].code} ${why}. The rollout continues. ${how}\n`)
+  return 1
+}
+
+/** Whether a controller sees the rollout's current generation within `limit` ms. */
+export async function takenUp({ cluster }: Session, name: string, limit: number): Promise<boolean> {
+  const end = performance.now() + limit
+  while (true) {
+    const rollout = await cluster.read(name)
+    if (rollout && currentStatus(rollout)) return true
+    if (performance.now() > end) return false
+    await sleep(INTERVAL / 4)
   }
 }

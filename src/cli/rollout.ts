@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { RolloutCluster } from '../../rollouts/client/calls.ts'
-import { parsePartition, parseSeconds, startRequest } from '../../rollouts/client/request.ts'
+import { parsePartition, parseSeconds, startFlags, startRequest } from '../../rollouts/client/request.ts'
 import type { Session } from '../../rollouts/client/session.ts'
 import type { SidecarRollout } from '../../rollouts/types.ts'
 import { quote } from '../admission/words/quote.ts'
@@ -58,17 +58,6 @@ Example: a tenth of the pods first, then all
   sidecar-first rollout promote shop-envoy --wait
 `
 
-const startFlags = {
-  selector: { type: 'string' },
-  container: { type: 'string' },
-  image: { type: 'string' },
-  name: { type: 'string' },
-  'max-unavailable': { type: 'string' },
-  'min-ready-seconds': { type: 'string' },
-  deadline: { type: 'string' },
-  'on-failure': { type: 'string' },
-  'max-failures': { type: 'string' },
-} as const
 const options = {
   ...startFlags,
   partition: { type: 'string' },
@@ -126,12 +115,7 @@ export const rollout: Command = {
         const { connection } = await import('../kubernetes/connection.ts')
         const { objects } = await import('../kubernetes/objects.ts')
         const all = objects(connection(kubeconfig))
-        const templates = async (of: SidecarRollout) =>
-          (await templatesOfRollout(all, of)).map(({ holder: { kind, name: owner }, image }) => ({
-            kind,
-            name: owner,
-            image,
-          }))
+        const templates = (of: SidecarRollout) => templatesOfRollout(all, of)
         return await finish(session, name ?? '', { templates, force: flags.force })
       }
       default:
