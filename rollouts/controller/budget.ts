@@ -11,19 +11,12 @@ export interface Budget {
   readonly desiredHealthy: number | undefined
 }
 
-interface Budgets {
-  /** The budget that has no room for this pod to be away; undefined: all have. */
-  refuses(pod: SeenPod): string | undefined
-  /** The pod will be away. */
-  take(pod: SeenPod): void
-}
-
 /**
  * What the budgets still have room for. Their status alone isn't enough: it lags, and while a hook runs the pod's Ready condition is the old
  * one, so those that are away are counted here as well.
  * @param pods all of the namespace
  */
-export function budgets(all: readonly Budget[], pods: readonly SeenPod[], now: number): Budgets {
+export function budgets(all: readonly Budget[], pods: readonly SeenPod[], now: number) {
   const rooms = all.map((budget) => {
     const covered = pods.filter((pod) => !pod.ending && covers(budget, pod))
     const away = covered.filter((pod) => pod.ready && isAway(pod, now)).length
@@ -33,8 +26,11 @@ export function budgets(all: readonly Budget[], pods: readonly SeenPod[], now: n
     return { budget, room }
   })
   return {
-    refuses: (pod) => rooms.find(({ budget, room }) => room < 1 && covers(budget, pod))?.budget.name,
-    take(pod) {
+    /** The budget that has no room for this pod to be away; undefined: all have. */
+    refuses: (pod: SeenPod): string | undefined =>
+      rooms.find(({ budget, room }) => room < 1 && covers(budget, pod))?.budget.name,
+    /** The pod will be away. */
+    take(pod: SeenPod) {
       for (const one of rooms) if (covers(one.budget, pod)) one.room--
     },
   }

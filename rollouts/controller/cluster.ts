@@ -1,12 +1,11 @@
 import { type KubeConfig, PatchStrategy, type V1PodDisruptionBudget, type V1PodSpec } from '@kubernetes/client-node'
 import { type Report, writeEvent } from '../../src/kubernetes/event.ts'
-import type { WireObject } from '../../src/kubernetes/follow.ts'
+import { type Followed, follow, type WireObject } from '../../src/kubernetes/follow.ts'
 import type { RawCalls } from '../../src/kubernetes/raw.ts'
 import type { Wire } from '../../src/kubernetes/wire.ts'
 import { type Note, noteKey, writeNote } from '../pod-note.ts'
 import type { SeenContainer, SeenPod, WirePod } from '../seen-pod.ts'
 import { API_GROUP, API_VERSION, CONTROLLER, PLURAL, type RolloutStatus, type SidecarRollout } from '../types.ts'
-import { type Mirrored, mirror } from './mirror.ts'
 
 /** A PodDisruptionBudget as it comes over the wire. */
 export type WireBudget = WireObject & Wire<V1PodDisruptionBudget>
@@ -23,28 +22,6 @@ interface WireWorkload {
   readonly spec?: { readonly template?: { readonly spec?: Wire<V1PodSpec> } }
 }
 
-/** All calls that the controller makes. Each throws ClusterError. */
-export interface Cluster {
-  readRollout(namespace: string, name: string): Promise<SidecarRollout | undefined>
-  /** As a whole, and only over the version that was seen: otherwise a conflict. */
-  writeStatus(rollout: SidecarRollout, status: RolloutStatus): Promise<SidecarRollout>
-  readPod(namespace: string, name: string): Promise<WirePod | undefined>
-  /** The image and the note about it, if the pod is still as it was seen: otherwise it's `invalid`. */
-  touchPod(pod: SeenPod, container: SeenContainer, note: Note): Promise<WirePod>
-  /** The note alone, if the pod is still as it was seen: otherwise it's `invalid`. */
-  notePod(pod: SeenPod, container: SeenContainer, note: Note): Promise<WirePod>
-  /** A `conflict` when it's there already. */
-  createPod(namespace: string, pod: object): Promise<WirePod>
-  removePod(namespace: string, name: string): Promise<void>
-  report(rollout: SidecarRollout, report: Report, now: number): Promise<void>
-  /** A workload of the API group apps; undefined for another kind, and where it's gone. */
-  readWorkload(namespace: string, kind: string, name: string): Promise<WireWorkload | undefined>
-  /** When a node's kubelet last renewed its Lease; undefined if it has none. */
-  readNodeLease(node: string): Promise<string | undefined>
-  /** Deletes this very rollout. */
-  removeRollout(rollout: SidecarRollout): Promise<void>
-}
-
 const workloads: Readonly<Record<string, string>> = {
   ReplicaSet: 'replicasets',
   StatefulSet: 'statefulsets',
@@ -55,10 +32,19 @@ const rolloutPath = (namespace: string, name: string) =>
   `${ROLLOUTS}/namespaces/${namespace}/${PLURAL}/${encodeURIComponent(name)}`
 const podsPath = (namespace: string) => `/api/v1/namespaces/${namespace}/pods`
 
-export function cluster(calls: RawCalls): Cluster {
+export type Cluster = ReturnType<typeof cluster>
+
+/** All calls that the controller makes. Each throws ClusterError. */
+export function cluster(calls: RawCalls) {
+  const patchPod = ({ namespace, name }: SeenPod, body: readonly object[]): Promise<WirePod> =>
+    calls.patch(`${podsPath(namespace)}/${name}`, body, PatchStrategy.JsonPatch)
   return {
-    readRollout: (namespace, name) => calls.find(rolloutPath(namespace, name)),
-    writeStatus({ metadata: { namespace, name, resourceVersion } }, status) {
+    readRollout: (namespace: string, name: string) => calls.find<SidecarRollout>(rolloutPath(namespace, name)),
+    /** As a whole, and only over the version that was seen: otherwise a conflict. */
+    writeStatus(
+      { metadata: { namespace, name, resourceVersion } }: SidecarRollout,
+      status: RolloutStatus,
+    ): Promise<SidecarRollout> {
       // By JSON patch, since a merge would keep what the new status leaves out.
       const body = [
         { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion },
@@ -66,38 +52,36 @@ export function cluster(calls: RawCalls): Cluster {
       ]
       return calls.patch(`${rolloutPath(namespace, name)}/status`, body, PatchStrategy.JsonPatch)
     },
-    readPod: (namespace, name) => calls.find(`${podsPath(namespace)}/${name}`),
-    touchPod(pod, container, note) {
-      const at = `/spec/${container.list}/${container.index}`
-      const body = [
-        ...testsOf(pod, container),
-        { op: 'replace', path: `${at}/image`, value: note.wanted },
-        noting(container, note),
-      ]
-      return calls.patch(`${podsPath(pod.namespace)}/${pod.name}`, body, PatchStrategy.JsonPatch)
+    readPod: (namespace: string, name: string) => calls.find<WirePod>(`${podsPath(namespace)}/${name}`),
+    /** The image and the note about it, if the pod is still as it was seen: otherwise it's `invalid`. */
+    touchPod(pod: SeenPod, container: SeenContainer, note: Note) {
+      const path = `/spec/${container.list}/${container.index}/image`
+      const image = { op: 'replace', path, value: note.wanted }
+      return patchPod(pod, [...testsOf(pod, container), image, noting(container, note)])
     },
-    notePod(pod, container, note) {
-      const body = [...testsOf(pod, container), noting(container, note)]
-      return calls.patch(`${podsPath(pod.namespace)}/${pod.name}`, body, PatchStrategy.JsonPatch)
-    },
-    createPod: (namespace, pod) => calls.create(podsPath(namespace), pod),
-    async removePod(namespace, name) {
-      await calls.remove(`${podsPath(namespace)}/${name}`)
-    },
-    async readWorkload(namespace, kind, name) {
+    /** The note alone, if the pod is still as it was seen: otherwise it's `invalid`. */
+    notePod: (pod: SeenPod, container: SeenContainer, note: Note) =>
+      patchPod(pod, [...testsOf(pod, container), noting(container, note)]),
+    /** A `conflict` when it's there already. */
+    createPod: (namespace: string, pod: object) => calls.create<WirePod>(podsPath(namespace), pod),
+    removePod: (namespace: string, name: string) => calls.remove(`${podsPath(namespace)}/${name}`),
+    /** A workload of the API group apps; undefined for another kind, and where it's gone. */
+    async readWorkload(namespace: string, kind: string, name: string): Promise<WireWorkload | undefined> {
       const plural = workloads[kind]
       return plural === undefined
         ? undefined
         : await calls.find(`/apis/apps/v1/namespaces/${namespace}/${plural}/${encodeURIComponent(name)}`)
     },
-    async readNodeLease(node) {
+    /** When a node's kubelet last renewed its Lease; undefined if it has none. */
+    async readNodeLease(node: string): Promise<string | undefined> {
       const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${encodeURIComponent(node)}`
       return (await calls.find<{ spec?: { renewTime?: string } }>(path))?.spec?.renewTime
     },
-    async removeRollout({ metadata: { namespace, name, uid } }) {
-      await calls.remove(rolloutPath(namespace, name), { preconditions: { uid } })
-    },
-    report({ apiVersion, kind, metadata: { namespace, name, uid, resourceVersion } }, report, now) {
+    /** Deletes this very rollout. */
+    removeRollout: ({ metadata: { namespace, name, uid } }: SidecarRollout) =>
+      calls.remove(rolloutPath(namespace, name), { preconditions: { uid } }),
+    report({ apiVersion, kind, metadata }: SidecarRollout, report: Report, now: number): Promise<void> {
+      const { namespace, name, uid, resourceVersion } = metadata
       const about = { apiVersion, kind, namespace, name, uid, resourceVersion }
       return writeEvent(calls, about, report, { component: CONTROLLER, now })
     },
@@ -124,33 +108,32 @@ function noting({ name }: SeenContainer, note: Note) {
   return { op: 'add', path: `/metadata/annotations/${key}`, value: writeNote(note) }
 }
 
-export interface Mirrors {
-  rollouts(into: Mirrored<SidecarRollout>, signal: AbortSignal): Promise<void>
-  /** Of the whole cluster. */
-  pods(into: Mirrored<WirePod>, signal: AbortSignal): Promise<void>
-  budgets(into: Mirrored<WireBudget>, signal: AbortSignal): Promise<void>
-  /** Of a namespace, once. */
-  listPods(namespace: string, each: (pod: WirePod) => void): Promise<void>
-  listBudgets(namespace: string, each: (budget: WireBudget) => void): Promise<void>
-}
-
 const BUDGETS = '/apis/policy/v1'
 
+export type Mirrors = ReturnType<typeof mirrors>
+
+/** What the controller keeps a copy of. */
 export function mirrors(
   kubeconfig: KubeConfig,
   calls: RawCalls,
-  more: Pick<Parameters<typeof mirror>[0], 'resync' | 'failed'>,
-): Mirrors {
-  const follow = <T extends WireObject>(path: string, into: Mirrored<T>, signal: AbortSignal) =>
-    mirror<T>({ ...more, kubeconfig, calls, path, into, signal })
-  const list = async <T>(path: string, each: (object: T) => void) => {
-    for await (const item of calls.items<T>(path)) each(item)
-  }
+  more: Pick<Parameters<typeof follow>[0], 'resync' | 'failed'>,
+) {
+  const following =
+    <T extends WireObject>(path: string) =>
+    (into: Followed<T>, signal: AbortSignal): Promise<void> =>
+      follow<T>({ ...more, kubeconfig, calls, path, into, signal })
+  const listing =
+    <T>(pathIn: (namespace: string) => string) =>
+    async (namespace: string, each: (object: T) => void): Promise<void> => {
+      for await (const item of calls.items<T>(pathIn(namespace))) each(item)
+    }
   return {
-    rollouts: (into, signal) => follow(`${ROLLOUTS}/${PLURAL}`, into, signal),
-    pods: (into, signal) => follow('/api/v1/pods', into, signal),
-    budgets: (into, signal) => follow(`${BUDGETS}/poddisruptionbudgets`, into, signal),
-    listPods: (namespace, each) => list(podsPath(namespace), each),
-    listBudgets: (namespace, each) => list(`${BUDGETS}/namespaces/${namespace}/poddisruptionbudgets`, each),
+    rollouts: following<SidecarRollout>(`${ROLLOUTS}/${PLURAL}`),
+    /** Of the whole cluster. */
+    pods: following<WirePod>('/api/v1/pods'),
+    budgets: following<WireBudget>(`${BUDGETS}/poddisruptionbudgets`),
+    /** Of a namespace, once. */
+    listPods: listing<WirePod>(podsPath),
+    listBudgets: listing<WireBudget>((namespace) => `${BUDGETS}/namespaces/${namespace}/poddisruptionbudgets`),
   }
 }

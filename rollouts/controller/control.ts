@@ -2,21 +2,21 @@ import { isDeepStrictEqual } from 'node:util'
 import { selects } from '../../src/admission/pod/selector.ts'
 import type { Report } from '../../src/kubernetes/event.ts'
 import { type FailureKind, failureKind } from '../../src/kubernetes/failure.ts'
+import type { Followed } from '../../src/kubernetes/follow.ts'
 import { pulledFor } from '../memory.ts'
 import type { SeenPod } from '../seen-pod.ts'
 import type { SidecarRollout } from '../types.ts'
-import { type Actor, createActor } from './act.ts'
+import { changePod, readPod } from './act.ts'
 import { claimedBy } from './claim.ts'
 import type { Cluster, Mirrors } from './cluster.ts'
 import { next } from './decide-rollout.ts'
 import type { Decision, Shown, Step } from './decision.ts'
 import { fetchName } from './fetch.ts'
-import { Images } from './fetched-images.ts'
+import { Fetches } from './fetches.ts'
 import { Lives } from './kubelet-lives.ts'
-import type { Mirrored } from './mirror.ts'
 import { createQueue, type Queue } from './queue.ts'
 import { differs, statusOf, withWholeStatus } from './status.ts'
-import { createStore, type Space, type Store } from './store.ts'
+import { type Space, Store } from './store.ts'
 import { Templates } from './templates.ts'
 import { ToldPods } from './told-pods.ts'
 
@@ -65,10 +65,17 @@ export async function control(controlling: Controlling): Promise<void> {
   await new Controller(controlling).run()
 }
 
-/** When a status was written, and what part of the time for all it then rests: not all the same, so that the watch is never silent for long. */
-interface Written {
-  readonly at: number
-  readonly share: number
+/** A rollout, and what is kept of it only to save calls, to wait less, and for messages: a new process finds that out again. */
+interface Kept {
+  readonly key: string
+  rollout: SidecarRollout
+  /** When its status was written, and what part of the time for all it then rests: not all the same, so that the watch is never silent for long. */
+  written: { readonly at: number; readonly share: number }
+  /** What kept it from continuing. */
+  trouble: string | undefined
+  settled: ReadonlySet<string>
+  readonly told: ToldPods
+  readonly templates: Templates
 }
 
 /** How many rollouts are worked on at once. */
@@ -79,79 +86,81 @@ const SLICE = 2000
 
 class Controller {
   readonly #controlling: Controlling
-  readonly #rollouts = new Map<string, SidecarRollout>()
+  readonly #rollouts = new Map<string, Kept>()
   /** Their keys by namespace. */
   readonly #names = new Map<string, Set<string>>()
-  /** Kept only to save calls, to wait less, and for messages: a new process finds it out again. */
-  readonly #written = new Map<string, Written>()
-  readonly #trouble = new Map<string, string>()
-  readonly #settled = new Map<string, ReadonlySet<string>>()
-  readonly #told = new ToldPods()
   /** Those on their way. */
   readonly #moving = new Set<string>()
   /** When the watch of rollouts last said something, and how new that was. */
   #heard = { at: Number.NEGATIVE_INFINITY, version: 0 }
-  readonly #images: Images
+  readonly #fetches: Fetches
   readonly #lives = new Lives()
-  readonly #actor: Actor
   readonly #queue: Queue
-  readonly #templates: Templates
   readonly #store: Store
-  readonly #intoRollouts: Mirrored<SidecarRollout>
 
   constructor(controlling: Controlling) {
     const { cluster, mirrors, steady, now, waiter, signal, observer } = controlling
     this.#controlling = controlling
-    this.#actor = createActor({ cluster, steady, waiter })
-    this.#images = new Images(steady)
-    this.#templates = new Templates(cluster, steady)
+    this.#fetches = new Fetches(cluster, steady, waiter)
     this.#queue = createQueue({
       steady,
       signal,
       workers: WORKERS,
       // One rollout of a namespace at a time: they share its budgets, and claims are decided among them.
       groupOf: (key) => key.slice(0, key.indexOf('/')),
-      work: (key) => this.#work(key),
+      work: async (key) => {
+        const kept = this.#rollouts.get(key)
+        return kept ? await this.#work(kept) : false
+      },
       failed: (key, error) => {
-        this.#trouble.set(key, error instanceof Error ? error.message : String(error))
-        observer.failed(failureKind(error), error)
+        const kept = this.#rollouts.get(key)
+        if (kept) kept.trouble = error instanceof Error ? error.message : String(error)
+        this.#failed(error)
       },
     })
-    this.#store = createStore({
+    this.#store = new Store({
       mirrors,
       now,
       changed: (namespace, was, is) => this.#changed(namespace, was, is),
       isCalm: () => this.#moving.size === 0,
-      failed: (kind, error) => observer.failed(kind, error),
+      failed: observer.failed,
     })
-    this.#intoRollouts = {
-      put: (rollout) => {
-        this.#hear(Number(rollout.metadata.resourceVersion))
-        this.#put(rollout)
-      },
-      gone: (name, namespace, version) => {
-        this.#hear(version)
-        this.#gone(name, namespace)
-      },
-      listed: (objects) => {
-        const keys = new Set(objects.map(keyOf))
-        for (const [key, { metadata }] of this.#rollouts) {
-          if (!keys.has(key)) this.#gone(metadata.name, metadata.namespace)
-        }
-        this.#store.begin()
-      },
-    }
   }
 
   async run(): Promise<void> {
     const { mirrors, signal, observer } = this.#controlling
     observer.watch?.({ age: () => this.#queue.age(), watched: () => this.#store.size() })
-    await Promise.all([mirrors.rollouts(this.#intoRollouts, signal), this.#queue.ended])
+    await Promise.all([mirrors.rollouts(this.#intoRollouts(), signal), this.#queue.ended])
     this.#store.stop()
   }
 
-  #hear(version: number) {
-    this.#heard = { at: this.#controlling.steady(), version: Math.max(version, this.#heard.version) }
+  #intoRollouts(): Followed<SidecarRollout> {
+    let listed = new Set<string>()
+    return {
+      begins() {
+        listed = new Set()
+      },
+      put: (rollout) => {
+        this.#hear(rollout)
+        listed.add(keyOf(rollout.metadata))
+        this.#put(rollout)
+      },
+      gone: (last) => {
+        this.#hear(last)
+        this.#gone(last)
+      },
+      listed: () => {
+        for (const [key, { rollout }] of this.#rollouts) if (!listed.has(key)) this.#gone(rollout)
+        this.#store.begin()
+      },
+    }
+  }
+
+  #failed = (error: unknown) => this.#controlling.observer.failed(failureKind(error), error)
+
+  #hear({ metadata }: SidecarRollout) {
+    const version = Math.max(Number(metadata.resourceVersion), this.#heard.version)
+    this.#heard = { at: this.#controlling.steady(), version }
   }
 
   /** Whether the watch has caught up with what is known of a rollout, and a moment ago: then it would have told of a pause. */
@@ -162,34 +171,48 @@ class Controller {
 
   #put(found: SidecarRollout) {
     const rollout = withWholeStatus(found)
+    const { uid, resourceVersion, generation, namespace } = rollout.metadata
     const key = keyOf(rollout.metadata)
-    const was = this.#rollouts.get(key)
-    const { uid, resourceVersion, namespace } = rollout.metadata
-    if (was?.metadata.uid === uid && Number(resourceVersion) < Number(was.metadata.resourceVersion)) return
-    this.#rollouts.set(key, rollout)
+    const known = this.#rollouts.get(key)
+    const was = known?.rollout.metadata
+    if (known && was?.uid === uid) {
+      if (Number(resourceVersion) < Number(was.resourceVersion)) return
+      known.rollout = rollout
+      // Rivals may be affected, too.
+      if (was.generation !== generation) this.#wake(namespace)
+      return
+    }
+    const { cluster, steady } = this.#controlling
+    this.#rollouts.set(key, {
+      key,
+      rollout,
+      written: { at: Number.NEGATIVE_INFINITY, share: 1 },
+      trouble: undefined,
+      settled: new Set(),
+      told: new ToldPods(),
+      templates: new Templates(cluster, steady),
+    })
     const names = this.#names.get(namespace) ?? new Set()
     this.#names.set(namespace, names.add(key))
     this.#store.open(namespace)
-    // Rivals may be affected, too.
-    if (was?.metadata.generation !== rollout.metadata.generation) this.#wake(namespace)
+    this.#wake(namespace)
   }
 
   /** From an answer: a rollout that the watch has told is gone must not come back. */
   #learn(rollout: SidecarRollout) {
-    const known = this.#rollouts.get(keyOf(rollout.metadata))?.metadata
+    const known = this.#rollouts.get(keyOf(rollout.metadata))?.rollout.metadata
     const { uid, resourceVersion } = rollout.metadata
     if (known?.uid === uid || Number(known?.resourceVersion) < Number(resourceVersion)) this.#put(rollout)
   }
 
-  #gone(name: string, namespace: string) {
-    const key = keyOf({ name, namespace })
+  #gone({ metadata }: SidecarRollout) {
+    const { namespace } = metadata
+    const key = keyOf(metadata)
     const was = this.#rollouts.get(key)
     this.#rollouts.delete(key)
-    for (const known of [this.#written, this.#trouble, this.#settled, this.#moving]) known.delete(key)
-    this.#told.forget(key)
+    this.#moving.delete(key)
     this.#queue.forget(key)
-    this.#templates.forget(key)
-    if (was) this.#controlling.observer.forgot(was)
+    if (was) this.#controlling.observer.forgot(was.rollout)
     const names = this.#names.get(namespace)
     names?.delete(key)
     if (names && names.size > 0) return this.#wake(namespace)
@@ -197,8 +220,10 @@ class Controller {
     this.#store.close(namespace)
   }
 
+  #isGone = (kept: Kept): boolean => this.#rollouts.get(kept.key) !== kept
+
   #of(namespace: string): readonly SidecarRollout[] {
-    return [...(this.#names.get(namespace) ?? [])].flatMap((key) => this.#rollouts.get(key) ?? [])
+    return [...(this.#names.get(namespace) ?? [])].flatMap((key) => this.#rollouts.get(key)?.rollout ?? [])
   }
 
   #wake(namespace: string) {
@@ -214,41 +239,38 @@ class Controller {
   }
 
   /** @returns whether pods are to be taken back: that goes before everything else */
-  async #work(key: string): Promise<boolean> {
-    const { leads, now, observer } = this.#controlling
-    const rollout = this.#rollouts.get(key)
-    const space = rollout && this.#store.space(rollout.metadata.namespace)
-    if (!rollout || !space) return false
-    if (!leads()) return this.#leftOff(key)
+  async #work(kept: Kept): Promise<boolean> {
+    const { cluster, leads, now, observer } = this.#controlling
+    const { key, rollout } = kept
     const { namespace, deletionTimestamp } = rollout.metadata
+    const space = this.#store.space(namespace)
+    if (!space) return false
+    if (!leads()) return this.#leftOff(key)
     if (deletionTimestamp !== undefined) {
       // Kept by a finalizer; whoever deleted it wants no more of it, and a younger one may have its pods now.
       this.#moving.delete(key)
       return false
     }
-    for (const name of space.doubtful()) await this.#actor.read({ namespace, name }, space)
-    let shown = this.#look(key, rollout, space)
-    let decision = next(shown)
-    if (await this.#readFailing(rollout, space, decision)) {
-      shown = this.#look(key, rollout, space)
-      decision = next(shown)
+    for (const name of space.doubtful()) await readPod(cluster, { namespace, name }, space)
+    const decide = () => {
+      const shown = this.#look(kept, rollout, space)
+      return { shown, decision: next(shown) }
     }
+    let { shown, decision } = decide()
+    if (await this.#readFailing(rollout, space, decision)) ({ shown, decision } = decide())
     // Known before its end is written, so that this is one write.
     const isLooked = rollout.status !== undefined && decision.phase === 'Complete' && !decision.unneeded
-    if (isLooked && (await this.#lookAtTemplates(key, rollout, shown))) {
-      shown = this.#look(key, rollout, space)
-      decision = next(shown)
-    }
-    if (!this.#rollouts.has(key)) return false
-    this.#remember(key, shown, decision)
+    if (isLooked && (await this.#lookAtTemplates(kept, rollout, shown))) ({ shown, decision } = decide())
+    if (this.#isGone(kept)) return false
+    this.#remember(kept, shown, decision)
     observer.looked(rollout, shown, decision)
-    const said = await this.#say(key, rollout, decision)
-    if (!this.#rollouts.has(key)) return false
-    await this.#tell(key, said, decision)
+    const said = await this.#say(kept, rollout, decision)
+    if (this.#isGone(kept)) return false
+    await this.#tell(kept, said, decision)
     if (!leads()) return this.#leftOff(key)
-    await this.#actor.clear(said, space, decision.wanted, shown.now)
-    await this.#act(key, said, { space, decision, written: said !== rollout })
-    this.#trouble.delete(key)
+    await this.#fetches.clear(said, space, decision.wanted, shown.now)
+    await this.#act(kept, said, { space, decision, written: said !== rollout })
+    kept.trouble = undefined
     if (decision.again !== undefined) this.#queue.add(key, decision.again - now())
     // How a fetch is judged also depends on its age.
     if (decision.wanted.length > 0) this.#queue.add(key, FETCHING)
@@ -258,7 +280,7 @@ class Controller {
     }
     await this.#expire(key, said, decision)
     if (!isLooked && decision.phase === 'Complete' && !decision.unneeded) {
-      if (await this.#lookAtTemplates(key, said, shown)) this.#queue.add(key)
+      if (await this.#lookAtTemplates(kept, said, shown)) this.#queue.add(key)
     }
     return decision.phase === 'RollingBack' || decision.reason === 'TakingBack'
   }
@@ -271,33 +293,24 @@ class Controller {
 
   /** A slice of the steps. Before each, the spec must still be the one by which it was decided: it may have been paused. */
   async #act(
-    key: string,
+    kept: Kept,
     rollout: SidecarRollout,
     { space, decision, written }: { space: Space; decision: Decision; written: boolean },
   ) {
-    const { leads, steady, observer } = this.#controlling
+    const { cluster, leads, steady, observer } = this.#controlling
+    const { key } = kept
     const end = steady() + SLICE
     const isFresh = written || this.#isHeard(rollout)
     if (!isFresh && touches(decision) && !(await this.#stillWanted(key, rollout))) return
     for (const [index, step] of decision.steps.entries()) {
       if (index >= CALLS || steady() > end) return this.#queue.add(key)
-      const { metadata } = this.#rollouts.get(key) ?? {}
-      if (metadata?.uid !== rollout.metadata.uid || metadata.generation !== rollout.metadata.generation) {
+      if (this.#isGone(kept) || kept.rollout.metadata.generation !== rollout.metadata.generation) {
         return this.#queue.add(key)
       }
       if (!leads()) return void this.#leftOff(key)
       const began = steady()
-      if (step.do === 'fetch') {
-        // Another worker may have begun it since this was decided.
-        if (this.#images.isUnderway(step)) continue
-        this.#images.began(step)
-      }
-      await this.#actor.take(step, rollout, space).catch((error) => {
-        if (step.do === 'fetch') this.#images.ended(step)
-        throw error
-      })
-      // Nobody else waits for what was refused.
-      if (step.do === 'fetch' && this.#actor.refusedFetch(rollout, step.node, step.image)) this.#images.ended(step)
+      if (step.do !== 'fetch') await changePod(cluster, step, space)
+      else if (!(await this.#fetches.take(step, rollout, space))) continue
       observer.took(rollout, step, steady() - began)
     }
   }
@@ -311,66 +324,54 @@ class Controller {
       failure.pod === undefined && node !== undefined
         ? [fetchName({ metadata }, node, pulledFor(spec.image, memory))]
         : pods
-    for (const name of names) await this.#actor.read({ namespace: metadata.namespace, name }, space)
+    for (const name of names) await readPod(this.#controlling.cluster, { namespace: metadata.namespace, name }, space)
     return true
   }
 
-  #look(key: string, rollout: SidecarRollout, space: Space): Shown {
-    const { namespace, uid } = rollout.metadata
-    const at = this.#controlling.now()
+  #look(kept: Kept, rollout: SidecarRollout, space: Space): Shown {
+    const now = this.#controlling.now()
     const neighbours = space.pods()
     const pods = neighbours.filter(({ labels }) => selects(rollout.spec.selector, labels))
-    const found = space.fetches(at)
-    for (const one of found) this.#images.seen(one)
-    const fetches = new Map(
-      found.flatMap((one) => (one.rollout === uid ? [[`${one.node} ${one.image}`, one.fetch]] : [])),
-    )
-    const shared = (node: string, image: string, isPublic: boolean) =>
-      isPublic ? this.#images.of(node, image) : undefined
-    const settled = this.#settled.get(key)
     return {
-      now: at,
+      now,
       rollout,
-      claimedBy: claimedBy(rollout, this.#of(namespace), pods),
+      claimedBy: claimedBy(rollout, this.#of(rollout.metadata.namespace), pods),
       pods,
       neighbours,
       budgets: space.budgets(),
-      fetchOf: (node, image, isPublic) =>
-        this.#actor.refusedFetch(rollout, node, image) ??
-        fetches.get(`${node} ${image}`) ??
-        shared(node, image, isPublic),
-      isSettled: (one) => settled?.has(one) ?? false,
+      fetchOf: this.#fetches.of(rollout, space.fetches(now)),
+      isSettled: (one) => kept.settled.has(one),
       lifeOf: this.#lives.of,
-      behind: this.#templates.behind(key, rollout),
+      behind: kept.templates.behind(rollout),
     }
   }
 
-  #remember(key: string, { pods }: Shown, { settled, phase }: Decision) {
-    if (phase === 'Progressing' || phase === 'RollingBack') this.#moving.add(key)
-    else this.#moving.delete(key)
+  #remember(kept: Kept, { pods }: Shown, { settled, phase }: Decision) {
+    if (phase === 'Progressing' || phase === 'RollingBack') this.#moving.add(kept.key)
+    else this.#moving.delete(kept.key)
     const there = new Set(pods.map(({ uid }) => uid))
-    const before = [...(this.#settled.get(key) ?? [])].filter((one) => there.has(one.slice(0, one.indexOf(' '))))
-    this.#settled.set(key, new Set([...before, ...settled]))
+    const before = [...kept.settled].filter((one) => there.has(one.slice(0, one.indexOf(' '))))
+    kept.settled = new Set([...before, ...settled])
   }
 
   /**
    * Writes the status before anything is done by it: a successor after a crash must know of a failure before the first pod is put back.
    */
-  async #say(key: string, rollout: SidecarRollout, decision: Decision): Promise<SidecarRollout> {
+  async #say(kept: Kept, rollout: SidecarRollout, decision: Decision): Promise<SidecarRollout> {
     const { cluster, now, steady, observer } = this.#controlling
     const { status: former } = rollout
-    const status = statusOf(rollout, decision, { now: now(), trouble: this.#trouble.get(key) })
+    const status = statusOf(rollout, decision, { now: now(), trouble: kept.trouble })
     if (!differs(former, status)) {
       if (isDeepStrictEqual(former, status)) return rollout
-      const { at, share } = this.#written.get(key) ?? { at: Number.NEGATIVE_INFINITY, share: 1 }
+      const { at, share } = kept.written
       const rest = at + Math.max(COUNTS, COUNTS_EACH * this.#moving.size * share) - steady()
       // Before a touch it would have to be read otherwise.
       if (rest > 0 && !(touches(decision) && !this.#isHeard(rollout))) {
-        this.#queue.add(key, rest)
+        this.#queue.add(kept.key, rest)
         return rollout
       }
     }
-    this.#written.set(key, { at: steady(), share: 2 * Math.random() })
+    kept.written = { at: steady(), share: 2 * Math.random() }
     const said = await cluster.writeStatus(rollout, status).catch(async (error) => {
       // Somebody else wrote first, or the rollout is gone: the watch may not have told us yet.
       const kind = failureKind(error)
@@ -383,26 +384,26 @@ class Controller {
       observer.turned(said, report)
       // That it has been taken up is one of a rollout's few calls, and its status says so.
       if (former === undefined && report.reason === 'Progressing') return said
-      await cluster.report(said, report, now()).catch((error) => observer.failed(failureKind(error), error))
+      await cluster.report(said, report, now()).catch(this.#failed)
     }
     return said
   }
 
   /** Events of pods that fail without stopping the rollout: after it was complete, or within maxFailures. */
-  async #tell(key: string, rollout: SidecarRollout, { failing, failure }: Decision) {
+  async #tell({ key, told }: Kept, rollout: SidecarRollout, { failing, failure }: Decision) {
     const { cluster, now, steady, observer } = this.#controlling
-    const { reports, again } = this.#told.say(key, failing, { known: failure?.pod, steady: steady() })
+    const { reports, again } = told.say(failing, { known: failure?.pod, steady: steady() })
     for (const report of reports) {
       observer.turned(rollout, report)
-      await cluster.report(rollout, report, now()).catch((error) => observer.failed(failureKind(error), error))
+      await cluster.report(rollout, report, now()).catch(this.#failed)
     }
     if (again !== undefined) this.#queue.add(key, again)
   }
 
   async #lookForLife(node: string) {
-    const { cluster, now, observer } = this.#controlling
+    const { cluster, now } = this.#controlling
     const renewed = await cluster.readNodeLease(node).catch((error) => {
-      observer.failed(failureKind(error), error)
+      this.#failed(error)
       if (failureKind(error) === 'forbidden') return undefined
       throw error
     })
@@ -410,10 +411,9 @@ class Controller {
   }
 
   /** Only informs, so trouble with it holds nothing up. @returns whether something new is known */
-  async #lookAtTemplates(key: string, rollout: SidecarRollout, { pods }: Shown): Promise<boolean> {
-    const { observer } = this.#controlling
-    return await this.#templates.look(key, rollout, pods).catch((error) => {
-      observer.failed(failureKind(error), error)
+  async #lookAtTemplates({ templates }: Kept, rollout: SidecarRollout, { pods }: Shown): Promise<boolean> {
+    return await templates.look(rollout, pods).catch((error) => {
+      this.#failed(error)
       return false
     })
   }
@@ -439,10 +439,11 @@ class Controller {
     return false
   }
 
-  async #refresh({ metadata: { namespace, name } }: SidecarRollout): Promise<SidecarRollout | undefined> {
+  async #refresh(rollout: SidecarRollout): Promise<SidecarRollout | undefined> {
+    const { namespace, name } = rollout.metadata
     const found = await this.#controlling.cluster.readRollout(namespace, name)
     if (found) this.#learn(found)
-    else this.#gone(name, namespace)
+    else this.#gone(rollout)
     return found
   }
 }

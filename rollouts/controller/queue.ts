@@ -1,16 +1,3 @@
-/**
- * Keys that several workers work on: one key of a group at a time, and of those that are due the most urgent and then the longest waiting
- * first. A key that is added many times is worked on once; after a failure its whole group waits, longer each time.
- */
-export interface Queue {
-  forget(key: string): void
-  /** @param delay in ms; a time that is already set stays if it's earlier */
-  add(key: string, delay?: number): void
-  /** How long the key that has waited longest has been due, in ms. */
-  age(): number
-  readonly ended: Promise<void>
-}
-
 interface Entry {
   readonly group: string
   due: number
@@ -30,6 +17,12 @@ const SHORTEST = 100
 const LONGEST = 10_000
 const IDLE = 60_000
 
+export type Queue = ReturnType<typeof createQueue>
+
+/**
+ * Keys that several workers work on: one key of a group at a time, and of those that are due the most urgent and then the longest waiting
+ * first. A key that is added many times is worked on once; after a failure its whole group waits, longer each time.
+ */
 export function createQueue({
   work,
   steady,
@@ -45,7 +38,7 @@ export function createQueue({
   failed: (key: string, error: unknown) => void
   groupOf?: (key: string) => string
   workers?: number
-}): Queue {
+}) {
   const entries = new Map<string, Entry>()
   const groups = new Map<string, Group>()
   const working = new Set<Promise<void>>()
@@ -120,7 +113,8 @@ export function createQueue({
 
   signal.addEventListener('abort', dispatch, { once: true })
   return {
-    add(key, delay = 0) {
+    /** @param delay in ms; a time that is already set stays if it's earlier */
+    add(key: string, delay = 0): void {
       const at = steady() + delay
       const found = entries.get(key)
       if (!found) entries.set(key, { group: groupOf(key), due: at, urgent: false, earliest: 0 })
@@ -128,8 +122,9 @@ export function createQueue({
       else return
       wake()
     },
-    forget: (key) => void entries.delete(key),
-    age() {
+    forget: (key: string) => void entries.delete(key),
+    /** How long the key that has waited longest has been due, in ms. */
+    age(): number {
       const now = steady()
       return [...entries.values()].reduce((oldest, entry) => Math.max(oldest, now - when(entry)), 0)
     },

@@ -2,229 +2,227 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { LabelSelector } from '../../src/admission/pod/selector.ts'
 import { type FailureKind, failureKind } from '../../src/kubernetes/failure.ts'
+import type { Followed, WireObject } from '../../src/kubernetes/follow.ts'
 import { type SeenPod, seenPod, type WirePod } from '../seen-pod.ts'
 import type { Budget } from './budget.ts'
 import type { Mirrors, WireBudget } from './cluster.ts'
 import { FETCH_LABEL, type FetchPod, seenFetch } from './fetch.ts'
-import type { Mirrored } from './mirror.ts'
+
+/** Of what there is one watch each. */
+type Kind = 'pods' | 'budgets'
 
 /** What is known of a namespace that has rollouts. */
-export interface Space {
-  pods(): readonly SeenPod[]
-  budgets(): readonly Budget[]
-  fetches(now: number): readonly FetchPod[]
-  /** An answer of the API server, which comes sooner than the watch's. @returns the pod as it is known now */
-  learn(pod: WirePod): SeenPod | undefined
-  forget(name: string): void
-  /** Nobody knows what has become of a patch of this pod, since its answer was lost: it must be read before anything else is decided. */
-  doubt(name: string): void
-  doubtful(): readonly string[]
-}
-
-/** Pods and budgets of the namespaces that have rollouts, by one watch each for the whole cluster. */
-export interface Store {
-  /** The namespaces are known that had rollouts when this began: lists and watches may begin. */
-  begin(): void
-  open(namespace: string): void
-  close(namespace: string): void
-  /** undefined until everything of the namespace is known. */
-  space(namespace: string): Space | undefined
-  /** How many objects are kept. */
-  size(): number
-  stop(): void
-}
-
-interface Kept {
-  readonly pods: Map<string, SeenPod>
-  readonly fetches: Map<string, WirePod>
-  readonly budgets: Map<string, Budget>
+export class Space {
+  readonly #now: () => number
+  readonly #changed: (was?: SeenPod, is?: SeenPod) => void
+  readonly #pods = new Map<string, SeenPod>()
+  readonly #fetches = new Map<string, WirePod>()
+  readonly #budgets = new Map<string, Budget>()
+  readonly #doubtful = new Set<string>()
   /** What the lists still owe. */
-  readonly missing: Set<'pods' | 'budgets'>
-  readonly doubtful: Set<string>
-  /** Names that have gone while the namespace was listed by itself. */
-  readonly gone: Set<string>
-  readonly space: Space
-}
+  readonly #missing = new Set<Kind>(['pods', 'budgets'])
+  /** What lists that aren't complete yet have named; one that began before this namespace was opened doesn't have everything of it. */
+  readonly #listed = new Map<Kind, Set<string>>()
+  /** Names that have gone while the namespace is listed by itself. */
+  #gone: Set<string> | undefined
 
-const PAUSE = 1000
+  /** @param changed a pod, as it was and as it is; without either, anything may have changed */
+  constructor(now: () => number, changed: (was?: SeenPod, is?: SeenPod) => void) {
+    this.#now = now
+    this.#changed = changed
+  }
 
-/** @param changed a pod, as it was and as it is; without either, anything of the namespace may have changed */
-export function createStore({
-  mirrors,
-  now,
-  changed,
-  isCalm,
-  failed,
-}: {
-  mirrors: Mirrors
-  now: () => number
-  changed: (namespace: string, was?: SeenPod, is?: SeenPod) => void
-  /** Whether no rollout is under way. */
-  isCalm: () => boolean
-  failed: (kind: FailureKind, error: unknown) => void
-}): Store {
-  const kept = new Map<string, Kept>()
-  let watching: AbortController | undefined
-  let begun = false
-  const stopped = new AbortController()
+  pods = (): readonly SeenPod[] => [...this.#pods.values()]
+  budgets = (): readonly Budget[] => [...this.#budgets.values()]
+  fetches = (at: number): readonly FetchPod[] => [...this.#fetches.values()].flatMap((pod) => seenFetch(pod, at) ?? [])
+  size = (): number => this.#pods.size + this.#budgets.size
+  isWhole = (): boolean => this.#missing.size === 0
 
-  function putPod(pod: WirePod): SeenPod | undefined {
-    const { name, namespace, labels } = pod.metadata
-    const its = kept.get(namespace)
-    if (!its) return undefined
+  /** An answer of the API server, which comes sooner than the watch's. @returns the pod as it is known now */
+  learn(pod: WirePod): SeenPod | undefined {
+    const { name, labels } = pod.metadata
+    this.#doubtful.delete(name)
+    // A pod that has gone by now must not come back.
+    return labels?.[FETCH_LABEL] !== undefined || this.#pods.has(name) ? this.putPod(pod) : undefined
+  }
+  forget = (name: string) => this.gone('pods', name)
+  /** Nobody knows what has become of a patch of this pod, since its answer was lost: it must be read before anything else is decided. */
+  doubt = (name: string) => void this.#doubtful.add(name)
+  doubtful = (): readonly string[] => [...this.#doubtful]
+
+  putPod(pod: WirePod): SeenPod | undefined {
+    const { name, labels } = pod.metadata
     if (labels?.[FETCH_LABEL] !== undefined) {
-      its.fetches.set(name, pod)
-      changed(namespace)
+      this.#fetches.set(name, pod)
+      this.#changed()
       return undefined
     }
-    const was = its.pods.get(name)
+    const was = this.#pods.get(name)
     if (was && isKnown(pod, was)) return was
-    const is = seenPod(pod, was, now())
-    its.pods.set(name, is)
-    changed(namespace, was, is)
+    const is = seenPod(pod, was, this.#now())
+    this.#pods.set(name, is)
+    this.#changed(was, is)
     return is
   }
-  /** @param version of what says so: a pod of the same name that is newer stays */
-  function gonePod(name: string, namespace: string, version = Number.POSITIVE_INFINITY) {
-    const its = kept.get(namespace)
-    const was = its?.pods.get(name)
-    if (!its || Number(was?.version) > version) return
-    its.gone.add(name)
-    its.doubtful.delete(name)
-    its.pods.delete(name)
-    if (was) changed(namespace, was)
-    if (its.fetches.delete(name)) changed(namespace)
-  }
-  function goneBudget(name: string, namespace: string) {
-    if (kept.get(namespace)?.budgets.delete(name)) changed(namespace)
-  }
-  function listed(
-    kind: 'pods' | 'budgets',
-    { objects, version }: { objects: readonly { name: string; namespace: string }[]; version: number },
-    covers: Set<Kept>,
-  ) {
-    const names = Map.groupBy(objects, ({ namespace }) => namespace)
-    for (const [namespace, its] of kept) {
-      if (!covers.has(its)) continue
-      const there = new Set(names.get(namespace)?.map(({ name }) => name))
-      if (kind === 'pods') {
-        for (const name of [...its.pods.keys(), ...its.fetches.keys()])
-          if (!there.has(name)) gonePod(name, namespace, version)
-      } else for (const name of its.budgets.keys()) if (!there.has(name)) goneBudget(name, namespace)
-      // One that says what is known already is no reason to look at every rollout.
-      if (its.missing.delete(kind)) changed(namespace)
-    }
-  }
 
-  /** @param covered the namespaces that were open when the list began: only of those it has everything */
-  const intoPods = (covered: () => Set<Kept>): Mirrored<WirePod> => ({
-    put: putPod,
-    gone: gonePod,
-    listed: (objects, version) => listed('pods', { objects, version }, covered()),
-    isCalm,
-  })
-  function putBudget({ metadata, spec, status }: WireBudget) {
-    const { name, namespace = '' } = metadata
-    const its = kept.get(namespace)
+  putBudget({ metadata: { name }, spec, status }: WireBudget) {
     const is: Budget = {
       name,
       selector: (spec?.selector ?? {}) as LabelSelector,
       allowed: status?.disruptionsAllowed ?? 0,
       desiredHealthy: status?.desiredHealthy,
     }
-    if (!its || isDeepStrictEqual(its.budgets.get(name), is)) return
-    its.budgets.set(name, is)
-    changed(namespace)
+    if (isDeepStrictEqual(this.#budgets.get(name), is)) return
+    this.#budgets.set(name, is)
+    this.#changed()
   }
-  const intoBudgets = (covered: () => Set<Kept>): Mirrored<WireBudget> => ({
-    put: putBudget,
-    gone: goneBudget,
-    listed: (objects, version) => listed('budgets', { objects, version }, covered()),
-    isCalm,
-  })
 
-  function watch() {
-    if (watching || !begun || kept.size === 0) return
-    watching = new AbortController()
-    const signal = AbortSignal.any([watching.signal, stopped.signal])
-    const covering = (follow: (covered: () => Set<Kept>) => void) => {
-      let covers = new Set(kept.values())
-      follow(() => {
-        const those = covers
-        covers = new Set(kept.values())
-        return those
-      })
+  /** @param version of what says so: a pod of the same name that is newer stays */
+  gone(kind: Kind, name: string, version = Number.POSITIVE_INFINITY) {
+    if (kind === 'budgets') {
+      if (this.#budgets.delete(name)) this.#changed()
+      return
     }
-    covering((covered) => void mirrors.pods(intoPods(covered), signal))
-    covering((covered) => void mirrors.budgets(intoBudgets(covered), signal))
+    const was = this.#pods.get(name)
+    if (Number(was?.version) > version) return
+    this.#gone?.add(name)
+    this.#doubtful.delete(name)
+    this.#pods.delete(name)
+    if (was) this.#changed(was)
+    if (this.#fetches.delete(name)) this.#changed()
   }
 
-  /** Lists a namespace whose first rollout came while the watches were already open. */
-  async function fill(namespace: string, its: Kept) {
-    while (kept.get(namespace) === its && !stopped.signal.aborted) {
+  /** A list of the whole cluster begins. */
+  begins = (kind: Kind) => void this.#listed.set(kind, new Set())
+  lists = (kind: Kind, name: string) => void this.#listed.get(kind)?.add(name)
+  /** It's complete: what it hasn't named wasn't there at this version. */
+  listed(kind: Kind, version: number) {
+    const there = this.#listed.get(kind)
+    if (!there) return
+    this.#listed.delete(kind)
+    const known = kind === 'pods' ? [...this.#pods.keys(), ...this.#fetches.keys()] : [...this.#budgets.keys()]
+    for (const name of known) if (!there.has(name)) this.gone(kind, name, version)
+    // One that says what is known already is no reason to look at every rollout.
+    if (this.#missing.delete(kind)) this.#changed()
+  }
+
+  /** By lists of this namespace alone. @throws ClusterError */
+  async fill(namespace: string, { listPods, listBudgets }: Pick<Mirrors, 'listPods' | 'listBudgets'>) {
+    const gone = new Set<string>()
+    this.#gone = gone
+    await listPods(namespace, (pod) => {
+      if (!gone.has(pod.metadata.name)) this.putPod(pod)
+    })
+    await listBudgets(namespace, (budget) => this.putBudget(budget))
+    this.#missing.clear()
+    this.#gone = undefined
+    this.#changed()
+  }
+}
+
+const PAUSE = 1000
+
+/** Pods and budgets of the namespaces that have rollouts, by one watch each for the whole cluster. */
+export class Store {
+  readonly #settings: Settings
+  readonly #spaces = new Map<string, Space>()
+  readonly #stopped = new AbortController()
+  #watching: AbortController | undefined
+  #begun = false
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+  }
+
+  /** The namespaces are known that had rollouts when this began: lists and watches may begin. */
+  begin() {
+    this.#begun = true
+    this.#watch()
+  }
+
+  open(namespace: string) {
+    if (this.#spaces.has(namespace)) return
+    const { now, changed } = this.#settings
+    const space = new Space(now, (was, is) => changed(namespace, was, is))
+    this.#spaces.set(namespace, space)
+    if (this.#watching) void this.#fill(namespace, space)
+    else this.#watch()
+  }
+
+  close(namespace: string) {
+    this.#spaces.delete(namespace)
+    if (this.#spaces.size > 0) return
+    this.#watching?.abort()
+    this.#watching = undefined
+  }
+
+  /** undefined until everything of the namespace is known. */
+  space(namespace: string): Space | undefined {
+    const space = this.#spaces.get(namespace)
+    return space?.isWhole() ? space : undefined
+  }
+
+  /** How many objects are kept. */
+  size = (): number => [...this.#spaces.values()].reduce((sum, space) => sum + space.size(), 0)
+  stop = () => this.#stopped.abort()
+
+  #watch() {
+    if (this.#watching || !this.#begun || this.#spaces.size === 0) return
+    this.#watching = new AbortController()
+    const signal = AbortSignal.any([this.#watching.signal, this.#stopped.signal])
+    const { mirrors } = this.#settings
+    void mirrors.pods(
+      this.#into('pods', (space, pod) => space.putPod(pod)),
+      signal,
+    )
+    void mirrors.budgets(
+      this.#into('budgets', (space, budget) => space.putBudget(budget)),
+      signal,
+    )
+  }
+
+  #into<T extends WireObject>(kind: Kind, put: (space: Space, object: T) => void): Followed<T> {
+    const spaceOf = ({ metadata: { namespace = '' } }: T) => this.#spaces.get(namespace)
+    return {
+      begins: () => {
+        for (const space of this.#spaces.values()) space.begins(kind)
+      },
+      put(object) {
+        const space = spaceOf(object)
+        if (!space) return
+        space.lists(kind, object.metadata.name)
+        put(space, object)
+      },
+      gone: (last) => spaceOf(last)?.gone(kind, last.metadata.name, Number(last.metadata.resourceVersion)),
+      listed: (version) => {
+        for (const space of this.#spaces.values()) space.listed(kind, version)
+      },
+      isCalm: this.#settings.isCalm,
+    }
+  }
+
+  /** Of a namespace whose first rollout came while the watches were already open. */
+  async #fill(namespace: string, space: Space) {
+    const { mirrors, failed } = this.#settings
+    while (this.#spaces.get(namespace) === space && !this.#stopped.signal.aborted) {
       try {
-        its.gone.clear()
-        await mirrors.listPods(namespace, (pod) => {
-          if (kept.get(namespace) === its && !its.gone.has(pod.metadata.name)) putPod(pod)
-        })
-        await mirrors.listBudgets(namespace, (budget) => {
-          if (kept.get(namespace) === its) putBudget(budget)
-        })
-        its.missing.clear()
-        return changed(namespace)
+        return await space.fill(namespace, mirrors)
       } catch (error) {
         failed(failureKind(error), error)
-        await sleep(PAUSE, undefined, { signal: stopped.signal }).catch(() => {})
+        await sleep(PAUSE, undefined, { signal: this.#stopped.signal }).catch(() => {})
       }
     }
   }
+}
 
-  return {
-    begin() {
-      begun = true
-      watch()
-    },
-    open(namespace) {
-      if (kept.has(namespace)) return
-      const its: Kept = {
-        pods: new Map(),
-        fetches: new Map(),
-        budgets: new Map(),
-        missing: new Set(['pods', 'budgets']),
-        doubtful: new Set(),
-        gone: new Set(),
-        space: {
-          pods: () => [...its.pods.values()],
-          budgets: () => [...its.budgets.values()],
-          fetches: (at) => [...its.fetches.values()].flatMap((pod) => seenFetch(pod, at) ?? []),
-          // A pod that has gone by now must not come back.
-          learn(pod) {
-            const { name, labels } = pod.metadata
-            its.doubtful.delete(name)
-            return labels?.[FETCH_LABEL] !== undefined || its.pods.has(name) ? putPod(pod) : undefined
-          },
-          doubt: (name) => void its.doubtful.add(name),
-          doubtful: () => [...its.doubtful],
-          forget: (name) => gonePod(name, namespace),
-        },
-      }
-      kept.set(namespace, its)
-      if (watching) void fill(namespace, its)
-      else watch()
-    },
-    close(namespace) {
-      kept.delete(namespace)
-      if (kept.size > 0) return
-      watching?.abort()
-      watching = undefined
-    },
-    space(namespace) {
-      const its = kept.get(namespace)
-      return its && its.missing.size === 0 ? its.space : undefined
-    },
-    size: () => [...kept.values()].reduce((sum, { pods, budgets }) => sum + pods.size + budgets.size, 0),
-    stop: () => stopped.abort(),
-  }
+interface Settings {
+  readonly mirrors: Mirrors
+  readonly now: () => number
+  /** A pod, as it was and as it is; without either, anything of the namespace may have changed. */
+  readonly changed: (namespace: string, was?: SeenPod, is?: SeenPod) => void
+  /** Whether no rollout is under way. */
+  readonly isCalm: () => boolean
+  readonly failed: (kind: FailureKind, error: unknown) => void
 }
 
 /** The versions of an object are numbers that grow (KEP-5504); anything else is taken as it comes. */

@@ -10,18 +10,17 @@ const OWNERS = 10
 
 interface Known {
   readonly at: number
-  readonly uid: string
   readonly generation: number
   /** Whose templates were read: a release has new owners. */
   readonly owners: string
   readonly behind: readonly string[]
 }
 
-/** Which workloads would still create pods with an image that a rollout replaces; asked for once it is complete. */
+/** Which workloads would still create pods with an image that the rollout replaces; asked for once it is complete. */
 export class Templates {
   readonly #cluster: Cluster
   readonly #steady: () => number
-  readonly #known = new Map<string, Known>()
+  #known: Known | undefined
 
   constructor(cluster: Cluster, steady: () => number) {
     this.#cluster = cluster
@@ -29,16 +28,15 @@ export class Templates {
   }
 
   /** What is known of it. */
-  behind(key: string, { metadata }: SidecarRollout): readonly string[] {
-    const known = this.#known.get(key)
-    return known?.uid === metadata.uid && known.generation === metadata.generation ? known.behind : []
+  behind({ metadata }: SidecarRollout): readonly string[] {
+    return this.#known?.generation === metadata.generation ? this.#known.behind : []
   }
 
   /** @returns whether something new is known */
-  async look(key: string, { metadata, spec, status }: SidecarRollout, pods: readonly SeenPod[]): Promise<boolean> {
-    const { uid, generation, namespace } = metadata
-    const known = this.#known.get(key)
-    const same = known?.uid === uid && known.generation === generation
+  async look({ metadata, spec, status }: SidecarRollout, pods: readonly SeenPod[]): Promise<boolean> {
+    const { generation, namespace } = metadata
+    const known = this.#known
+    const same = known?.generation === generation
     const found = new Map(pods.flatMap(({ owner }) => (owner ? [[`${owner.kind}/${owner.name}`, owner] as const] : [])))
     const owners = [...found.keys()].sort().join()
     if (same && known.owners === owners && this.#steady() - known.at < FRESH) return false
@@ -49,12 +47,8 @@ export class Templates {
       const image = containers.find(({ name }) => name === spec.container)?.image
       if (image && status?.origins?.some((origin) => sameName(origin, image))) behind.add(holder?.name ?? '')
     }
-    this.#known.set(key, { at: this.#steady(), uid, generation, owners, behind: [...behind].sort() })
-    return !same || known.behind.join() !== [...behind].sort().join()
-  }
-
-  forget(key: string) {
-    this.#known.delete(key)
+    this.#known = { at: this.#steady(), generation, owners, behind: [...behind].sort() }
+    return !same || known.behind.join() !== this.#known.behind.join()
   }
 
   /** A ReplicaSet stands for its Deployment: where a release has changed that one, these pods go, and others come with their own owner. */

@@ -6,15 +6,11 @@ import { firstNames } from './first-names.ts'
 const EVENTS = 10
 const ANOTHER = 300_000
 
-interface Told {
-  readonly pods: ReadonlySet<string>
-  /** From when on as many as at first may be written; each one makes it later. */
-  readonly rested: number
-}
-
-/** The pods of which events have said that they fail; forgotten with the process. */
+/** The pods of a rollout of which events have said that they fail; forgotten with the process. */
 export class ToldPods {
-  readonly #told = new Map<string, Told>()
+  #pods: ReadonlySet<string> = new Set()
+  /** From when on as many as at first may be written; each one makes it later. */
+  #rested = Number.NEGATIVE_INFINITY
 
   /**
    * @param failing those that fail now; one that has recovered is told again when it fails again
@@ -23,23 +19,17 @@ export class ToldPods {
    * @returns what to say now, and in how many ms to ask again, if there is more than may be said
    */
   say(
-    key: string,
     failing: readonly RolloutFailure[],
     { known, steady }: { known: string | undefined; steady: number },
   ): { readonly reports: readonly Report[]; readonly again: number | undefined } {
-    const { pods: before, rested } = this.#told.get(key) ?? { pods: new Set<string>(), rested: steady }
-    const from = Math.max(rested, steady)
+    const from = Math.max(this.#rested, steady)
     const room = EVENTS - Math.ceil((from - steady) / ANOTHER)
-    const untold = failing.filter(({ pod = '' }) => pod !== known && !before.has(pod))
+    const untold = failing.filter(({ pod = '' }) => pod !== known && !this.#pods.has(pod))
     const reports = room > 0 ? reportsOf(untold, room) : []
     const left = new Set(room > 0 ? [] : untold.map(({ pod }) => pod))
-    const pods = new Set(failing.flatMap(({ pod = '' }) => (left.has(pod) ? [] : [pod])))
-    this.#told.set(key, { pods, rested: from + reports.length * ANOTHER })
+    this.#pods = new Set(failing.flatMap(({ pod = '' }) => (left.has(pod) ? [] : [pod])))
+    this.#rested = from + reports.length * ANOTHER
     return { reports, again: left.size > 0 ? from - (EVENTS - 1) * ANOTHER - steady : undefined }
-  }
-
-  forget(key: string) {
-    this.#told.delete(key)
   }
 }
 

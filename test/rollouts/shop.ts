@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import type { WireBudget } from '../../rollouts/controller/cluster.ts'
-import type { Mirrored } from '../../rollouts/controller/mirror.ts'
-import { createStore } from '../../rollouts/controller/store.ts'
+import { Store } from '../../rollouts/controller/store.ts'
 import type { WirePod } from '../../rollouts/seen-pod.ts'
+import type { Followed, WireObject } from '../../src/kubernetes/follow.ts'
 
 /** A store of the namespace shop that has begun, and what its watch of pods goes into. */
 export function shopStore(now: () => number, changed = () => {}) {
-  let into: Mirrored<WirePod> | undefined
-  let intoBudgets: Mirrored<WireBudget> | undefined
+  let into: Followed<WirePod> | undefined
+  let intoBudgets: Followed<WireBudget> | undefined
   const never = new Promise<void>(() => {})
-  const store = createStore({
+  const store = new Store({
     mirrors: {
       rollouts: () => never,
       pods(its) {
@@ -17,7 +17,7 @@ export function shopStore(now: () => number, changed = () => {}) {
         return never
       },
       budgets(its) {
-        its.listed([], 1)
+        list(its, [], 1)
         intoBudgets = its
         return never
       },
@@ -35,4 +35,11 @@ export function shopStore(now: () => number, changed = () => {}) {
   store.begin()
   assert.ok(into && intoBudgets)
   return { store, into, intoBudgets }
+}
+
+/** What a list of these tells. */
+export function list<T extends WireObject>(into: Followed<T>, objects: readonly T[], version: number) {
+  into.begins()
+  for (const one of objects) into.put(one)
+  into.listed(version)
 }

@@ -3,15 +3,15 @@ import { next } from '../../rollouts/controller/decide-rollout.ts'
 import type { Decision, Step } from '../../rollouts/controller/decision.ts'
 import { type Fetch, fetchPod, seenFetch } from '../../rollouts/controller/fetch.ts'
 import { Lives } from '../../rollouts/controller/kubelet-lives.ts'
-import type { Mirrored } from '../../rollouts/controller/mirror.ts'
 import { statusOf } from '../../rollouts/controller/status.ts'
 import type { Store } from '../../rollouts/controller/store.ts'
 import { noteKey, readNotes, writeNote } from '../../rollouts/pod-note.ts'
 import type { WirePod } from '../../rollouts/seen-pod.ts'
 import { allowedUnavailable } from '../../rollouts/share.ts'
 import type { RolloutSpec, RolloutStatus, RolloutStrategy } from '../../rollouts/types.ts'
+import type { Followed } from '../../src/kubernetes/follow.ts'
 import { iso, NOW, rollout, UID } from './pods.ts'
-import { shopStore } from './shop.ts'
+import { list, shopStore } from './shop.ts'
 
 /** How long a hook takes; an image whose name has "bad" in it crashes then, one with "unready" in it never gets ready. */
 const HOOK = 4000
@@ -95,10 +95,16 @@ interface Pod {
 /** What a process of the controller keeps. */
 interface Process {
   readonly store: Store
-  readonly into: Mirrored<WirePod>
+  readonly into: Followed<WirePod>
   readonly settled: Set<string>
   readonly lives: Lives
 }
+
+/** What the watch tells of a pod that is gone. */
+const lastOf = (name: string, version: number): WirePod => ({
+  metadata: { name, namespace: 'shop', uid: name, resourceVersion: `${version}` },
+  spec: { containers: [] },
+})
 
 /** A model of a cluster with one rollout, a fake: what really runs, and what the API server shows of it. */
 export class World {
@@ -166,11 +172,8 @@ export class World {
   }
 
   #list({ into }: Pick<Process, 'into'>) {
-    for (const { said } of this.pods) into.put(said)
-    into.listed(
-      this.pods.map(({ name }) => ({ name, namespace: 'shop' })),
-      this.#version,
-    )
+    const said = this.pods.map((pod) => pod.said)
+    list(into, said, this.#version)
   }
 
   /** What the watch tells meanwhile. */
@@ -179,7 +182,7 @@ export class World {
     if (this.watching === 'silent') return
     const there = new Set(this.pods.map(({ name }) => name))
     for (const { name } of store.space('shop')?.pods() ?? []) {
-      if (!there.has(name)) into.gone(name, 'shop', this.#version)
+      if (!there.has(name)) into.gone(lastOf(name, this.#version))
     }
     for (const { said, before } of this.pods) {
       const former = before.find(({ until }) => until <= this.time - LATE)?.said

@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cluster } from '../../../rollouts/controller/cluster.ts'
 import { control } from '../../../rollouts/controller/control.ts'
-import type { Mirrored } from '../../../rollouts/controller/mirror.ts'
 import type { RolloutStatus, SidecarRollout } from '../../../rollouts/types.ts'
 import { ClusterError } from '../../../src/kubernetes/failure.ts'
+import type { Followed } from '../../../src/kubernetes/follow.ts'
 import { SECOND, until } from '../../until.ts'
 import { iso, NOW, rollout, wirePod } from '../pods.ts'
+import { list } from '../shop.ts'
 
 /** A controller of one rollout with a pod; what it does is noted in `done`. */
 function controllerOf(
   present: SidecarRollout,
-  written: (into: Mirrored<SidecarRollout>, found: SidecarRollout, status: RolloutStatus) => SidecarRollout,
+  written: (into: Followed<SidecarRollout>, found: SidecarRollout, status: RolloutStatus) => SidecarRollout,
   leads = () => true,
 ) {
   const stop = new AbortController()
@@ -21,7 +22,7 @@ function controllerOf(
     done.push(what)
     throw new Error('not expected')
   }
-  let rollouts: Mirrored<SidecarRollout> | undefined
+  let rollouts: Followed<SidecarRollout> | undefined
   const cluster: Cluster = {
     readRollout: async () => present,
     async writeStatus(found, status) {
@@ -45,17 +46,15 @@ function controllerOf(
     mirrors: {
       rollouts(into) {
         rollouts = into
-        into.put(present)
-        into.listed([{ name: 'envoy', namespace: 'shop' }], 1)
+        list(into, [present], 1)
         return never
       },
       pods(into) {
-        into.put(wirePod('shop-0'))
-        into.listed([{ name: 'shop-0', namespace: 'shop' }], 1)
+        list(into, [wirePod('shop-0')], 1)
         return never
       },
       budgets(into) {
-        into.listed([], 1)
+        list(into, [], 1)
         return never
       },
       listPods: () => never,
@@ -95,7 +94,7 @@ const rest = () => new Promise((resolve) => setTimeout(resolve, 500))
 test('a rollout that is deleted while its status is written changes nothing more', async () => {
   await using controller = controllerOf(rollout(), (into, found, status) => {
     // The watch tells that before the answer is there.
-    into.gone('envoy', 'shop', 9)
+    into.gone({ ...found, metadata: { ...found.metadata, resourceVersion: '9' } })
     return stored(found, status)
   })
   await until('the status', 10 * SECOND, async () => controller.done.includes('status'))

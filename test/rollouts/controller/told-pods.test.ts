@@ -11,7 +11,7 @@ const names = (count: number, of = 'p') => Array.from({ length: count }, (_, ind
 function teller() {
   const told = new ToldPods()
   return (pods: readonly string[], steady = 0, known?: string) => {
-    const { reports, again } = told.say('shop/envoy', failing(...pods), { known, steady })
+    const { reports, again } = told.say(failing(...pods), { known, steady })
     return { said: reports.map(({ message }) => message), again }
   }
 }

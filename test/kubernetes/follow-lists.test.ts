@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { mirror } from '../../../rollouts/controller/mirror.ts'
-import type { WireObject } from '../../../src/kubernetes/follow.ts'
-import type { Paging, RawCalls } from '../../../src/kubernetes/raw.ts'
-import { fakeApiServer } from '../../kubernetes/fake-api-server.ts'
+import { follow, type WireObject } from '../../src/kubernetes/follow.ts'
+import type { Paging, RawCalls } from '../../src/kubernetes/raw.ts'
+import { fakeApiServer } from './fake-api-server.ts'
 
 /** How many watches it opens until its third list, by whether anything is under way. */
 async function watchesUntilThirdList(isCalm: boolean): Promise<number> {
@@ -22,11 +21,11 @@ async function watchesUntilThirdList(isCalm: boolean): Promise<number> {
       read?.('7')
     },
   } as unknown as RawCalls
-  await mirror<WireObject>({
+  await follow<WireObject>({
     kubeconfig: server.kubeconfig,
     calls,
     path: '/api/v1/pods',
-    into: { put() {}, gone() {}, listed() {}, isCalm: () => isCalm },
+    into: { begins() {}, put() {}, gone() {}, listed() {}, isCalm: () => isCalm },
     resync: 300,
     signal: ended.signal,
     failed: (_, error) => assert.fail(String(error)),
@@ -49,11 +48,11 @@ test('an API server that answers lists but refuses watches is asked for lists ev
       read?.('7')
     },
   } as unknown as RawCalls
-  const over = mirror<WireObject>({
+  const over = follow<WireObject>({
     kubeconfig: server.kubeconfig,
     calls,
     path: '/api/v1/pods',
-    into: { put() {}, gone() {}, listed() {} },
+    into: { begins() {}, put() {}, gone() {}, listed() {} },
     resync: 60_000,
     signal: ended.signal,
     failed() {},
