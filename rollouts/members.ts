@@ -12,7 +12,7 @@ import {
   type SidecarState,
   sidecarState,
 } from './sidecar-state.ts'
-import type { RolloutStatus, SidecarRollout } from './types.ts'
+import { type Counts, completedIn, type SidecarRollout } from './types.ts'
 
 /** A matched pod, as the rollout sees it. */
 export interface Member {
@@ -51,23 +51,6 @@ export interface Members {
   readonly proven: boolean
 }
 
-/** The counts of the status, each of them. */
-export type Counts = Required<
-  Pick<
-    RolloutStatus,
-    | 'matched'
-    | 'desired'
-    | 'updated'
-    | 'ready'
-    | 'updatedReady'
-    | 'inProgress'
-    | 'silent'
-    | 'refused'
-    | 'superseded'
-    | 'previousImages'
-  >
->
-
 /** How long after a touch a kubelet that hasn't seen it counts as silent, in ms: most need a moment. */
 export const SILENT = 10_000
 /** The same for one that hasn't renewed its Lease since a pod was late. */
@@ -92,11 +75,8 @@ export function membersOf(
   memory: Memory,
   { patience, isSettled }: { patience: Patience; isSettled: (key: string) => boolean },
 ): Members {
-  const { metadata, spec, status } = rollout
-  const completed = status?.conditions.find(
-    ({ type, status: value, observedGeneration }) =>
-      type === 'Completed' && value === 'True' && observedGeneration === metadata.generation,
-  )
+  const { metadata, spec } = rollout
+  const completed = completedIn(rollout)
   const completedAt = completed ? Date.parse(completed.lastTransitionTime) : Number.NEGATIVE_INFINITY
   // In an earlier generation: what a process has seen itself is forgotten with it.
   const wasDone = ({ wanted, at }: Note) =>
@@ -112,7 +92,7 @@ export function membersOf(
     return {
       pod,
       container,
-      standing: standingOf({ rollout, memory, pod, container, note, image }),
+      standing: standingOf(rollout, memory, { pod, container, note, image }),
       state,
       note,
       image,
@@ -136,17 +116,11 @@ const isSilent = ({ awaits }: { awaits?: { since: number } }, { at }: Note, { no
 const nominal = (image: string, { revisions }: Memory) =>
   revisions.find(({ effective }) => effective !== undefined && sameName(effective, image))?.image ?? image
 
-function standingOf({
-  rollout,
-  memory,
-  pod,
-  container,
-  note,
-  image,
-}: Pick<Member, 'pod' | 'container' | 'note' | 'image'> & {
-  rollout: SidecarRollout
-  memory: Memory
-}): Member['standing'] {
+function standingOf(
+  rollout: SidecarRollout,
+  memory: Memory,
+  { pod, container, note, image }: Pick<Member, 'pod' | 'container' | 'note' | 'image'>,
+): Member['standing'] {
   const { metadata, spec } = rollout
   // Born with it: nothing is to be done there, whatever its kubelet is.
   if (!note && sameName(image, spec.image)) return 'eligible'

@@ -95,10 +95,15 @@ export interface Revision {
   readonly effective?: string
 }
 
-export interface RolloutStatus {
-  readonly observedGeneration: number
-  /** When this generation was taken up: deadlines begin then at the earliest. */
-  readonly since: string
+/** The condition that says that this generation has reached its share. */
+export const completedIn = ({ metadata, status }: SidecarRollout): RolloutCondition | undefined =>
+  status?.conditions.find(
+    ({ type, status: value, observedGeneration }) =>
+      type === 'Completed' && value === 'True' && observedGeneration === metadata.generation,
+  )
+
+/** How many pods of a rollout are in which state. */
+export interface Counts {
   /** Pods that the selector matches and that have the container; those that end or have ended don't count. */
   readonly matched: number
   /** How many of them are to be on the image. */
@@ -112,13 +117,22 @@ export interface RolloutStatus {
   /** Pods that have been touched and aren't done. */
   readonly inProgress: number
   /** Pods whose kubelet hasn't seen the touch for a while, or hasn't shown since that it lives. */
-  readonly silent?: number
+  readonly silent: number
   /** Pods whose touch admission has undone. */
-  readonly refused?: number
+  readonly refused: number
   /** Pods with an image that isn't ours to replace. */
-  readonly superseded?: number
+  readonly superseded: number
   /** What the updated pods had before, the twenty most frequent; each pod's own is in its annotation. */
-  readonly previousImages?: readonly { readonly image: string; readonly pods: number }[]
+  readonly previousImages: readonly { readonly image: string; readonly pods: number }[]
+}
+
+/** What a status of version 0.1 may lack. */
+type Later = 'silent' | 'refused' | 'superseded' | 'previousImages'
+
+export interface RolloutStatus extends Omit<Counts, Later>, Partial<Pick<Counts, Later>> {
+  readonly observedGeneration: number
+  /** When this generation was taken up: deadlines begin then at the earliest. */
+  readonly since: string
   /** The last five images of the spec; the present one is the last. */
   readonly revisions?: readonly Revision[]
   /** The images that may be replaced. */
@@ -160,21 +174,16 @@ export const conditionTypes = [
 ] as const
 export type ConditionType = (typeof conditionTypes)[number]
 
-/** Reasons of the condition `Progressing`. */
+/** Reasons of the condition `Progressing`: what it does or what holds it; otherwise the phase says it, or why that is so. */
 export type ProgressReason =
+  | Exclude<RolloutPhase, 'Progressing'>
   | 'FetchingImage'
   | 'Updating'
   | 'TakingBack'
-  | 'RollingBack'
   | 'HeldByUnreadyPods'
   | 'HeldByDisruptionBudget'
-  | 'Waiting'
-  | 'Paused'
-  | 'Stopped'
   | 'Refused'
   | 'NodesTooOld'
-  | 'RolledBack'
-  | 'Complete'
   | 'NoPods'
   | 'CallFailed'
 

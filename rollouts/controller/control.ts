@@ -22,7 +22,7 @@ import { ToldPods } from './told-pods.ts'
 
 /** What the controller tells whatever observes it: metrics, the log. */
 export interface RolloutsObserver {
-  looked(rollout: SidecarRollout, shown: Shown, decision: Decision): void
+  looked(shown: Shown, decision: Decision): void
   /** @param ms how long it took */
   took(rollout: SidecarRollout, step: Step, ms: number): void
   turned(rollout: SidecarRollout, report: Report): void
@@ -60,11 +60,6 @@ const AGAIN = 500
 /** How often a rollout is looked at while it fetches an image, in ms. */
 const FETCHING = 2000
 
-/** Upgrades sidecars until `signal` ends. */
-export async function control(controlling: Controlling): Promise<void> {
-  await new Controller(controlling).run()
-}
-
 /** A rollout, and what is kept of it only to save calls, to wait less, and for messages: a new process finds that out again. */
 interface Kept {
   readonly key: string
@@ -84,7 +79,8 @@ const WORKERS = 4
 const CALLS = 10
 const SLICE = 2000
 
-class Controller {
+/** Upgrades sidecars. */
+export class Controller {
   readonly #controlling: Controlling
   readonly #rollouts = new Map<string, Kept>()
   /** Their keys by namespace. */
@@ -127,6 +123,7 @@ class Controller {
     })
   }
 
+  /** Until the signal ends. */
   async run(): Promise<void> {
     const { mirrors, signal, observer } = this.#controlling
     observer.watch?.({ age: () => this.#queue.age(), watched: () => this.#store.size() })
@@ -263,7 +260,7 @@ class Controller {
     if (isLooked && (await this.#lookAtTemplates(kept, rollout, shown))) ({ shown, decision } = decide())
     if (this.#isGone(kept)) return false
     this.#remember(kept, shown, decision)
-    observer.looked(rollout, shown, decision)
+    observer.looked(shown, decision)
     const said = await this.#say(kept, rollout, decision)
     if (this.#isGone(kept)) return false
     await this.#tell(kept, said, decision)

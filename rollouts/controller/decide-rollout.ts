@@ -5,43 +5,38 @@
  */
 
 import { sameName } from '../image.ts'
-import { countsOf, type Member, membersOf, SILENT, settledKey, withContainer } from '../members.ts'
+import { countsOf, type Member, type Members, membersOf, SILENT, settledKey, withContainer } from '../members.ts'
 import { type Memory, pulledFor, remember } from '../memory.ts'
 import { allowedFailures } from '../share.ts'
 import { deadlineOf, isRewritten, type Patience, patienceOf } from '../sidecar-state.ts'
-import type { FailureReason, RolloutFailure, SidecarRollout } from '../types.ts'
+import { completedIn, type FailureReason, type RolloutFailure, type SidecarRollout } from '../types.ts'
 import type { Decision, Shown, Step } from './decision.ts'
-import { type Judged, type Moving, movingRules, type PhaseRule, restingRules, updating } from './phase-rules.ts'
+import { type Look, type PhaseRule, phaseRules, updating } from './phase-rules.ts'
 import { desiredIn, movesOf } from './targets.ts'
 import { touching } from './touch.ts'
 import { walk } from './walk.ts'
 
 export function next(shown: Shown): Decision {
   const judged = judge(shown)
-  const resting = restingRules.find(({ holds }) => holds(judged))
-  if (resting) return decided(resting, judged)
-  const moving = move(judged)
-  return decided(movingRules.find(({ holds }) => holds(moving)) ?? updating, moving)
-}
-
-function decided<Look extends Judged & Partial<Moving>>(rule: PhaseRule<Look>, look: Look): Decision {
-  const { phase, reason, message, but } = rule
+  const look = move(judged)
+  const rule: PhaseRule = phaseRules.find(({ holds }) => holds(look)) ?? updating
+  const { phase, reason, message, but, rests } = rule
   const said = reason === 'held' ? (look.held?.reason ?? updating.reason) : reason
-  return { ...look.decision, ...but?.(look), phase, reason: said, message: message(look) }
+  const decision = rests ? judged.decision : look.decision
+  return { ...decision, ...but?.(look), phase, reason: said, message: message(look) }
 }
 
+type Judged = Pick<Look, 'shown' | 'members' | 'decision'> & Pick<Members, 'proven'>
+
+/** All but the moves. */
 function judge(shown: Shown): Judged {
   const { rollout, isSettled, claimedBy } = shown
-  const { generation } = rollout.metadata
   const patience = patienceOf(rollout, shown.now, shown.lifeOf)
   const pods = withContainer(rollout, shown.pods)
   const remembered = remember(rollout, pods)
   const { all, proven } = membersOf(rollout, pods, remembered, { patience, isSettled })
   const memory = withEffective(remembered, all)
-  const completed = (rollout.status?.conditions ?? []).some(
-    ({ type, status, observedGeneration }) =>
-      type === 'Completed' && status === 'True' && observedGeneration === generation,
-  )
+  const completed = completedIn(rollout) !== undefined
   const namesOf = (of: (one: Member) => boolean) => all.filter(of).map(({ pod }) => pod.name)
   const failing = failingOf(shown, all)
   const decision = {
@@ -70,8 +65,8 @@ function judge(shown: Shown): Judged {
   return { shown, members: all, proven, decision }
 }
 
-function move(judged: Judged): Moving {
-  const { shown, members, proven, decision } = judged
+function move({ proven, ...judged }: Judged): Look {
+  const { shown, members, decision } = judged
   const { counts, memory, failure, completed } = decision
   const { moves, limit, back } = movesOf(shown.rollout, members, memory, failure !== undefined)
   const { touches, fetches, held, ...images } = walk(shown, { members, proven, moves, limit, back, memory })

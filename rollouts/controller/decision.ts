@@ -1,9 +1,8 @@
-import type { Counts } from '../members.ts'
 import type { Memory } from '../memory.ts'
 import type { Note } from '../pod-note.ts'
 import type { SeenContainer, SeenPod } from '../seen-pod.ts'
 import type { LifeOf } from '../sidecar-state.ts'
-import type { ProgressReason, RolloutFailure, RolloutPhase, SidecarRollout } from '../types.ts'
+import type { Counts, ProgressReason, RolloutFailure, RolloutPhase, SidecarRollout } from '../types.ts'
 import type { Budget } from './budget.ts'
 import type { Fetch } from './fetch.ts'
 

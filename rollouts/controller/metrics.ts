@@ -1,5 +1,5 @@
-import type { Health } from '../../src/kubernetes/health.ts'
 import { createMeters, createPulse } from '../../src/kubernetes/meters.ts'
+import { withContainer } from '../members.ts'
 import { noteOf, standing } from '../sidecar-state.ts'
 import { failures as failureReasons, phases } from '../types.ts'
 import type { RolloutsObserver } from './control.ts'
@@ -10,16 +10,8 @@ const podStates = ['old', 'in_progress', 'updated', 'done', 'silent', 'refused',
 /** Longer than the longest pause between two turns of the loop, in ms. */
 const STALLED = 60_000
 
-interface RolloutsMetrics extends Health {
-  readonly observer: RolloutsObserver
-  /** Another turn of the loop. */
-  turned(leading: boolean): void
-  /** It leads no more: what it knew last is said no longer, since the next leader knows better. */
-  resigned(): void
-}
-
 /** Metrics of `rollouts run`. @param steady a clock that never jumps, in ms */
-export function rolloutsMetrics(steady: () => number): RolloutsMetrics {
+export function rolloutsMetrics(steady: () => number) {
   const { registry, counter, gauge, histogram, failures, ofProcess } = createMeters()
   const pods = gauge(
     'rollout_pods',
@@ -55,8 +47,9 @@ export function rolloutsMetrics(steady: () => number): RolloutsMetrics {
   const gone = new Map<string, Set<string>>()
 
   const observer: RolloutsObserver = {
-    looked(rollout, shown, { counts, phase: at, failure }) {
-      const { namespace, name } = rollout.metadata
+    looked(shown, { counts, phase: at, failure }) {
+      const { metadata, status } = shown.rollout
+      const { namespace, name } = metadata
       const labels = { namespace, rollout: name }
       const old = counts.matched - counts.updated
       const states: Record<(typeof podStates)[number], number> = {
@@ -70,16 +63,14 @@ export function rolloutsMetrics(steady: () => number): RolloutsMetrics {
       }
       for (const state of podStates) pods.set({ ...labels, state }, states[state])
       for (const one of phases) phase.set({ ...labels, phase: one }, one === at ? 1 : 0)
-      const known = rollout.status?.failure
+      const known = status?.failure
       if (failure && (known?.generation !== failure.generation || known.reason !== failure.reason)) {
         failed.inc({ reason: failure.reason })
       }
       const key = `${namespace}/${name}`
-      const before = gone.get(key) ?? new Set()
-      gone.set(
-        key,
-        watchAway(shown, before, (seconds) => away.observe(seconds)),
-      )
+      const { now, back } = watchAway(shown, gone.get(key))
+      gone.set(key, now)
+      for (const seconds of back) away.observe(seconds)
     },
     took(_, step, ms) {
       steps.inc({ step: nameOf(step) })
@@ -99,10 +90,12 @@ export function rolloutsMetrics(steady: () => number): RolloutsMetrics {
   return {
     observer,
     registry,
-    turned(leading) {
+    /** Another turn of the loop. */
+    turned(leading: boolean) {
       pulse.turned()
       leader.set(leading ? 1 : 0)
     },
+    /** It leads no more: what it knew last is said no longer, since the next leader knows better. */
     resigned() {
       pods.reset()
       phase.reset()
@@ -116,20 +109,20 @@ export function rolloutsMetrics(steady: () => number): RolloutsMetrics {
 const nameOf = (step: Step) =>
   step.do === 'fetch' ? 'fetch' : step.do === 'note' ? 'note' : step.note.back ? 'put_back' : 'touch'
 
-/** The sidecars that are away now; reports each that was and is back. */
-function watchAway({ rollout, pods, now }: Shown, before: Set<string>, back: (seconds: number) => void): Set<string> {
+/** The sidecars that are away now, and for how many seconds those were that are back. */
+function watchAway({ rollout, pods, now }: Shown, before: ReadonlySet<string> = new Set()) {
   const away = new Set<string>()
-  for (const pod of pods) {
-    const container = pod.containers.find(({ name }) => name === rollout.spec.container)
-    const note = container && noteOf(pod, container)
-    if (!container || !note || note.rollout !== rollout.metadata.uid || pod.ending) continue
+  const back: number[] = []
+  for (const { pod, container } of withContainer(rollout, pods)) {
+    const note = noteOf(pod, container)
+    if (note?.rollout !== rollout.metadata.uid) continue
     const key = `${pod.uid} ${note.at}`
     const { status } = container
     if (!(status?.ready && standing(pod, container) === 'current')) away.add(key)
     else if (before.has(key)) {
       const stopped = status.last && note.ids.includes(status.last.id) ? status.last.ended : note.at
-      back(Math.max(0, now - stopped) / 1000)
+      back.push(Math.max(0, now - stopped) / 1000)
     }
   }
-  return away
+  return { now: away, back }
 }

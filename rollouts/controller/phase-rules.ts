@@ -1,4 +1,4 @@
-import type { Counts, Member } from '../members.ts'
+import type { Member } from '../members.ts'
 import { desiredOf } from '../share.ts'
 import type { ProgressReason, RolloutFailure, RolloutPhase } from '../types.ts'
 import type { Decision, Shown } from './decision.ts'
@@ -6,44 +6,50 @@ import { firstNames } from './first-names.ts'
 import type { Moves } from './targets.ts'
 import type { Walk } from './walk.ts'
 
-/** What is known of a rollout before it is decided whether pods may be moved. */
-export interface Judged {
+/** What is known of a rollout, and of the moves that are left. */
+export interface Look extends Pick<Moves, 'moves' | 'back'>, Pick<Walk, 'touches' | 'held'> {
   readonly shown: Shown
   readonly members: readonly Member[]
-  /** A pod that this rollout has brought to the image is done: the image works. */
-  readonly proven: boolean
   /** All of the decision but what its rule says. */
   readonly decision: Omit<Decision, 'phase' | 'reason' | 'message'>
-}
-
-/** The same with the moves: those that are left, and those that are made now. */
-export interface Moving extends Judged, Pick<Moves, 'moves' | 'back'>, Pick<Walk, 'touches' | 'held'> {
   /** As many as are to have the image have it, and none is on its way but those that have failed. */
   readonly reached: boolean
   /** How many are on their way and have failed. */
   readonly broken: number
 }
 
-/** Of the rules, in their order, the first that holds decides. docs/rollouts.md lists them. */
-export interface PhaseRule<Look> {
+export interface PhaseRule {
   readonly name: string
   /** The same as `holds`, for people. */
   readonly when: string
   readonly holds: (look: Look) => boolean
+  /** No pod is moved, whatever is left to do. */
+  readonly rests?: true
   readonly phase: RolloutPhase
   /** `held`: what holds the next pod back. */
   readonly reason: ProgressReason | 'held'
   readonly message: (look: Look) => string
   /** What of the decision is otherwise than without this rule. */
-  readonly but?: (look: Look) => Partial<Judged['decision']>
+  readonly but?: (look: Look) => Partial<Decision>
 }
 
-/** Rules by which no pod is touched. */
-export const restingRules: readonly PhaseRule<Judged>[] = [
+/** What a rollout does if no other rule holds. */
+export const updating = {
+  name: 'updating',
+  when: 'otherwise',
+  holds: () => true,
+  phase: 'Progressing',
+  reason: 'Updating',
+  message: (look) => `${progressOf(look)}${waitingFor(look.members)}`,
+} as const satisfies PhaseRule
+
+/** Of these rules, in their order, the first that holds decides. docs/rollouts.md lists them. */
+export const phaseRules: readonly PhaseRule[] = [
   {
     name: 'claimed by another',
     when: 'an older rollout upgrades this container of one of the pods',
     holds: ({ shown }) => shown.claimedBy !== undefined,
+    rests: true,
     phase: 'Waiting',
     reason: 'Waiting',
     message: ({ shown: { claimedBy, rollout } }) =>
@@ -54,34 +60,22 @@ export const restingRules: readonly PhaseRule<Judged>[] = [
     name: 'paused',
     when: '`strategy.paused`',
     holds: ({ shown }) => shown.rollout.spec.strategy.paused,
+    rests: true,
     phase: 'Paused',
     reason: 'Paused',
     message: (look) =>
-      `${progressOf(look)}; no more pods are touched${look.decision.failure ? `; ${whyOf(look.decision)}` : ''}`,
+      `${doneOf(look.decision)}; no more pods are touched${look.decision.failure ? `; ${whyOf(look.decision)}` : ''}`,
   },
   {
     name: 'stopped by a failure',
     when: 'it has failed, under `onFailure: pause`',
     holds: ({ shown, decision }) => decision.failure !== undefined && shown.rollout.spec.strategy.onFailure === 'pause',
+    rests: true,
     phase: 'Stopped',
     reason: 'Stopped',
     message: (look) =>
-      `${progressOf(look, { broken: look.decision.failing.length })}; stopped by ${whyOf(look.decision)}: continues when the spec changes`,
+      `${doneOf(look.decision, look.decision.failing.length)}; stopped by ${whyOf(look.decision)}: continues when the spec changes`,
   },
-]
-
-/** What a rollout does if no other rule holds. */
-export const updating = {
-  name: 'updating',
-  when: 'otherwise',
-  holds: () => true,
-  phase: 'Progressing',
-  reason: 'Updating',
-  message: (look) => `${progressOf(look)}${waitingFor(look.members)}`,
-} as const satisfies PhaseRule<Moving>
-
-/** Rules under which pods are moved, where there are any to move. */
-export const movingRules: readonly PhaseRule<Moving>[] = [
   {
     name: 'rolled back',
     when: 'it has failed, under `onFailure: rollback`, and no pod is left to put back',
@@ -169,9 +163,9 @@ export const movingRules: readonly PhaseRule<Moving>[] = [
 ]
 
 /** Those that are on their way back. */
-const returning = ({ members }: Moving) => members.filter(({ inProgress, note }) => inProgress && note?.back)
+const returning = ({ members }: Look) => members.filter(({ inProgress, note }) => inProgress && note?.back)
 
-function completing({ shown, members, broken, decision }: Moving): Partial<Decision> {
+function completing({ shown, members, broken, decision }: Look): Partial<Decision> {
   const { rollout, now, behind } = shown
   const { counts, completed, memory } = decision
   const unneeded = counts.matched > 0 && members.every(({ note }) => note?.rollout !== rollout.metadata.uid)
@@ -194,12 +188,17 @@ const whyOf = ({ failure }: Pick<Decision, 'failure'>) => failure && `${failure.
 const KUBELETS = 'since their kubelets are older than 1.34'
 
 /** How far it is. */
-function progressOf(look: Judged & Partial<Moving>, { broken = look.broken ?? 0 } = {}): string {
-  const { matched, desired, updatedReady }: Counts = look.decision.counts
-  const { superseded, tooOld } = look.decision.leftAlone
+function progressOf({ decision, back, moves, broken }: Look): string {
+  const { matched, desired } = decision.counts
+  return back && moves.length > 0
+    ? `${moves.length} to take back; ${desired} of ${matched} pods are to have the image`
+    : doneOf(decision, broken)
+}
+
+/** How many pods are done, and how many won't be. */
+function doneOf({ counts: { matched, desired, updatedReady }, leftAlone }: Look['decision'], broken = 0): string {
+  const { superseded, tooOld } = leftAlone
   if (matched === 0) return 'no pods match'
-  const left = look.back ? (look.moves?.length ?? 0) : 0
-  if (left > 0) return `${left} to take back; ${desired} of ${matched} pods are to have the image`
   return [
     desired === 0 ? `none of ${matched} pods is to have the image` : `${updatedReady} of ${desired} pods are done`,
     broken > 0 && `${broken} failed`,

@@ -8,9 +8,9 @@ import { contend } from '../../src/kubernetes/lease.ts'
 import { candidateName, leaseStore } from '../../src/kubernetes/lease-store.ts'
 import { type Log, logFailure } from '../../src/kubernetes/log.ts'
 import { rawCalls } from '../../src/kubernetes/raw.ts'
-import { CONTROLLER } from '../types.ts'
+import { CONTROLLER, type SidecarRollout } from '../types.ts'
 import { cluster, mirrors } from './cluster.ts'
-import { control, type RolloutsObserver } from './control.ts'
+import { Controller, type RolloutsObserver } from './control.ts'
 import { rolloutsMetrics } from './metrics.ts'
 
 interface RolloutsSettings {
@@ -31,16 +31,8 @@ interface RolloutsSettings {
 const TURN = 500
 
 /** `rollouts run`: upgrades sidecars until `signal` ends. */
-export async function run({
-  kubeconfig,
-  namespace,
-  lease,
-  resync,
-  waiter,
-  log,
-  signal,
-  metricsPort,
-}: RolloutsSettings) {
+export async function run(settings: RolloutsSettings) {
+  const { kubeconfig, namespace, lease, resync, waiter, log, signal, metricsPort } = settings
   const steady = () => performance.now()
   const metrics = rolloutsMetrics(steady)
   const { port, ready } = await serveHealth(metrics, { port: metricsPort, signal, lacks: 'lease-not-read' })
@@ -50,7 +42,7 @@ export async function run({
   const timeout = Math.floor(Math.min(10_000, lease / 3))
   const configuration = connection(kubeconfig, { timeout, heard: clock.heard })
   const calls = rawCalls(configuration)
-  const observer = both(metrics.observer, logging(log))
+  const observer = logging(log, metrics.observer)
   const failed = (kind: FailureKind, error: unknown) => observer.failed(kind, error)
   const candidate = contend({
     store: leaseStore(configuration, { namespace, name: CONTROLLER, now: clock.now }),
@@ -70,7 +62,7 @@ export async function run({
       log.info({}, 'leads')
       const end = new AbortController()
       const until = AbortSignal.any([signal, end.signal])
-      const over = control({
+      const controller = new Controller({
         cluster: cluster(calls),
         mirrors: mirrors(kubeconfig, calls, { resync, failed }),
         leads: candidate.leads,
@@ -80,7 +72,7 @@ export async function run({
         observer,
         signal: until,
       })
-      term = { end, over }
+      term = { end, over: controller.run() }
     } else if (!leading && term) {
       log.warn({}, 'leads no more')
       term.end.abort()
@@ -93,32 +85,29 @@ export async function run({
   await Promise.all([term?.over, candidate.ended])
 }
 
-const both = (...all: readonly RolloutsObserver[]): RolloutsObserver => ({
-  looked: (...look) => all.forEach((one) => void one.looked(...look)),
-  took: (...step) => all.forEach((one) => void one.took(...step)),
-  turned: (...turn) => all.forEach((one) => void one.turned(...turn)),
-  forgot: (rollout) => all.forEach((one) => void one.forgot(rollout)),
-  failed: (kind, error) => all.forEach((one) => void one.failed(kind, error)),
-  watch: (state) => all.forEach((one) => void one.watch?.(state)),
-})
-
-/** One line for each change, not for each look. */
-function logging(log: Log): RolloutsObserver {
+/** One line for each change, not for each look. @param to is told as well */
+function logging(log: Log, to: RolloutsObserver): RolloutsObserver {
+  const nameOf = ({ metadata: { namespace, name } }: SidecarRollout) => `${namespace}/${name}`
   return {
-    looked() {},
-    took({ metadata: { namespace, name } }, step) {
-      const rollout = `${namespace}/${name}`
+    ...to,
+    took(one, step, ms) {
+      to.took(one, step, ms)
+      const rollout = nameOf(one)
       if (step.do === 'fetch') return log.info({ rollout, node: step.node, image: step.image }, 'fetches an image')
       if (step.do === 'note') return
-      const { from, wanted: to, back } = step.note
-      log.info({ rollout, pod: step.pod.name, from, to }, back ? 'puts an image back' : 'changes an image')
+      const { from, wanted, back } = step.note
+      log.info({ rollout, pod: step.pod.name, from, to: wanted }, back ? 'puts an image back' : 'changes an image')
     },
-    turned({ metadata: { namespace, name } }, { type, reason, message }) {
-      log[type === 'Normal' ? 'info' : 'warn']({ rollout: `${namespace}/${name}`, phase: reason }, message)
+    turned(rollout, { type, reason, message }) {
+      log[type === 'Normal' ? 'info' : 'warn']({ rollout: nameOf(rollout), phase: reason }, message)
     },
-    forgot({ metadata: { namespace, name } }) {
-      log.info({ rollout: `${namespace}/${name}` }, 'is gone')
+    forgot(rollout) {
+      to.forgot(rollout)
+      log.info({ rollout: nameOf(rollout) }, 'is gone')
     },
-    failed: (kind, error) => logFailure(log, kind, error),
+    failed(kind, error) {
+      to.failed(kind, error)
+      logFailure(log, kind, error)
+    },
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cluster } from '../../../rollouts/controller/cluster.ts'
-import { control } from '../../../rollouts/controller/control.ts'
+import { Controller } from '../../../rollouts/controller/control.ts'
 import type { RolloutStatus, SidecarRollout } from '../../../rollouts/types.ts'
 import { ClusterError } from '../../../src/kubernetes/failure.ts'
 import type { Followed } from '../../../src/kubernetes/follow.ts'
@@ -41,7 +41,7 @@ function controllerOf(
     removeRollout: noted('delete'),
   }
   const never = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()))
-  const ended = control({
+  const controller = new Controller({
     cluster,
     mirrors: {
       rollouts(into) {
@@ -73,6 +73,7 @@ function controllerOf(
     },
     signal: stop.signal,
   })
+  const ended = controller.run()
   return {
     done,
     failures,

@@ -21,7 +21,7 @@ test('who leads no more says nothing of rollouts: the next leader does', async (
     behind: [],
   }
   observer.watch?.({ age: () => 5000, watched: () => 7 })
-  observer.looked(shown.rollout, shown, next(shown))
+  observer.looked(shown, next(shown))
   assert.match(await registry.metrics(), /^sidecar_first_rollout_phase\{.*phase="Progressing"\} 1$/m)
   assert.match(await registry.metrics(), /^sidecar_first_rollouts_watched_objects 7$/m)
   resigned()
