@@ -3,10 +3,10 @@ import { isOrigin, type Memory } from './memory.ts'
 import type { Note } from './pod-note.ts'
 import type { SeenContainer, SeenPod } from './seen-pod.ts'
 import {
-  awaitedLife,
   isAway,
   isInTrouble,
   isRefused,
+  lateState,
   noteOf,
   type Patience,
   type SidecarState,
@@ -145,10 +145,7 @@ function answerable(member: Member, patience: Patience): Member {
   }
   const start = Math.max(note.at, since, container.status?.acted ?? 0)
   const late = now - start > deadline && pod.taken
-  const message = `${container.name} was not ready within ${Math.round(deadline / 1000)} s`
-  const judged: SidecarState = late
-    ? (awaitedLife(pod, start, patience) ?? { is: 'failed', reason: 'DeadlineExceeded', message })
-    : { is: 'starting' }
+  const judged: SidecarState = late ? lateState(pod, container, start, patience) : { is: 'starting' }
   return { ...member, inProgress: true, state: judged }
 }
 

@@ -34,12 +34,12 @@ export interface Note {
 export const noteKey = (container: string) => `${rolloutNote}${container}`
 
 export function writeNote({ at, keep, between, images, ...rest }: Note): string {
-  const some = (list: readonly string[]) => list.length > 0
+  const unlessEmpty = (list: readonly string[]) => (list.length > 0 ? list : undefined)
   return JSON.stringify({
     ...rest,
-    ...(some(images) && { images }),
-    ...(some(keep) && { keep }),
-    ...(between && { between }),
+    images: unlessEmpty(images),
+    keep: unlessEmpty(keep),
+    between: between || undefined,
     at: new Date(at).toISOString(),
   })
 }
@@ -68,43 +68,35 @@ function parse(text: string, generation: number): Note | undefined {
     return undefined
   }
   if (typeof found !== 'object' || found === null) return undefined
-  const fields = new Map<string, unknown>(Object.entries(found))
-  const note = fields.has('to') ? first(fields, generation) : present(fields)
+  const fields: Fields = { ...found }
+  const note = 'to' in fields ? first(fields, generation) : present(fields)
   return note && Number.isNaN(note.at) ? undefined : note
 }
 
-function present(fields: ReadonlyMap<string, unknown>): Note | undefined {
-  const [rollout, from, wanted, base, at] = ['rollout', 'from', 'wanted', 'base', 'at'].map((key) => fields.get(key))
-  const [revision, gen, effective] = [fields.get('revision'), fields.get('gen'), fields.get('effective')]
-  const ids = fields.get('ids')
+type Fields = Readonly<Record<string, unknown>>
+
+function present(fields: Fields): Note | undefined {
+  const { rollout, from, wanted, base, at, revision, gen, effective, ids, keep, images } = fields
   if (!isText(rollout) || !isText(from) || !isText(wanted) || !isText(base) || !isText(at)) return undefined
   if (typeof revision !== 'number' || typeof gen !== 'number' || !isTexts(ids)) return undefined
   return {
-    rollout,
-    revision,
-    from,
-    wanted,
-    effective: isText(effective) ? effective : undefined,
-    base,
-    back: fields.get('back') === true,
+    ...{ rollout, revision, from, wanted, effective: isText(effective) ? effective : undefined, base },
+    back: fields.back === true,
     gen,
     ids,
-    keep: texts(fields.get('keep')),
-    between: fields.get('between') === true,
-    images: texts(fields.get('images')),
+    keep: isTexts(keep) ? keep : [],
+    between: fields.between === true,
+    images: isTexts(images) ? images : [],
     at: Date.parse(at),
   }
 }
 
 /** Version 0.1: without the pod's generation, and without what admission made of the image. */
-function first(fields: ReadonlyMap<string, unknown>, gen: number): Note | undefined {
-  const [rollout, from, to, container, imageId, at] = ['rollout', 'from', 'to', 'container', 'imageId', 'at'].map(
-    (key) => fields.get(key),
-  )
-  const revision = fields.get('generation')
+function first(fields: Fields, gen: number): Note | undefined {
+  const { rollout, from, to, container, imageId, at, generation: revision } = fields
   if (!isText(rollout) || !isText(from) || !isText(to) || !isText(container) || !isText(imageId)) return undefined
   if (!isText(at) || typeof revision !== 'number') return undefined
-  const back = fields.get('back') === true
+  const back = fields.back === true
   return {
     ...{ rollout, revision, from, wanted: to, effective: to, base: back ? to : from, back, gen },
     ids: container === '' ? [] : [container],
@@ -118,4 +110,3 @@ function first(fields: ReadonlyMap<string, unknown>, gen: number): Note | undefi
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText)
-const texts = (value: unknown): string[] => (isTexts(value) ? value : [])

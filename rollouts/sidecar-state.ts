@@ -8,18 +8,19 @@ import type { FailureReason, SidecarRollout } from './types.ts'
 export type SidecarState =
   /** Not scheduled, or held back by what starts before it: nothing of it has run, and nothing can be said yet. */
   | { readonly is: 'pending' }
-  /** Touched, and the kubelet hasn't seen it: a frozen kubelet, a dead node, a lost network, or just a moment. */
-  | Waiting<'silent'>
-  /** The old container may still run or already be away; or the new one isn't ready. */
-  | Waiting<'starting'>
+  /**
+   * - `silent`: touched, and the kubelet hasn't seen it: a frozen kubelet, a dead node, a lost network, or just a moment
+   * - `starting`: the old container may still run or already be away; or the new one isn't ready
+   */
+  | Waiting
   /** Ready, but not for long enough. */
   | { readonly is: 'settling'; readonly until: number }
   | { readonly is: 'done' }
   | { readonly is: 'failed'; readonly reason: FailureReason; readonly message: string }
 
-/** `awaits`: the node whose sign of life a late one waits for, and from when on it is late. */
-interface Waiting<State> {
-  readonly is: State
+interface Waiting {
+  readonly is: 'silent' | 'starting'
+  /** The node whose sign of life a late one waits for, and from when on it is late. */
   readonly awaits?: { readonly node: string; readonly since: number }
 }
 
@@ -46,11 +47,8 @@ export interface Life {
 /** The first sign of life after `since`; undefined: it is still waited for. */
 export type LifeOf = (node: string, since: number) => Life | undefined
 
-/** For one who doesn't judge: every kubelet lives. */
-const alive: LifeOf = () => ({ at: Number.NEGATIVE_INFINITY, afterSilence: false })
-
 /** @param now the API server's clock, in ms */
-export function patienceOf({ metadata, spec, status }: SidecarRollout, now: number, lifeOf = alive): Patience {
+export function patienceOf({ metadata, spec, status }: SidecarRollout, now: number, lifeOf: LifeOf): Patience {
   const { minReadySeconds, progressDeadlineSeconds, onFailure } = spec.strategy
   const known = status?.observedGeneration === metadata.generation
   return {
@@ -144,13 +142,9 @@ export function sidecarState(
     return forgiven ? { is: 'starting' } : { is: 'failed', ...failure }
   }
   if (!overdue || isThrottled(status)) return { is: 'starting' }
-  // Being late says something about the image only if the kubelet was there to start it.
-  const waiting = awaitedLife(pod, deadlineStart(pod, status, since), patience)
-  if (waiting) return waiting
-  const late = `${container.name} was not ready within ${Math.round(deadline / 1000)} s`
-  return isImageTrouble(status, container.image)
-    ? { is: 'failed', reason: 'ImageUnavailable', message: worded(status) }
-    : { is: 'failed', reason: 'DeadlineExceeded', message: late }
+  const late = lateState(pod, container, deadlineStart(pod, status, since), patience)
+  if (late.is !== 'failed' || !isImageTrouble(status, container.image)) return late
+  return { is: 'failed', reason: 'ImageUnavailable', message: worded(status) }
 }
 
 /** How long a kubelet that lives has to report what has become of a container, in ms. */
@@ -160,16 +154,18 @@ const REPORT = 5000
  * Being late says something about the image only if the kubelet was there to start it. A kubelet may be frozen, or its node dead, at any moment
  * after it has seen the touch.
  */
-export function awaitedLife(
+export function lateState(
   { node = '' }: SeenPod,
+  { name }: SeenContainer,
   start: number,
   { now, deadline, lifeOf }: Patience,
-): Waiting<'silent'> | Waiting<'starting'> | undefined {
+): SidecarState {
   const awaits = { node, since: start + deadline }
   const life = lifeOf(node, awaits.since)
   if (!life) return { is: 'silent', awaits }
-  const isOver = now - life.at > (life.afterSilence ? deadline : REPORT)
-  return isOver ? undefined : { is: 'starting', awaits }
+  if (now - life.at <= (life.afterSilence ? deadline : REPORT)) return { is: 'starting', awaits }
+  const message = `${name} was not ready within ${Math.round(deadline / 1000)} s`
+  return { is: 'failed', reason: 'DeadlineExceeded', message }
 }
 
 /** From when on a touched sidecar has the whole deadline: the kubelet's sight of it, a changed spec, a new sandbox. */

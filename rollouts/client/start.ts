@@ -7,7 +7,7 @@ import type { SidecarRollout } from '../types.ts'
 import type { RolloutCluster } from './calls.ts'
 import type { StartRequest } from './request.ts'
 import { type Session, sayNobody } from './session.ts'
-import { takenUp, wait } from './wait.ts'
+import { takenUp, wait } from './status.ts'
 
 /** How long a controller may take to see the rollout before `start` says that none does, in ms. */
 const SOON = 5000

@@ -66,7 +66,7 @@ export function viewOf(
   const having = withContainer(rollout, pods ?? [])
   const { all } = membersOf(rollout, having, remember(rollout, having), {
     // Whether a pod is late is for the controller to judge, which has seen it for longer.
-    patience: { ...patienceOf(rollout, now), deadline: Number.POSITIVE_INFINITY },
+    patience: { ...patienceOf(rollout, now, () => undefined), deadline: Number.POSITIVE_INFINITY },
     isSettled: () => current?.phase === 'Complete',
   })
   const rows = all.map((member) => podView(member, { former: former.get(member.pod.name), failure, now }))

@@ -13,7 +13,6 @@ import { completedIn, type FailureReason, type RolloutFailure, type SidecarRollo
 import type { Decision, Shown, Step } from './decision.ts'
 import { type Look, type PhaseRule, phaseRules, updating } from './phase-rules.ts'
 import { desiredIn, movesOf } from './targets.ts'
-import { touching } from './touch.ts'
 import { walk } from './walk.ts'
 
 export function next(shown: Shown): Decision {
@@ -70,7 +69,7 @@ function move({ proven, ...judged }: Judged): Look {
   const { counts, memory, failure, completed } = decision
   const { moves, limit, back } = movesOf(shown.rollout, members, memory, failure !== undefined)
   const { touches, fetches, held, ...images } = walk(shown, { members, proven, moves, limit, back, memory })
-  const steps = [...decision.steps, ...touches.map((one) => touching(one, shown, back)), ...fetches]
+  const steps = [...decision.steps, ...touches, ...fetches]
   const broken = members.filter(({ inProgress, state }) => inProgress && state.is === 'failed').length
   const idle = limit === 0 && counts.inProgress === broken
   const done = counts.updatedReady >= Math.min(counts.updated, counts.desired) - broken

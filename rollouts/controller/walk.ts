@@ -1,6 +1,8 @@
 import type { Member, Members } from '../members.ts'
 import { type Memory, pulledFor } from '../memory.ts'
+import type { Note } from '../pod-note.ts'
 import { allowedUnavailable } from '../share.ts'
+import { noteOf, standing } from '../sidecar-state.ts'
 import type { ProgressReason } from '../types.ts'
 import { budgets } from './budget.ts'
 import type { Decision, Shown, Step, Unfetched } from './decision.ts'
@@ -8,7 +10,7 @@ import { firstNames } from './first-names.ts'
 import type { Move, Moves } from './targets.ts'
 
 export interface Walk extends Pick<Decision, 'wanted' | 'unfetchable' | 'unfetched'> {
-  readonly touches: readonly Move[]
+  readonly touches: readonly Step[]
   readonly fetches: readonly Extract<Step, { do: 'fetch' }>[]
   /** What holds back the first that can't be made now. */
   readonly held: { readonly reason: ProgressReason; readonly message: string } | undefined
@@ -36,14 +38,15 @@ export function walk(shown: Shown, { members, memory, proven, moves, limit, back
   const hold = (reason: ProgressReason, message: string) => {
     held ??= { reason, message }
   }
-  const touches: Move[] = []
+  const touches: Step[] = []
+  const touch = (move: Move) => touches.push(touching(move, shown, back))
 
   for (const [index, move] of moves.entries()) {
     if (touches.length >= limit) break
     const { pod, state, available } = move.member
     // A pod that has never run isn't interrupted.
     if (state.is === 'pending' && (proven || back)) {
-      touches.push(move)
+      touch(move)
       continue
     }
     // Not scheduled: the image can't be fetched there yet, and until it has proven itself no pod gets it unfetched.
@@ -81,7 +84,7 @@ export function walk(shown: Shown, { members, memory, proven, moves, limit, back
     }
     inProgress += more
     alone = there === 'unknown'
-    touches.push(move)
+    touch(move)
   }
   return { touches, held, ...images.found() }
 }
@@ -129,4 +132,38 @@ function createImages({ fetchOf }: Shown, back: boolean) {
 function nodesOf(nodes: ReadonlyMap<string, string>): Unfetched | undefined {
   const [why] = nodes.values()
   return why === undefined ? undefined : { nodes: [...nodes.keys()].sort(), why }
+}
+
+/** The step that gives a pod its image. @param back it takes the pod off the present image */
+function touching({ member, to }: Move, { rollout, now }: Shown, back: boolean): Step {
+  const { pod, container, origin } = member
+  const note: Note = {
+    rollout: rollout.metadata.uid,
+    revision: rollout.metadata.generation,
+    from: container.image,
+    wanted: to,
+    effective: undefined,
+    base: origin ?? container.image,
+    back,
+    gen: pod.generation + 1,
+    ...formerOf(member, to),
+    at: now,
+  }
+  return { do: 'touch', pod, container, note }
+}
+
+/** What of a pod that is touched ran before, and what may be started before the kubelet sees the touch. */
+function formerOf({ pod, container }: Member, to: string): Pick<Note, 'ids' | 'keep' | 'between' | 'images'> {
+  const { status } = container
+  const now = status?.id ? { ids: [status.id], images: [status.imageId].filter(Boolean) } : { ids: [], images: [] }
+  const before = noteOf(pod, container)
+  if (!before || standing(pod, container) === 'current') {
+    // Scheduled, and nothing is reported yet: the old image may be starting. Or somebody has changed the pod, and its kubelet hasn't seen that.
+    const starting = now.ids.length === 0 || (pod.observed ?? pod.generation) < pod.generation
+    return { ...now, keep: [], between: starting && pod.node !== undefined }
+  }
+  // Taken back before the kubelet acted: what ran before goes on. Had it acted, its next report wouldn't show that one any more.
+  const keep = !before.between && before.from === to ? before.ids : []
+  const ids = [...new Set([...before.ids, ...before.keep, ...now.ids])].filter((id) => !keep.includes(id))
+  return { ids, keep, between: true, images: [...new Set([...before.images, ...now.images])] }
 }

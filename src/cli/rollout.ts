@@ -91,32 +91,31 @@ export const rollout: Command = {
     if (action === 'start') request('default')
     const { cluster, namespace, kubeconfig } = await connect(flags)
     const session: Session = { cluster, namespace, terminal, wait: flags.wait, seconds }
-    const { change, pause, promote, resume, undo, undoToOrigin } = await import('../../rollouts/client/actions.ts')
+    const { change, ...of } = await import('../../rollouts/client/actions.ts')
     switch (action) {
       case 'start': {
         const { start } = await import('../../rollouts/client/start.ts')
         return await start(session, request(namespace))
       }
       case 'status': {
-        const { show } = await import('../../rollouts/client/show.ts')
+        const { show } = await import('../../rollouts/client/status.ts')
         return await show(session, name, flags.output === 'json')
       }
       case 'pause':
-        return await change(session, name ?? '', pause)
+        return await change(session, name ?? '', of.pause)
       case 'resume':
-        return await change(session, name ?? '', resume)
+        return await change(session, name ?? '', of.resume)
       case 'promote':
-        return await change(session, name ?? '', promote(partition))
+        return await change(session, name ?? '', of.promote(partition))
       case 'undo':
-        return await change(session, name ?? '', flags['to-origin'] ? undoToOrigin : undo)
+        return await change(session, name ?? '', flags['to-origin'] ? of.undoToOrigin : of.undo)
       case 'finish': {
-        const { finish } = await import('../../rollouts/client/finish.ts')
         const { templatesOfRollout } = await import('../check/installation/rollouts.ts')
         const { connection } = await import('../kubernetes/connection.ts')
         const { objects } = await import('../kubernetes/objects.ts')
         const all = objects(connection(kubeconfig))
-        const templates = (of: SidecarRollout) => templatesOfRollout(all, of)
-        return await finish(session, name ?? '', { templates, force: flags.force })
+        const templates = (rollout: SidecarRollout) => templatesOfRollout(all, rollout)
+        return await of.finish(session, name ?? '', { templates, force: flags.force })
       }
       default:
         return action satisfies never

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { outcomeOf } from '../../../rollouts/client/wait.ts'
+import { outcomeOf } from '../../../rollouts/client/status.ts'
 import { failure, rollout } from './cases.ts'
 
 test('a rollout that can not go on is neither done nor failed, and is over', () => {

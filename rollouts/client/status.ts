@@ -5,9 +5,9 @@ import { failures } from '../../src/terminal/failures.ts'
 import { interrupted } from '../../src/terminal/interrupted.ts'
 import { rolloutCodes } from '../codes.ts'
 import { currentStatus, type SidecarRollout } from '../types.ts'
-import { type Session, sayNobody } from './session.ts'
+import { found, type Session, sayNobody } from './session.ts'
 import { type RolloutView, viewOf } from './view.ts'
-import { changeLines } from './view-text.ts'
+import { changeLines, rolloutsTable, rolloutText } from './view-text.ts'
 
 /** How long a controller may take to see a rollout before the wait ends, in ms: a new leader waits 15 s for its predecessor's Lease. */
 const PATIENCE = 40_000
@@ -99,4 +99,21 @@ export async function takenUp({ cluster }: Session, name: string, limit: number)
     if (performance.now() > end) return false
     await sleep(INTERVAL / 4)
   }
+}
+
+/** Shows one rollout, or all in the namespace if none is named; as JSON for programs. @throws ExpectedError, ClusterError */
+export async function show(session: Session, name: string | undefined, json: boolean): Promise<ExitCode> {
+  const { cluster, namespace, terminal } = session
+  const rollouts = name === undefined ? await cluster.list() : [await found(session, name)]
+  if (session.wait && name !== undefined) return await wait(session, name)
+  const views = []
+  for (const one of rollouts) views.push(viewOf(one, await cluster.pods(one.spec.selector), cluster.now()))
+  const [view] = views
+  if (json) terminal.stdout.write(`${JSON.stringify(name === undefined ? views : view, undefined, 2)}\n`)
+  else if (view === undefined)
+    terminal.stderr.write(`${rolloutCodes.none} there are no rollouts in namespace ${namespace}\n`)
+  else terminal.stdout.write(name === undefined ? rolloutsTable(views) : rolloutText(view))
+  const [only] = name === undefined ? [] : rollouts
+  const outcome = only && outcomeOf(only)
+  return outcome === undefined || outcome === 'done' ? 0 : 1
 }
