@@ -62,8 +62,8 @@ const FETCHING = 2000
 
 /** A rollout, and what is kept of it only to save calls, to wait less, and for messages: a new process finds that out again. */
 interface Kept {
-  readonly key: string
   rollout: SidecarRollout
+  isGone: boolean
   /** When its status was written, and what part of the time for all it then rests: not all the same, so that the watch is never silent for long. */
   written: { readonly at: number; readonly share: number }
   /** What kept it from continuing. */
@@ -82,16 +82,15 @@ const SLICE = 2000
 /** Upgrades sidecars. */
 export class Controller {
   readonly #controlling: Controlling
-  readonly #rollouts = new Map<string, Kept>()
-  /** Their keys by namespace. */
-  readonly #names = new Map<string, Set<string>>()
+  /** By namespace and name. */
+  readonly #rollouts = new Map<string, Map<string, Kept>>()
   /** Those on their way. */
-  readonly #moving = new Set<string>()
+  readonly #moving = new Set<Kept>()
   /** When the watch of rollouts last said something, and how new that was. */
   #heard = { at: Number.NEGATIVE_INFINITY, version: 0 }
   readonly #fetches: Fetches
   readonly #lives = new Lives()
-  readonly #queue: Queue
+  readonly #queue: Queue<Kept>
   readonly #store: Store
 
   constructor(controlling: Controlling) {
@@ -103,14 +102,10 @@ export class Controller {
       signal,
       workers: WORKERS,
       // One rollout of a namespace at a time: they share its budgets, and claims are decided among them.
-      groupOf: (key) => key.slice(0, key.indexOf('/')),
-      work: async (key) => {
-        const kept = this.#rollouts.get(key)
-        return kept ? await this.#work(kept) : false
-      },
-      failed: (key, error) => {
-        const kept = this.#rollouts.get(key)
-        if (kept) kept.trouble = error instanceof Error ? error.message : String(error)
+      groupOf: ({ rollout }) => rollout.metadata.namespace,
+      work: (kept) => this.#work(kept),
+      failed: (kept, error) => {
+        kept.trouble = error instanceof Error ? error.message : String(error)
         this.#failed(error)
       },
     })
@@ -132,22 +127,22 @@ export class Controller {
   }
 
   #intoRollouts(): Followed<SidecarRollout> {
-    let listed = new Set<string>()
+    let listed = new Set<Kept>()
     return {
       begins() {
         listed = new Set()
       },
       put: (rollout) => {
         this.#hear(rollout)
-        listed.add(keyOf(rollout.metadata))
-        this.#put(rollout)
+        listed.add(this.#put(rollout))
       },
       gone: (last) => {
         this.#hear(last)
         this.#gone(last)
       },
       listed: () => {
-        for (const [key, { rollout }] of this.#rollouts) if (!listed.has(key)) this.#gone(rollout)
+        const all = [...this.#rollouts.values()].flatMap((its) => [...its.values()])
+        for (const kept of all) if (!listed.has(kept)) this.#gone(kept.rollout)
         this.#store.begin()
       },
     }
@@ -166,86 +161,89 @@ export class Controller {
     return this.#controlling.steady() - at < HEARD && Number(metadata.resourceVersion) <= version
   }
 
-  #put(found: SidecarRollout) {
+  #put(found: SidecarRollout): Kept {
     const rollout = withWholeStatus(found)
-    const { uid, resourceVersion, generation, namespace } = rollout.metadata
-    const key = keyOf(rollout.metadata)
-    const known = this.#rollouts.get(key)
+    const { uid, resourceVersion, generation, namespace, name } = rollout.metadata
+    const known = this.#find(rollout)
     const was = known?.rollout.metadata
     if (known && was?.uid === uid) {
-      if (Number(resourceVersion) < Number(was.resourceVersion)) return
+      if (Number(resourceVersion) < Number(was.resourceVersion)) return known
       known.rollout = rollout
       // Rivals may be affected, too.
       if (was.generation !== generation) this.#wake(namespace)
-      return
+      return known
     }
+    if (known) this.#drop(known)
     const { cluster, steady } = this.#controlling
-    this.#rollouts.set(key, {
-      key,
+    const kept = {
       rollout,
+      isGone: false,
       written: { at: Number.NEGATIVE_INFINITY, share: 1 },
       trouble: undefined,
-      settled: new Set(),
+      settled: new Set<string>(),
       told: new ToldPods(),
       templates: new Templates(cluster, steady),
-    })
-    const names = this.#names.get(namespace) ?? new Set()
-    this.#names.set(namespace, names.add(key))
+    }
+    const its = this.#rollouts.get(namespace) ?? new Map()
+    this.#rollouts.set(namespace, its.set(name, kept))
     this.#store.open(namespace)
     this.#wake(namespace)
+    return kept
   }
 
   /** From an answer: a rollout that the watch has told is gone must not come back. */
   #learn(rollout: SidecarRollout) {
-    const known = this.#rollouts.get(keyOf(rollout.metadata))?.rollout.metadata
+    const known = this.#find(rollout)?.rollout.metadata
     const { uid, resourceVersion } = rollout.metadata
     if (known?.uid === uid || Number(known?.resourceVersion) < Number(resourceVersion)) this.#put(rollout)
   }
 
-  #gone({ metadata }: SidecarRollout) {
-    const { namespace } = metadata
-    const key = keyOf(metadata)
-    const was = this.#rollouts.get(key)
-    this.#rollouts.delete(key)
-    this.#moving.delete(key)
-    this.#queue.forget(key)
-    if (was) this.#controlling.observer.forgot(was.rollout)
-    const names = this.#names.get(namespace)
-    names?.delete(key)
-    if (names && names.size > 0) return this.#wake(namespace)
-    this.#names.delete(namespace)
+  #gone({ metadata: { namespace, name } }: SidecarRollout) {
+    const its = this.#rollouts.get(namespace)
+    const was = its?.get(name)
+    if (!its || !was) return
+    its.delete(name)
+    this.#drop(was)
+    this.#controlling.observer.forgot(was.rollout)
+    if (its.size > 0) return this.#wake(namespace)
+    this.#rollouts.delete(namespace)
     this.#store.close(namespace)
   }
 
-  #isGone = (kept: Kept): boolean => this.#rollouts.get(kept.key) !== kept
-
-  #of(namespace: string): readonly SidecarRollout[] {
-    return [...(this.#names.get(namespace) ?? [])].flatMap((key) => this.#rollouts.get(key)?.rollout ?? [])
+  #drop(kept: Kept) {
+    kept.isGone = true
+    this.#moving.delete(kept)
+    this.#queue.forget(kept)
   }
 
+  #find = ({ metadata: { namespace, name } }: SidecarRollout) => this.#rollouts.get(namespace)?.get(name)
+
+  #of = (namespace: string): readonly Kept[] => [...(this.#rollouts.get(namespace)?.values() ?? [])]
+
   #wake(namespace: string) {
-    for (const key of this.#names.get(namespace) ?? []) this.#queue.add(key)
+    for (const kept of this.#of(namespace)) this.#queue.add(kept)
   }
 
   #changed(namespace: string, was?: SeenPod, is?: SeenPod) {
     // Neither: a budget, a pod that fetches, or a list has changed.
     if (was === undefined && is === undefined) return this.#wake(namespace)
-    for (const { spec, metadata } of this.#of(namespace)) {
-      if ([was, is].some((pod) => pod && selects(spec.selector, pod.labels))) this.#queue.add(keyOf(metadata))
+    for (const kept of this.#of(namespace)) {
+      const { selector } = kept.rollout.spec
+      if ([was, is].some((pod) => pod && selects(selector, pod.labels))) this.#queue.add(kept)
     }
   }
 
   /** @returns whether pods are to be taken back: that goes before everything else */
   async #work(kept: Kept): Promise<boolean> {
     const { cluster, leads, now, observer } = this.#controlling
-    const { key, rollout } = kept
+    const { rollout } = kept
     const { namespace, deletionTimestamp } = rollout.metadata
     const space = this.#store.space(namespace)
     if (!space) return false
-    if (!leads()) return this.#leftOff(key)
+    if (!leads()) return this.#leftOff(kept)
     if (deletionTimestamp !== undefined) {
       // Kept by a finalizer; whoever deleted it wants no more of it, and a younger one may have its pods now.
-      this.#moving.delete(key)
+      this.#moving.delete(kept)
       return false
     }
     for (const name of space.doubtful()) await readPod(cluster, { namespace, name }, space)
@@ -258,33 +256,33 @@ export class Controller {
     // Known before its end is written, so that this is one write.
     const isLooked = rollout.status !== undefined && decision.phase === 'Complete' && !decision.unneeded
     if (isLooked && (await this.#lookAtTemplates(kept, rollout, shown))) ({ shown, decision } = decide())
-    if (this.#isGone(kept)) return false
+    if (kept.isGone) return false
     this.#remember(kept, shown, decision)
     observer.looked(shown, decision)
     const said = await this.#say(kept, rollout, decision)
-    if (this.#isGone(kept)) return false
+    if (kept.isGone) return false
     await this.#tell(kept, said, decision)
-    if (!leads()) return this.#leftOff(key)
+    if (!leads()) return this.#leftOff(kept)
     await this.#fetches.clear(said, space, decision.wanted, shown.now)
     await this.#act(kept, said, { space, decision, written: said !== rollout })
     kept.trouble = undefined
-    if (decision.again !== undefined) this.#queue.add(key, decision.again - now())
+    if (decision.again !== undefined) this.#queue.add(kept, decision.again - now())
     // How a fetch is judged also depends on its age.
-    if (decision.wanted.length > 0) this.#queue.add(key, FETCHING)
+    if (decision.wanted.length > 0) this.#queue.add(kept, FETCHING)
     if (decision.awaited.length > 0) {
       for (const node of decision.awaited) await this.#lookForLife(node)
-      this.#queue.add(key, LIVES)
+      this.#queue.add(kept, LIVES)
     }
-    await this.#expire(key, said, decision)
+    await this.#expire(kept, said, decision)
     if (!isLooked && decision.phase === 'Complete' && !decision.unneeded) {
-      if (await this.#lookAtTemplates(kept, said, shown)) this.#queue.add(key)
+      if (await this.#lookAtTemplates(kept, said, shown)) this.#queue.add(kept)
     }
     return decision.phase === 'RollingBack' || decision.reason === 'TakingBack'
   }
 
   /** A renewal may only have been late: then nothing else would have it looked at again. */
-  #leftOff(key: string): false {
-    this.#queue.add(key, AGAIN)
+  #leftOff(kept: Kept): false {
+    this.#queue.add(kept, AGAIN)
     return false
   }
 
@@ -295,16 +293,15 @@ export class Controller {
     { space, decision, written }: { space: Space; decision: Decision; written: boolean },
   ) {
     const { cluster, leads, steady, observer } = this.#controlling
-    const { key } = kept
     const end = steady() + SLICE
     const isFresh = written || this.#isHeard(rollout)
-    if (!isFresh && touches(decision) && !(await this.#stillWanted(key, rollout))) return
+    if (!isFresh && touches(decision) && !(await this.#stillWanted(kept, rollout))) return
     for (const [index, step] of decision.steps.entries()) {
-      if (index >= CALLS || steady() > end) return this.#queue.add(key)
-      if (this.#isGone(kept) || kept.rollout.metadata.generation !== rollout.metadata.generation) {
-        return this.#queue.add(key)
+      if (index >= CALLS || steady() > end) return this.#queue.add(kept)
+      if (kept.isGone || kept.rollout.metadata.generation !== rollout.metadata.generation) {
+        return this.#queue.add(kept)
       }
-      if (!leads()) return void this.#leftOff(key)
+      if (!leads()) return void this.#leftOff(kept)
       const began = steady()
       if (step.do !== 'fetch') await changePod(cluster, step, space)
       else if (!(await this.#fetches.take(step, rollout, space))) continue
@@ -329,10 +326,11 @@ export class Controller {
     const now = this.#controlling.now()
     const neighbours = space.pods()
     const pods = neighbours.filter(({ labels }) => selects(rollout.spec.selector, labels))
+    const others = this.#of(rollout.metadata.namespace).map((one) => one.rollout)
     return {
       now,
       rollout,
-      claimedBy: claimedBy(rollout, this.#of(rollout.metadata.namespace), pods),
+      claimedBy: claimedBy(rollout, others, pods),
       pods,
       neighbours,
       budgets: space.budgets(),
@@ -344,8 +342,8 @@ export class Controller {
   }
 
   #remember(kept: Kept, { pods }: Shown, { settled, phase }: Decision) {
-    if (phase === 'Progressing' || phase === 'RollingBack') this.#moving.add(kept.key)
-    else this.#moving.delete(kept.key)
+    if (phase === 'Progressing' || phase === 'RollingBack') this.#moving.add(kept)
+    else this.#moving.delete(kept)
     const there = new Set(pods.map(({ uid }) => uid))
     const before = [...kept.settled].filter((one) => there.has(one.slice(0, one.indexOf(' '))))
     kept.settled = new Set([...before, ...settled])
@@ -364,7 +362,7 @@ export class Controller {
       const rest = at + Math.max(COUNTS, COUNTS_EACH * this.#moving.size * share) - steady()
       // Before a touch it would have to be read otherwise.
       if (rest > 0 && !(touches(decision) && !this.#isHeard(rollout))) {
-        this.#queue.add(kept.key, rest)
+        this.#queue.add(kept, rest)
         return rollout
       }
     }
@@ -387,14 +385,14 @@ export class Controller {
   }
 
   /** Events of pods that fail without stopping the rollout: after it was complete, or within maxFailures. */
-  async #tell({ key, told }: Kept, rollout: SidecarRollout, { failing, failure }: Decision) {
+  async #tell(kept: Kept, rollout: SidecarRollout, { failing, failure }: Decision) {
     const { cluster, now, steady, observer } = this.#controlling
-    const { reports, again } = told.say(failing, { known: failure?.pod, steady: steady() })
+    const { reports, again } = kept.told.say(failing, { known: failure?.pod, steady: steady() })
     for (const report of reports) {
       observer.turned(rollout, report)
       await cluster.report(rollout, report, now()).catch(this.#failed)
     }
-    if (again !== undefined) this.#queue.add(key, again)
+    if (again !== undefined) this.#queue.add(kept, again)
   }
 
   async #lookForLife(node: string) {
@@ -416,23 +414,23 @@ export class Controller {
   }
 
   /** Deletes the rollout once it has been unneeded for as long as it says. */
-  async #expire(key: string, rollout: SidecarRollout, { unneeded }: Decision) {
+  async #expire(kept: Kept, rollout: SidecarRollout, { unneeded }: Decision) {
     const { cluster, now, leads } = this.#controlling
     const seconds = rollout.spec.ttlSecondsAfterUnneeded
     const condition = rollout.status?.conditions.find(({ type }) => type === 'Unneeded')
     if (seconds === undefined || !unneeded || condition?.status !== 'True') return
     const rest = Date.parse(condition.lastTransitionTime) + seconds * 1000 - now()
-    if (rest > 0) this.#queue.add(key, rest)
+    if (rest > 0) this.#queue.add(kept, rest)
     else if (leads()) await cluster.removeRollout(rollout)
-    else this.#leftOff(key)
+    else this.#leftOff(kept)
   }
 
   /** Reads the rollout itself, since a watch that has gone silent may have missed that it was paused. */
-  async #stillWanted(key: string, rollout: SidecarRollout): Promise<boolean> {
+  async #stillWanted(kept: Kept, rollout: SidecarRollout): Promise<boolean> {
     const found = await this.#refresh(rollout)
     const { uid, generation } = rollout.metadata
     if (found?.metadata.uid === uid && found.metadata.generation === generation) return true
-    this.#queue.add(key)
+    this.#queue.add(kept)
     return false
   }
 
@@ -444,8 +442,6 @@ export class Controller {
     return found
   }
 }
-
-const keyOf = ({ namespace, name }: { namespace: string; name: string }) => `${namespace}/${name}`
 
 const touches = ({ steps }: Decision) => steps.some((step) => step.do !== 'fetch')
 

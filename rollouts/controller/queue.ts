@@ -17,29 +17,29 @@ const SHORTEST = 100
 const LONGEST = 10_000
 const IDLE = 60_000
 
-export type Queue = ReturnType<typeof createQueue>
+export type Queue<Key> = ReturnType<typeof createQueue<Key>>
 
 /**
  * Keys that several workers work on: one key of a group at a time, and of those that are due the most urgent and then the longest waiting
  * first. A key that is added many times is worked on once; after a failure its whole group waits, longer each time.
  */
-export function createQueue({
+export function createQueue<Key>({
   work,
   steady,
   signal,
   failed,
-  groupOf = (key) => key,
+  groupOf,
   workers = 1,
 }: {
   /** @returns whether the key is urgent the next time */
-  work: (key: string) => Promise<boolean>
+  work: (key: Key) => Promise<boolean>
   steady: () => number
   signal: AbortSignal
-  failed: (key: string, error: unknown) => void
-  groupOf?: (key: string) => string
+  failed: (key: Key, error: unknown) => void
+  groupOf: (key: Key) => string
   workers?: number
 }) {
-  const entries = new Map<string, Entry>()
+  const entries = new Map<Key, Entry>()
   const groups = new Map<string, Group>()
   const working = new Set<Promise<void>>()
   const over = Promise.withResolvers<void>()
@@ -74,7 +74,7 @@ export function createQueue({
     timer = setTimeout(dispatch, next)
   }
 
-  function start(key: string, entry: Entry) {
+  function start(key: Key, entry: Entry) {
     const its = group(entry.group)
     its.busy = true
     entry.due = Number.POSITIVE_INFINITY
@@ -114,7 +114,7 @@ export function createQueue({
   signal.addEventListener('abort', dispatch, { once: true })
   return {
     /** @param delay in ms; a time that is already set stays if it's earlier */
-    add(key: string, delay = 0): void {
+    add(key: Key, delay = 0): void {
       const at = steady() + delay
       const found = entries.get(key)
       if (!found) entries.set(key, { group: groupOf(key), due: at, urgent: false, earliest: 0 })
@@ -122,7 +122,7 @@ export function createQueue({
       else return
       wake()
     },
-    forget: (key: string) => void entries.delete(key),
+    forget: (key: Key) => void entries.delete(key),
     /** How long the key that has waited longest has been due, in ms. */
     age(): number {
       const now = steady()

@@ -8,7 +8,8 @@ function start(t: TestContext, work: (key: string) => Promise<void> | void) {
   const stop = new AbortController()
   const worked: string[] = []
   let waiting: { count: number; done: () => void } | undefined
-  const queue = createQueue({
+  const queue = createQueue<string>({
+    groupOf: (key) => key,
     async work(key) {
       worked.push(key)
       if (waiting && worked.length >= waiting.count) waiting.done()
@@ -65,7 +66,7 @@ test('the keys of a group one at a time, those of others at the same time, and a
   const done: string[] = []
   const all = Promise.withResolvers<void>()
   const others = Promise.withResolvers<void>()
-  const queue = createQueue({
+  const queue = createQueue<string>({
     workers: 3,
     groupOf: (key) => key[0] ?? '',
     steady: () => performance.now(),
