@@ -66,7 +66,6 @@ export interface SeenStatus {
   /** Why it waits or has ended. */
   readonly reason: string
   readonly message: string
-  readonly exitCode: number
   /** The container before this one. */
   readonly last: SeenEnd | undefined
   /** When the kubelet was first known to have seen the note's generation; 0 if it hasn't, or without a note. */
@@ -220,7 +219,6 @@ function seenStatus(
     state: state.running ? 'running' : state.terminated ? 'terminated' : 'waiting',
     reason: detail?.reason ?? '',
     message: detail?.message ?? '',
-    exitCode: state.terminated?.exitCode ?? 0,
     last,
     acted,
     ends: ends.slice(-ENDS),

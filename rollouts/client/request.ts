@@ -21,13 +21,13 @@ export const startFlags = {
 /** Those that describe the rollout. */
 export type StartFlags = Readonly<Partial<Record<keyof typeof startFlags | 'partition', string | undefined>>>
 
-/** What `rollout start` applies. Everything not given is left to the schema's defaults. */
+/** What `rollout start` applies. Everything undefined is left to the schema's defaults. */
 export interface StartRequest {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace: string }
   readonly spec: Pick<RolloutSpec, 'selector' | 'container' | 'image'> & {
-    readonly strategy: Partial<RolloutStrategy> & Pick<RolloutStrategy, 'partition'>
+    readonly strategy: { readonly [Field in keyof RolloutStrategy]: RolloutStrategy[Field] | undefined }
   }
 }
 
@@ -59,24 +59,18 @@ export function startRequest(flags: StartFlags, namespace: string): StartRequest
 }
 
 function strategyOf(flags: StartFlags): StartRequest['spec']['strategy'] {
-  const maxUnavailable = flags['max-unavailable']
-  const minReady = flags['min-ready-seconds']
-  const maxFailures = flags['max-failures']
-  const { deadline } = flags
-  const onFailure = flags['on-failure']
-  const seconds = deadline === undefined ? undefined : parseSeconds('--deadline', deadline)
+  const given = <T>(text: string | undefined, read: (text: string) => T) =>
+    text === undefined ? undefined : read(text)
   const strategy = {
     partition: parsePartition(flags.partition ?? '0'),
-    paused: false as const,
-    rest: 'base' as const,
-    ...(maxFailures === undefined ? {} : { maxFailures: share('--max-failures', maxFailures, 0) }),
-    ...(maxUnavailable === undefined ? {} : { maxUnavailable: share('--max-unavailable', maxUnavailable, 1) }),
-    ...(minReady === undefined ? {} : { minReadySeconds: wholeNumber('--min-ready-seconds', minReady, 0, 86_400) }),
-    ...(seconds === undefined ? {} : { progressDeadlineSeconds: seconds }),
-    ...(onFailure === undefined
-      ? {}
-      : { onFailure: oneOf<OnFailure>('--on-failure', onFailure, ['pause', 'rollback']) }),
-  } satisfies StartRequest['spec']['strategy']
+    paused: false,
+    rest: 'base',
+    maxFailures: given(flags['max-failures'], (text) => share('--max-failures', text, 0)),
+    maxUnavailable: given(flags['max-unavailable'], (text) => share('--max-unavailable', text, 1)),
+    minReadySeconds: given(flags['min-ready-seconds'], (text) => wholeNumber('--min-ready-seconds', text, 0, 86_400)),
+    progressDeadlineSeconds: given(flags.deadline, (text) => parseSeconds('--deadline', text)),
+    onFailure: given(flags['on-failure'], (text) => oneOf<OnFailure>('--on-failure', text, ['pause', 'rollback'])),
+  } as const
   if ((strategy.progressDeadlineSeconds ?? 300) <= (strategy.minReadySeconds ?? 10)) {
     throw new UsageError(
       'flags-together',

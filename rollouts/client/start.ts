@@ -29,12 +29,9 @@ async function apply(cluster: RolloutCluster, request: StartRequest): Promise<st
   const { metadata, spec } = request
   const [there, pods] = [await cluster.list(), await cluster.pods(spec.selector)]
   const before = there.find((one) => one.metadata.name === metadata.name)
-  if (before && !claimsTheSame(before, request)) {
-    const claimed = `${before.spec.container} of ${selectorText(before.spec.selector)}`
-    throw new ExpectedError(
-      'would-harm',
-      `the rollout ${metadata.name} already exists, for ${claimed}; choose another --name`,
-    )
+  if (before && claimOf(before) !== claimOf(request)) {
+    const claimed = `the rollout ${metadata.name} already exists, for ${claimOf(before)}`
+    throw new ExpectedError('would-harm', `${claimed}; choose another --name`)
   }
   const having = pods?.filter((pod) => pod.containers.some(({ name }) => name === spec.container))
   if (pods && having?.length === 0) throw new ExpectedError('not-there', nothingTo(request, pods))
@@ -50,24 +47,19 @@ async function apply(cluster: RolloutCluster, request: StartRequest): Promise<st
   return `${before ? 'changed' : 'created'}: ${was}${spec.image} for ${pace}${gray}`
 }
 
-function claimsTheSame({ spec }: SidecarRollout, { spec: wanted }: StartRequest): boolean {
-  return spec.container === wanted.container && selectorText(spec.selector) === selectorText(wanted.selector)
-}
+/** What a rollout upgrades: `envoy of app=shop`. */
+const claimOf = ({ spec }: Pick<StartRequest, 'spec'>) => `${spec.container} of ${selectorText(spec.selector)}`
 
 /** Whether an existing rollout claims the same container of one of the pods. */
-function claims({ spec }: SidecarRollout, request: StartRequest, pods: readonly SeenPod[]): boolean {
-  if (spec.container !== request.spec.container) return false
-  return (
-    selectorText(spec.selector) === selectorText(request.spec.selector) ||
-    pods.some(({ labels }) => selects(spec.selector, labels))
-  )
-}
+const claims = (one: SidecarRollout, request: StartRequest, pods: readonly SeenPod[]): boolean =>
+  claimOf(one) === claimOf(request) ||
+  (one.spec.container === request.spec.container && pods.some(({ labels }) => selects(one.spec.selector, labels)))
 
-function claimedBy({ metadata: { name, namespace }, spec }: SidecarRollout, request: StartRequest): string {
-  const claim = `${spec.container} of ${selectorText(spec.selector)}`
-  const same = selectorText(spec.selector) === selectorText(request.spec.selector)
+function claimedBy(one: SidecarRollout, request: StartRequest): string {
+  const { name, namespace } = one.metadata
+  const same = claimOf(one) === claimOf(request)
   const change = same ? `change that one (start --name ${name} …), or delete it` : 'delete that one first'
-  return `the rollout ${name} already upgrades ${claim}; ${change} (kubectl delete sidecarrollout -n ${namespace} ${name})`
+  return `the rollout ${name} already upgrades ${claimOf(one)}; ${change} (kubectl delete sidecarrollout -n ${namespace} ${name})`
 }
 
 function nothingTo({ metadata, spec }: StartRequest, pods: readonly SeenPod[]): string {

@@ -174,7 +174,6 @@ export class Controller {
       return known
     }
     if (known) this.#drop(known)
-    const { cluster, steady } = this.#controlling
     const kept = {
       rollout,
       isGone: false,
@@ -182,7 +181,7 @@ export class Controller {
       trouble: undefined,
       settled: new Set<string>(),
       told: new ToldPods(),
-      templates: new Templates(cluster, steady),
+      templates: new Templates(),
     }
     const its = this.#rollouts.get(namespace) ?? new Map()
     this.#rollouts.set(namespace, its.set(name, kept))
@@ -407,7 +406,8 @@ export class Controller {
 
   /** Only informs, so trouble with it holds nothing up. @returns whether something new is known */
   async #lookAtTemplates({ templates }: Kept, rollout: SidecarRollout, { pods }: Shown): Promise<boolean> {
-    return await templates.look(rollout, pods).catch((error) => {
+    const { cluster, steady } = this.#controlling
+    return await templates.look(rollout, pods, { cluster, steady: steady() }).catch((error) => {
       this.#failed(error)
       return false
     })

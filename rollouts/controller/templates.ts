@@ -18,14 +18,7 @@ interface Known {
 
 /** Which workloads would still create pods with an image that the rollout replaces; asked for once it is complete. */
 export class Templates {
-  readonly #cluster: Cluster
-  readonly #steady: () => number
   #known: Known | undefined
-
-  constructor(cluster: Cluster, steady: () => number) {
-    this.#cluster = cluster
-    this.#steady = steady
-  }
 
   /** What is known of it. */
   behind({ metadata }: SidecarRollout): readonly string[] {
@@ -33,30 +26,34 @@ export class Templates {
   }
 
   /** @returns whether something new is known */
-  async look({ metadata, spec, status }: SidecarRollout, pods: readonly SeenPod[]): Promise<boolean> {
+  async look(
+    { metadata, spec, status }: SidecarRollout,
+    pods: readonly SeenPod[],
+    { cluster, steady }: { cluster: Cluster; steady: number },
+  ): Promise<boolean> {
     const { generation, namespace } = metadata
     const known = this.#known
     const same = known?.generation === generation
     const found = new Map(pods.flatMap(({ owner }) => (owner ? [[`${owner.kind}/${owner.name}`, owner] as const] : [])))
     const owners = [...found.keys()].sort().join()
-    if (same && known.owners === owners && this.#steady() - known.at < FRESH) return false
+    if (same && known.owners === owners && steady - known.at < FRESH) return false
     const behind = new Set<string>()
     for (const owner of [...found.values()].slice(0, OWNERS)) {
-      const holder = await this.#holder(namespace, owner.kind, owner.name)
+      const holder = await holderOf(cluster, namespace, owner.kind, owner.name)
       const containers = [...(holder?.template?.initContainers ?? []), ...(holder?.template?.containers ?? [])]
       const image = containers.find(({ name }) => name === spec.container)?.image
       if (image && status?.origins?.some((origin) => sameName(origin, image))) behind.add(holder?.name ?? '')
     }
-    this.#known = { at: this.#steady(), generation, owners, behind: [...behind].sort() }
+    this.#known = { at: steady, generation, owners, behind: [...behind].sort() }
     return !same || known.behind.join() !== this.#known.behind.join()
   }
+}
 
-  /** A ReplicaSet stands for its Deployment: where a release has changed that one, these pods go, and others come with their own owner. */
-  async #holder(namespace: string, kind: string, name: string) {
-    const found = await this.#cluster.readWorkload(namespace, kind, name)
-    const above =
-      kind === 'ReplicaSet' ? found?.metadata.ownerReferences?.find(({ controller }) => controller) : undefined
-    const template = found?.spec?.template?.spec
-    return template && { name: above ? `${above.kind} ${above.name}` : `${kind} ${name}`, template }
-  }
+/** A ReplicaSet stands for its Deployment: where a release has changed that one, these pods go, and others come with their own owner. */
+async function holderOf(cluster: Cluster, namespace: string, kind: string, name: string) {
+  const found = await cluster.readWorkload(namespace, kind, name)
+  const above =
+    kind === 'ReplicaSet' ? found?.metadata.ownerReferences?.find(({ controller }) => controller) : undefined
+  const template = found?.spec?.template?.spec
+  return template && { name: above ? `${above.kind} ${above.name}` : `${kind} ${name}`, template }
 }

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type StartFlags, startRequest } from '../../../rollouts/client/request.ts'
+import { type StartFlags, type StartRequest, startRequest } from '../../../rollouts/client/request.ts'
 
 const least = { selector: 'app=shop', container: 'envoy', image: 'example/envoy:2.1' }
-const request = (more: StartFlags = {}) => startRequest({ ...least, ...more }, 'prod')
+/** As it is sent. */
+const request = (more: StartFlags = {}): StartRequest =>
+  JSON.parse(JSON.stringify(startRequest({ ...least, ...more }, 'prod')))
 
 test('the least that is said: what is left out is left to the schema, but start always starts', () => {
   assert.deepEqual(request(), {
