@@ -2,6 +2,7 @@ import type { V1Container, V1ContainerStatus, V1Pod, V1PodSpec } from '@kubernet
 import { isLockKey } from '../src/admission/hook/lock.ts'
 import { kindOf } from '../src/admission/pod/kind.ts'
 import { mirrorKey } from '../src/admission/words/keys.ts'
+import type { WireObject } from '../src/kubernetes/follow.ts'
 import type { Wire } from '../src/kubernetes/wire.ts'
 import { endedBy } from '../src/seen/reasons.ts'
 import { type Note, readNotes, writeNote } from './pod-note.ts'
@@ -85,12 +86,7 @@ interface SeenEnd {
 
 /** A pod as it comes over the wire. What the API server always sets isn't optional here. */
 export type WirePod = Wire<V1Pod> & {
-  readonly metadata: {
-    readonly name: string
-    readonly namespace: string
-    readonly uid: string
-    readonly resourceVersion: string
-  }
+  readonly metadata: WireObject['metadata'] & { readonly namespace: string; readonly uid: string }
   readonly spec: Wire<V1PodSpec>
 }
 

@@ -80,24 +80,16 @@ export function rolloutCluster(kubeconfig: KubeConfig, namespace: string) {
 }
 
 /** Undefined if the call is forbidden. */
-async function allowed<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer
-  } catch (error) {
+const allowed = <T>(answer: Promise<T>): Promise<T | undefined> =>
+  answer.catch((error) => {
     if (failureKind(error) === 'forbidden') return undefined
     throw error
-  }
-}
+  })
 
 /** @throws ClusterError that says how to install the kind, if the cluster doesn't have it */
-async function known<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer
-  } catch (error) {
+const known = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch((error) => {
     if (!isMissingKind(error)) throw error
-    throw new ClusterError(
-      'missing',
-      `the cluster does not know SidecarRollout yet; install it and its controller: ${installLine}`,
-    )
-  }
-}
+    const why = `the cluster does not know SidecarRollout yet; install it and its controller: ${installLine}`
+    throw new ClusterError('missing', why)
+  })

@@ -133,14 +133,12 @@ function podView(member: Member, beside: Beside): PodView {
   const { pod, container, note, updated, state: found } = member
   const blame = updated && found.is !== 'done' && beside.failure?.pod === pod.name ? beside.failure : undefined
   const judged: SidecarState = blame ? { ...blame, is: 'failed' } : found
-  const state = stateOf(judged, member)
   const took = note && tookOf(member, judged, note.at, beside)
   return {
     name: pod.name,
     node: pod.node ?? '',
-    state,
     image: container.image,
-    detail: detailOf(judged, state),
+    ...shownOf(judged, member),
     touched: note && new Date(note.at).toISOString(),
     took: took === undefined ? undefined : Math.max(0, took),
   }
@@ -161,16 +159,17 @@ function tookOf(
   return Math.max(watched ? (container.status?.readySince ?? 0) : 0, changed) - touched
 }
 
-function stateOf({ is }: SidecarState, { updated, inProgress }: Member): PodState {
-  if (is === 'failed') return 'failed'
-  if (updated) return is === 'done' ? 'new' : 'in progress'
-  return inProgress ? 'in progress' : 'old'
+function shownOf(judged: SidecarState, { updated, inProgress }: Member): Pick<PodView, 'state' | 'detail'> {
+  const { is } = judged
+  if (is === 'failed') return { state: 'failed', detail: `${judged.reason}: ${judged.message}` }
+  if (is === 'done' && updated) return { state: 'new', detail: '' }
+  return updated || inProgress ? { state: 'in progress', detail: details[is] } : { state: 'old', detail: '' }
 }
 
-function detailOf(judged: SidecarState, state: PodState): string {
-  if (judged.is === 'failed') return `${judged.reason}: ${judged.message}`
-  if (state !== 'in progress') return ''
-  if (judged.is === 'settling') return 'ready, not for long enough yet'
-  if (judged.is === 'silent') return 'its kubelet has not seen it yet'
-  return judged.is === 'pending' ? 'not started yet' : 'not ready yet'
+const details: Readonly<Record<Exclude<SidecarState['is'], 'failed'>, string>> = {
+  pending: 'not started yet',
+  silent: 'its kubelet has not seen it yet',
+  starting: 'not ready yet',
+  settling: 'ready, not for long enough yet',
+  done: '',
 }

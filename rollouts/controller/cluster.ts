@@ -1,4 +1,4 @@
-import { type KubeConfig, PatchStrategy, type V1PodDisruptionBudget, type V1PodSpec } from '@kubernetes/client-node'
+import { type KubeConfig, PatchStrategy, type V1PodDisruptionBudget, type V1ReplicaSet } from '@kubernetes/client-node'
 import { type Report, writeEvent } from '../../src/kubernetes/event.ts'
 import { type Followed, follow, type WireObject } from '../../src/kubernetes/follow.ts'
 import type { RawCalls } from '../../src/kubernetes/raw.ts'
@@ -10,17 +10,8 @@ import { API_GROUP, API_VERSION, CONTROLLER, PLURAL, type RolloutStatus, type Si
 /** A PodDisruptionBudget as it comes over the wire. */
 export type WireBudget = WireObject & Wire<V1PodDisruptionBudget>
 
-/** A workload as it comes over the wire: what is read of it. */
-interface WireWorkload {
-  readonly metadata: {
-    readonly ownerReferences?: readonly {
-      readonly kind: string
-      readonly name: string
-      readonly controller?: boolean
-    }[]
-  }
-  readonly spec?: { readonly template?: { readonly spec?: Wire<V1PodSpec> } }
-}
+/** A workload as it comes over the wire: what is read of it, all kinds have. */
+type WireWorkload = Wire<V1ReplicaSet>
 
 const workloads: Readonly<Record<string, string>> = {
   ReplicaSet: 'replicasets',

@@ -238,7 +238,9 @@ export class Controller {
     const { rollout } = kept
     const { namespace, deletionTimestamp } = rollout.metadata
     const space = this.#store.space(namespace)
-    if (!space) return false
+    // Gone while it was worked on, which may have put it back into the queue.
+    if (kept.isGone) this.#queue.forget(kept)
+    if (!space || kept.isGone) return false
     if (!leads()) return this.#leftOff(kept)
     if (deletionTimestamp !== undefined) {
       // Kept by a finalizer; whoever deleted it wants no more of it, and a younger one may have its pods now.
@@ -294,12 +296,11 @@ export class Controller {
     const { cluster, leads, steady, observer } = this.#controlling
     const end = steady() + SLICE
     const isFresh = written || this.#isHeard(rollout)
-    if (!isFresh && touches(decision) && !(await this.#stillWanted(kept, rollout))) return
+    // A watch that has gone silent may have missed that it was paused.
+    if (!isFresh && touches(decision)) await this.#refresh(rollout)
     for (const [index, step] of decision.steps.entries()) {
       if (index >= CALLS || steady() > end) return this.#queue.add(kept)
-      if (kept.isGone || kept.rollout.metadata.generation !== rollout.metadata.generation) {
-        return this.#queue.add(kept)
-      }
+      if (kept.isGone || kept.rollout.metadata.generation !== rollout.metadata.generation) return this.#queue.add(kept)
       if (!leads()) return void this.#leftOff(kept)
       const began = steady()
       if (step.do !== 'fetch') await changePod(cluster, step, space)
@@ -425,21 +426,11 @@ export class Controller {
     else this.#leftOff(kept)
   }
 
-  /** Reads the rollout itself, since a watch that has gone silent may have missed that it was paused. */
-  async #stillWanted(kept: Kept, rollout: SidecarRollout): Promise<boolean> {
-    const found = await this.#refresh(rollout)
-    const { uid, generation } = rollout.metadata
-    if (found?.metadata.uid === uid && found.metadata.generation === generation) return true
-    this.#queue.add(kept)
-    return false
-  }
-
-  async #refresh(rollout: SidecarRollout): Promise<SidecarRollout | undefined> {
+  async #refresh(rollout: SidecarRollout) {
     const { namespace, name } = rollout.metadata
     const found = await this.#controlling.cluster.readRollout(namespace, name)
     if (found) this.#learn(found)
     else this.#gone(rollout)
-    return found
   }
 }
 

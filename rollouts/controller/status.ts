@@ -74,7 +74,10 @@ export function differs(a: RolloutStatus | undefined, b: RolloutStatus): boolean
   return a === undefined || !isDeepStrictEqual(kept(a), kept(b))
 }
 
-function findingsOf(decision: Decision, trouble: string | undefined): Partial<Record<ConditionType, Finding>> {
+function findingsOf(
+  decision: Decision,
+  trouble: string | undefined,
+): Readonly<Record<ConditionType, Finding | undefined>> {
   const { phase, reason, message, failure, failing, completed, unfetchable, unfetched, leftAlone, behind, unneeded } =
     decision
   const moving = phase === 'Progressing' || phase === 'RollingBack'
@@ -84,7 +87,7 @@ function findingsOf(decision: Decision, trouble: string | undefined): Partial<Re
   const as = (value: boolean): Finding => ({ status: value ? 'True' : 'False', reason: why, message: said })
   const some = (names: readonly string[], name: string, text: string) =>
     names.length === 0 ? undefined : finding('True', name, `${text}: ${firstNames(names)}`)
-  const found = {
+  return {
     Ready: as(phase === 'Complete'),
     Reconciling: as(moving && !stalled),
     Stalled:
@@ -125,7 +128,6 @@ function findingsOf(decision: Decision, trouble: string | undefined): Partial<Re
         ? finding('False', 'PodsNeedIt', 'pods have their image from here, and new ones may need it')
         : finding('False', 'NotYet', 'not complete'),
   }
-  return Object.fromEntries(Object.entries(found).filter(([, one]) => one !== undefined))
 }
 
 const shortly = (failure: RolloutFailure) => `${placeOf(failure)} (${failure.reason})`

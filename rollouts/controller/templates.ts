@@ -53,7 +53,7 @@ export class Templates {
 async function holderOf(cluster: Cluster, namespace: string, kind: string, name: string) {
   const found = await cluster.readWorkload(namespace, kind, name)
   const above =
-    kind === 'ReplicaSet' ? found?.metadata.ownerReferences?.find(({ controller }) => controller) : undefined
+    kind === 'ReplicaSet' ? found?.metadata?.ownerReferences?.find(({ controller }) => controller) : undefined
   const template = found?.spec?.template?.spec
   return template && { name: above ? `${above.kind} ${above.name}` : `${kind} ${name}`, template }
 }
