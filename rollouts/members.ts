@@ -1,7 +1,7 @@
 import { sameName } from './image.ts'
 import { isOrigin, type Memory } from './memory.ts'
 import type { Note } from './pod-note.ts'
-import type { SeenContainer, SeenPod } from './seen-pod.ts'
+import type { PodWith, SeenPod } from './seen-pod.ts'
 import {
   isAway,
   isInTrouble,
@@ -15,9 +15,7 @@ import {
 import { type Counts, completedIn, type SidecarRollout } from './types.ts'
 
 /** A matched pod, as the rollout sees it. */
-export interface Member {
-  readonly pod: SeenPod
-  readonly container: SeenContainer
+export interface Member extends PodWith {
   /**
    * - `eligible`: ours to bring to an image
    * - `superseded`: it has an image that isn't ours to replace, or somebody else has changed it since we touched it
@@ -63,7 +61,7 @@ const IMAGES = 20
 export const settledKey = (pod: SeenPod, note: Note) => `${pod.uid} ${note.gen}`
 
 /** The pods that have the container and aren't ending. @param pods those that the selector matches */
-export const withContainer = (rollout: SidecarRollout, pods: readonly SeenPod[]) =>
+export const withContainer = (rollout: SidecarRollout, pods: readonly SeenPod[]): readonly PodWith[] =>
   pods.flatMap((pod) => {
     const container = pod.containers.find(({ name }) => name === rollout.spec.container)
     return container && !pod.ending ? [{ pod, container }] : []
@@ -71,7 +69,7 @@ export const withContainer = (rollout: SidecarRollout, pods: readonly SeenPod[])
 
 export function membersOf(
   rollout: SidecarRollout,
-  pods: readonly { readonly pod: SeenPod; readonly container: SeenContainer }[],
+  pods: readonly PodWith[],
   memory: Memory,
   { patience, isSettled }: { patience: Patience; isSettled: (key: string) => boolean },
 ): Members {

@@ -1,6 +1,6 @@
 import { matchesGlob } from '../src/admission/intent/glob.ts'
 import { sameName } from './image.ts'
-import type { SeenContainer, SeenPod } from './seen-pod.ts'
+import type { PodWith } from './seen-pod.ts'
 import { noteOf } from './sidecar-state.ts'
 import type { Revision, SidecarRollout } from './types.ts'
 
@@ -16,10 +16,7 @@ const REVISIONS = 5
 const ORIGINS = 20
 
 /** @param pods those that the selector matches and that have the container */
-export function remember(
-  { metadata, spec, status }: SidecarRollout,
-  pods: readonly { readonly pod: SeenPod; readonly container: SeenContainer }[],
-): Memory {
+export function remember({ metadata, spec, status }: SidecarRollout, pods: readonly PodWith[]): Memory {
   const former = status?.revisions ?? []
   const at = former.findIndex(({ image }) => sameName(image, spec.image))
   // Back on an earlier image: what came after it is undone.

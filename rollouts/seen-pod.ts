@@ -43,6 +43,12 @@ export interface SeenPod {
   readonly sandboxSeen: number
 }
 
+/** A pod, and the one of its containers that matters. */
+export interface PodWith {
+  readonly pod: SeenPod
+  readonly container: SeenContainer
+}
+
 export interface SeenContainer {
   readonly name: string
   readonly list: 'containers' | 'initContainers'
@@ -109,9 +115,16 @@ export function seenPod(pod: WirePod, former: SeenPod | undefined, now: number):
   const notes = keptNotes(readNotes(metadata.annotations ?? {}, generation), before, generation)
   const observed = status.observedGeneration
   const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
-  const look = { before, now, observed, notes, statuses, fresh: sandboxSeen === now }
-  const seen = (list: SeenContainer['list']) => (one: Wire<V1Container>, index: number) =>
-    kindOf({ list, restartPolicy: one.restartPolicy }) === 'init' ? [] : [seenContainer(one, list, index, look)]
+  const look: Look = { before, now, observed, notes, statuses, fresh: sandboxSeen === now }
+  const seen =
+    (list: SeenContainer['list']) =>
+    (container: Wire<V1Container>, index: number): SeenContainer[] => {
+      const { name, image = '', imagePullPolicy: pullPolicy = 'IfNotPresent', env = [], restartPolicy } = container
+      if (kindOf({ list, restartPolicy }) === 'init') return []
+      const found = statuses.find((one) => one.name === name)
+      const locked = env.some((one) => isLockKey(one.name))
+      return [{ name, list, index, image, pullPolicy, locked, status: found && seenStatus(found, look) }]
+    }
   return {
     name: metadata.name,
     namespace: metadata.namespace,
@@ -174,17 +187,6 @@ interface Look {
   readonly statuses: readonly Wire<V1ContainerStatus>[]
   /** The sandbox is new: what has ended with the old one says nothing. */
   readonly fresh: boolean
-}
-
-function seenContainer(
-  { name, image = '', imagePullPolicy = 'IfNotPresent', env = [] }: Wire<V1Container>,
-  list: SeenContainer['list'],
-  index: number,
-  look: Look,
-): SeenContainer {
-  const found = look.statuses.find((one) => one.name === name)
-  const locked = env.some((one) => isLockKey(one.name))
-  return { name, list, index, image, pullPolicy: imagePullPolicy, locked, status: found && seenStatus(found, look) }
 }
 
 function seenStatus(

@@ -1,4 +1,5 @@
 import { selects } from '../../src/admission/pod/selector.ts'
+import { withContainer } from '../members.ts'
 import type { SeenPod } from '../seen-pod.ts'
 import type { SidecarRollout } from '../types.ts'
 
@@ -8,14 +9,13 @@ export function claimedBy(
   others: readonly SidecarRollout[],
   pods: readonly SeenPod[],
 ): string | undefined {
-  const { container } = rollout.spec
-  const rivals = others.filter((other) => other.spec.container === container && older(other, rollout))
-  const contested = (other: SidecarRollout) =>
-    pods.some((pod) => !pod.ending && selects(other.spec.selector, pod.labels) && has(pod, container))
-  return rivals.find(contested)?.metadata.name
+  const having = withContainer(rollout, pods)
+  const isRival = (other: SidecarRollout) =>
+    other.spec.container === rollout.spec.container &&
+    older(other, rollout) &&
+    having.some(({ pod }) => selects(other.spec.selector, pod.labels))
+  return others.find(isRival)?.metadata.name
 }
-
-const has = ({ containers }: SeenPod, container: string) => containers.some(({ name }) => name === container)
 
 /** Of two that are equally old, one must be: by name. */
 function older({ metadata: a }: SidecarRollout, { metadata: b }: SidecarRollout): boolean {

@@ -1,6 +1,6 @@
 import type { Memory } from '../memory.ts'
 import type { Note } from '../pod-note.ts'
-import type { SeenContainer, SeenPod } from '../seen-pod.ts'
+import type { PodWith, SeenPod } from '../seen-pod.ts'
 import type { LifeOf } from '../sidecar-state.ts'
 import type { Counts, ProgressReason, RolloutFailure, RolloutPhase, SidecarRollout } from '../types.ts'
 import type { Budget } from './budget.ts'
@@ -65,9 +65,9 @@ export interface Unfetched {
 }
 
 export type Step =
-  | { readonly do: 'touch'; readonly pod: SeenPod; readonly container: SeenContainer; readonly note: Note }
+  | ({ readonly do: 'touch'; readonly note: Note } & PodWith)
   /** Notes what admission has made of the image, so that it stays known when somebody else changes the pod. */
-  | { readonly do: 'note'; readonly pod: SeenPod; readonly container: SeenContainer; readonly note: Note }
+  | ({ readonly do: 'note'; readonly note: Note } & PodWith)
   | {
       readonly do: 'fetch'
       readonly node: string
