@@ -18,10 +18,13 @@ export interface Moves {
   readonly back: boolean
 }
 
+/** An image with its share of the pods. */
 interface Level {
   readonly image: string
-  /** How many pods are to be on this level. */
-  readonly quota: number
+  readonly on: readonly Member[]
+  /** How many more are to be on it, or fewer. */
+  readonly missing: number
+  readonly surplus: number
 }
 
 /** How many of the pods are to have the present image. */
@@ -34,78 +37,67 @@ const isOurs = (standing: Member['standing']) => standing === 'eligible' || stan
 /** The pods that need another image: first those that have to leave theirs, then those that are missing on it. */
 export function movesOf(rollout: SidecarRollout, members: readonly Member[], memory: Memory, failed: boolean): Moves {
   const ours = members.filter(({ standing }) => standing === 'eligible')
-  const levels = levelsOf(rollout, memory, members.filter(({ standing }) => isOurs(standing)).length, failed)
-  const rank = new Map(ours.map((one) => [one, rankOf(one, levels)]))
-  const on = levels.map((_, level) => ours.filter((one) => rank.get(one) === level))
-  const missing = levels.map(({ quota }, level) => Math.max(0, quota - (on[level]?.length ?? 0)))
-  const surplus = levels.map(({ quota }, level) => Math.max(0, (on[level]?.length ?? 0) - quota))
+  const levels = levelsOf(rollout, memory, members, failed)
+  const levelOf = ({ image }: Member) => levels.find((one) => sameName(one.image, image))
 
-  // On the way to the present image they needn't go back first.
-  const off = ours.filter((one) => rank.get(one) === OFF).sort(byRecency)
-  const room = failed ? 0 : missing.reduce((sum, count) => sum + count, 0)
+  // On an image of ours that is not a level any more. On the way to the present image they needn't go back first.
+  const off = ours.filter((one) => !levelOf(one) && one.note && !sameName(one.image, one.note.base)).sort(byRecency)
+  const room = failed ? 0 : levels.reduce((sum, { missing }) => sum + missing, 0)
   const leaving = off.slice(0, Math.max(0, off.length - room))
   let wantedBefore = 0
-  for (const [level, there] of on.entries()) {
+  for (const { on, surplus, missing } of levels) {
     // A pod that was born so has nothing to go back to.
-    const movable = there.filter(({ note }) => note !== undefined).sort(byRecency)
-    leaving.push(...movable.slice(0, Math.max(0, (surplus[level] ?? 0) - wantedBefore)))
-    wantedBefore += missing[level] ?? 0
+    const movable = on.filter(({ note }) => note !== undefined).sort(byRecency)
+    leaving.push(...movable.slice(0, Math.max(0, surplus - wantedBefore)))
+    wantedBefore += missing
   }
-  if (leaving.length > 0) return backMoves(leaving, levels, missing)
+  if (leaving.length > 0) return backMoves(leaving, levels)
 
-  const level = missing.findIndex((count) => count > 0)
-  const found = levels[level]
-  if (!found) return { moves: [], limit: 0, back: false }
+  const goal = levels.find(({ missing }) => missing > 0)
+  if (!goal) return { moves: [], limit: 0, back: false }
+  const after = levels.slice(levels.indexOf(goal) + 1)
   const candidates = ours.filter((one) => {
-    const from = rank.get(one) ?? OFF
-    const free = from === OFF || from >= levels.length || (from > level && (surplus[from] ?? 0) > 0)
-    return free && (mayMove(one) || sameName(one.note?.from ?? '', found.image))
+    const level = levelOf(one)
+    const free = !level || (after.includes(level) && level.surplus > 0)
+    return free && (mayMove(one) || sameName(one.note?.from ?? '', goal.image))
   })
-  return {
-    moves: spread(candidates, members).map((member) => ({ member, to: found.image })),
-    limit: missing[level] ?? 0,
-    back: false,
-  }
-}
-
-/** On an image of ours that is not a level any more. */
-const OFF = -1
-
-/** The level that a pod is on; one past the last for its own origin. */
-function rankOf({ image, note }: Member, levels: readonly Level[]): number {
-  const level = levels.findIndex((one) => sameName(one.image, image))
-  if (level >= 0) return level
-  return note && !sameName(image, note.base) ? OFF : levels.length
+  const moves = spread(candidates, members).map((member) => ({ member, to: goal.image }))
+  return { moves, limit: goal.missing, back: false }
 }
 
 /** Not one that was touched and isn't done: what is shown of it may be what ran before. */
 const mayMove = ({ inProgress, inTrouble, state, origin }: Member) =>
   origin !== undefined && (!inProgress || inTrouble || state.is === 'failed')
 
-function backMoves(leaving: readonly Member[], levels: readonly Level[], missing: readonly number[]): Moves {
-  const room = [...missing]
+function backMoves(leaving: readonly Member[], levels: readonly Level[]): Moves {
+  const room = levels.map(({ image, missing }) => ({ image, left: missing }))
   const moves = worstFirst(leaving, byRecency).flatMap((member): Move[] => {
-    const level = room.findIndex((count, index) => count > 0 && !sameName(levels[index]?.image ?? '', member.image))
-    const found = levels[level]
-    if (found) {
-      room[level] = (room[level] ?? 0) - 1
-      return [{ member, to: found.image }]
-    }
-    return member.origin === undefined ? [] : [{ member, to: member.origin }]
+    const level = room.find(({ image, left }) => left > 0 && !sameName(image, member.image))
+    if (level) level.left--
+    const to = level?.image ?? member.origin
+    return to === undefined ? [] : [{ member, to }]
   })
   return { moves, limit: moves.length, back: true }
 }
 
 /** The present image with its share, then what pods fall back to; each level is for those pods that the ones before it leave. */
-function levelsOf(rollout: SidecarRollout, memory: Memory, total: number, failed: boolean): readonly Level[] {
+function levelsOf(
+  rollout: SidecarRollout,
+  memory: Memory,
+  members: readonly Member[],
+  failed: boolean,
+): readonly Level[] {
   const { image, strategy } = rollout.spec
   const all = [...(failed ? [] : [{ image, partition: strategy.partition }]), ...basesOf(rollout, memory, failed)]
+  const total = members.filter(({ standing }) => isOurs(standing)).length
+  const left = new Set(members.filter(({ standing }) => standing === 'eligible'))
   let taken = 0
   return all.map(({ image: name, partition }) => {
-    const upTo = Math.max(taken, desiredOf(partition, total))
-    const quota = upTo - taken
-    taken = upTo
-    return { image: name, quota }
+    const quota = Math.max(0, desiredOf(partition, total) - taken)
+    taken += quota
+    const on = [...left].filter((one) => sameName(one.image, name))
+    for (const one of on) left.delete(one)
+    return { image: name, on, missing: Math.max(0, quota - on.length), surplus: Math.max(0, on.length - quota) }
   })
 }
 
