@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
-import { type Refused, type RequestFaultKind, requestFaults } from '../requests/faults.ts'
+import { type RequestFaultKind, refusedAs, requestFaults } from '../requests/faults.ts'
 
 export interface Health {
   readonly registry: Registry
@@ -11,12 +11,7 @@ export interface Health {
 }
 
 /** What a process lacks before it is ready, where a restart doesn't help. */
-type Lack = 'pods-not-listed' | 'lease-not-read'
-const texts: Readonly<Record<Lack | 'loop-stalled', string>> = {
-  'loop-stalled': 'the loop has stalled',
-  'pods-not-listed': 'the pods are not listed yet; see the log',
-  'lease-not-read': 'the Lease is not read yet; see the log',
-}
+type Lack = Extract<RequestFaultKind, 'pods-not-listed' | 'lease-not-read'>
 
 /**
  * Serves `/metrics`, `/healthz` and `/readyz` over HTTP; resolves once it listens.
@@ -33,13 +28,12 @@ export async function serveHealth(
     if (path === '/metrics') {
       response.setHeader('Content-Type', registry.contentType).end(await registry.metrics())
     } else if (path === '/healthz' || path === '/readyz') {
-      const fault = !alive() ? 'loop-stalled' : path === '/readyz' ? lack : undefined
-      const status = fault === undefined ? 200 : requestFaults[fault].status
-      response.writeHead(status, { 'Content-Type': 'application/json' })
-      response.end(JSON.stringify(fault === undefined ? { status: 'ok' } : refused(fault, texts[fault])))
-    } else {
-      response.writeHead(404, { 'Content-Type': 'application/json' })
-      response.end(JSON.stringify(refused('unknown-path', 'not found')))
+      answer(!alive() ? 'loop-stalled' : path === '/readyz' ? lack : undefined)
+    } else answer('unknown-path', 'not found')
+
+    function answer(fault: RequestFaultKind | undefined, error?: string): void {
+      response.writeHead(fault ? requestFaults[fault].status : 200, { 'Content-Type': 'application/json' })
+      response.end(JSON.stringify(fault ? refusedAs(fault, error) : { status: 'ok' }))
     }
   })
   server.listen({ port })
@@ -55,9 +49,3 @@ export async function serveHealth(
     },
   }
 }
-
-const refused = (kind: RequestFaultKind, error: string): Refused => ({
-  code: requestFaults[kind].code,
-  error,
-  problems: [],
-})

@@ -10,7 +10,7 @@ export interface RequestFault {
 const one = 'Send one that the message names.'
 const answer = (status: RequestFault['status']) => define('refusal', { status })
 
-/** Each kind once. An entry's text is an example: what exactly is told where it happens. */
+/** Each kind once. Where a text says more than its kind, it is an example: what exactly is told where it happens. */
 export const requestFaults = {
   'unknown-path': answer(404)('SF041', {
     text: 'not found: /previews',
@@ -152,6 +152,12 @@ export const requestFaults = {
 }
 
 export type RequestFaultKind = keyof typeof requestFaults
+
+/** The body that tells a fault. */
+export function refusedAs(kind: RequestFaultKind, error?: string, problems: readonly string[] = []): Refused {
+  const { code, text } = requestFaults[kind]
+  return { code, error: error ?? text(undefined), problems }
+}
 
 /** The body of every error, as programs read it. */
 export interface Refused {

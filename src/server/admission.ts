@@ -13,13 +13,13 @@ import { type Answered, asksIn, giveUp, readBeginning } from '../admission/unrea
 import { coded, codeOf, type Problem } from '../admission/words/messages.ts'
 import { mostAnswer } from '../admission/words/most.ts'
 import { reviewWorkload } from '../admission/workload.ts'
-import { requestFaults } from '../requests/faults.ts'
+import type { Refused } from '../requests/faults.ts'
 import type { Inform } from '../terminal/log.ts'
 import type { Body } from './body.ts'
 import type { LiveConfiguration } from './configuration.ts'
 import { excess, mostBytes } from './limits.ts'
 import { type Receiver, receive } from './receive.ts'
-import { sendProblem, sendText } from './send.ts'
+import { sendBad, sendJson, sendText } from './send.ts'
 import { count, type Outcome, type Tallies, type Webhook } from './tally.ts'
 
 /** What answering an admission needs besides the request. */
@@ -84,7 +84,8 @@ function answer(
     if (reviewed === undefined) {
       outcome = 'invalid'
       if (why === undefined) throw new Error('a review that was read has no answer')
-      sendProblem(response, { code: codeOf(why), status: body.whole ? 422 : 413 }, coded(why))
+      const refused: Refused = { code: codeOf(why), error: coded(why), problems: [] }
+      sendJson(response, body.whole ? 422 : 413, refused)
     } else if (reviewed.ok) {
       const { answered, text } = within(reviewed, path, body, configuration.current)
       outcome = answered.verdict
@@ -94,19 +95,17 @@ function answer(
       sendText(response, 200, 'application/json', text)
     } else {
       outcome = 'invalid'
-      sendProblem(response, requestFaults['body-unreadable'], reviewed.error, reviewed)
+      sendBad(response, { ...reviewed, kind: 'body-unreadable' })
     }
   } catch (error) {
     if (error instanceof SyntaxError) {
       outcome = 'invalid'
       // V8's message about broken JSON quotes the body, which may hold secrets: only the position is passed on.
       const place = /at position \d+(?: \(line \d+ column \d+\))?/.exec(error.message)?.[0]
-      sendProblem(response, requestFaults['body-unreadable'], 'the body is not JSON', {
-        problems: place ? [place] : [],
-      })
+      sendBad(response, { kind: 'body-unreadable', problems: place ? [place] : [] })
     } else {
       log.error({ err: error }, 'admission failed')
-      sendProblem(response, requestFaults['server-fault'], 'internal error; the log of sidecar-first has more')
+      sendBad(response, { kind: 'server-fault' })
     }
   }
   const milliseconds = performance.now() - start

@@ -1,36 +1,24 @@
 import type { IncomingMessage } from 'node:http'
-import { type RequestFault, type RequestFaultKind, requestFaults } from '../requests/faults.ts'
+import { type Bad, wrongMethod } from './send.ts'
 
-/** A request that can't be taken as it is, and the text to answer with. */
-interface BadRequest {
-  readonly fault: RequestFault
-  readonly error: string
-  readonly headers?: Readonly<Record<string, string>>
-}
 export type Body =
   | { readonly whole: true; readonly bytes: Buffer }
   /** Larger than the limit: its beginning, and how much has come, or was announced. */
   | { readonly whole: false; readonly bytes: Buffer; readonly size: number }
 
-const bad = (kind: RequestFaultKind, error: string, headers?: BadRequest['headers']): BadRequest => ({
-  fault: requestFaults[kind],
-  error,
-  ...(headers && { headers }),
-})
-
 /** What the head of a POST already says against it. `types`: the accepted media types, if not all. */
-export function checkHead(request: IncomingMessage, types: readonly string[] | undefined): BadRequest | undefined {
+export function checkHead(request: IncomingMessage, types: readonly string[] | undefined): Bad | undefined {
   const { method, headers } = request
-  if (method !== 'POST') return bad('wrong-method', `use POST, not ${method}`, { allow: 'POST' })
+  if (method !== 'POST') return wrongMethod(method, 'POST')
   const type = headers['content-type'] ?? ''
   const media = type.includes(';') ? type.slice(0, type.indexOf(';')).trim() : type
   if (types && !types.includes(media) && !types.includes(media.toLowerCase())) {
-    return bad('body-type', `send the header Content-Type: ${types.join(' or ')}`)
+    return { kind: 'body-type', error: `send the header Content-Type: ${types.join(' or ')}` }
   }
   // A few compressed kilobytes can unpack to gigabytes, and the API server compresses nothing.
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity')
-    return bad('body-type', 'send the body as it is: no Content-Encoding')
+    return { kind: 'body-type', error: 'send the body as it is: no Content-Encoding' }
   return undefined
 }
 

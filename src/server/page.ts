@@ -4,9 +4,7 @@ import openapi from '../preview/openapi.json' with { type: 'json' }
 import { vocabulary } from '../preview/vocabulary.ts'
 import { version } from '../version.ts'
 import { pageFiles } from './page-files.ts'
-import { sendText } from './send.ts'
-
-export type Handler = (request: IncomingMessage, response: ServerResponse) => void
+import { type Handler, sendText } from './send.ts'
 
 /** The page uses only its own files, and talks only to this server. */
 const policy = [

@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { createPreviewer } from '../preview/previewer.ts'
-import { requestFaults } from '../requests/faults.ts'
 import type { LiveConfiguration } from './configuration.ts'
-import { createPage, type Handler } from './page.ts'
+import { createPage } from './page.ts'
 import { type Receiver, receive } from './receive.ts'
-import { sendProblem, sendText } from './send.ts'
+import { type Handler, sendBad, sendText } from './send.ts'
 
 interface PreviewContext extends Receiver {
   readonly configuration: LiveConfiguration
@@ -27,7 +26,7 @@ export function createPreviewRoutes(context: PreviewContext): {
   function answer(request: IncomingMessage, response: ServerResponse): void {
     receive(request, response, { limit }, context, async (received) => {
       if (!received.whole)
-        return sendProblem(response, requestFaults['body-too-large'], `the body is larger than ${limit} bytes`)
+        return sendBad(response, { kind: 'body-too-large', error: `the body is larger than ${limit} bytes` })
       const body = received.bytes.toString('utf8')
       const { 'content-type': contentType, accept } = request.headers
       const query = request.url?.split('?')[1] ?? ''

@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { requestFaults } from '../requests/faults.ts'
 import { type Body, checkHead, dropBody, readBody } from './body.ts'
 import type { InFlight } from './in-flight.ts'
-import { sendProblem } from './send.ts'
+import { type Bad, sendBad } from './send.ts'
 import type { Turns } from './turns.ts'
 
 /** What bounds the work that requests can cause together. */
@@ -41,8 +40,7 @@ export function receive(
   const place = bad ? undefined : inFlight.enter(client, response, giveWay, yields)
   if (place === undefined) {
     dropBody(request, () => {
-      if (bad) sendProblem(response, bad.fault, bad.error, bad)
-      else sendOverload(response)
+      sendBad(response, bad ?? overload)
     })
     return
   }
@@ -54,7 +52,7 @@ export function receive(
 
   function giveWay(): void {
     stop()
-    dropBody(request, () => sendOverload(response))
+    dropBody(request, () => sendBad(response, overload))
   }
 
   function finish(body: Body): void {
@@ -63,24 +61,19 @@ export function receive(
       const leaveQueue = turns.wait(client, () => work(body))
       place?.hold(body.bytes.length, () => {
         leaveQueue()
-        sendOverload(response)
+        sendBad(response, overload)
       })
     }
   }
 
   function work(body: Body): void {
     place?.hold(body.bytes.length)
-    if (body.bytes.length === 0) sendProblem(response, requestFaults['body-empty'], 'the body is empty')
+    if (body.bytes.length === 0) sendBad(response, { kind: 'body-empty' })
     else if (body.whole && !isUtf8(body.bytes))
-      sendProblem(response, requestFaults['body-unreadable'], 'the body is not UTF-8')
+      sendBad(response, { kind: 'body-unreadable', error: 'the body is not UTF-8' })
     else if (!response.destroyed) take(body)
   }
 }
 
 /** The API server tries again within the webhook's timeout. */
-function sendOverload(response: ServerResponse): void {
-  const headers = { 'retry-after': '1' }
-  sendProblem(response, requestFaults['too-many-requests'], 'too many requests or bytes in flight; try again', {
-    headers,
-  })
-}
+const overload: Bad = { kind: 'too-many-requests', headers: { 'retry-after': '1' } }

@@ -1,61 +1,65 @@
-import type { RequestListener } from 'node:http'
-import express, { type ErrorRequestHandler } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
-import { requestFaults } from '../requests/faults.ts'
-import { type Measured, serverMetrics } from './metrics.ts'
+import type { Measured, serverMetrics } from './metrics.ts'
+import type { createPreviewRoutes } from './preview.ts'
+import type { Readiness } from './readiness.ts'
 import type { Receiver } from './receive.ts'
-import { sendProblem } from './send.ts'
+import { type Handler, sendBad, sendJson, sendText, wrongMethod } from './send.ts'
 
-/** What the routes of express need. */
+/** What the routes need. */
 export interface RoutesContext extends Measured, Receiver {
   readonly log: Logger
   readonly preview: boolean
+  readonly readiness: () => Promise<Readiness>
 }
 
-export interface Routes {
-  readonly listener: RequestListener
-  /** Ends what was started for the answers. */
-  stop(): void
-}
+/** Everything but admissions. Probes have no place among the requests in flight, so that a busy server isn't taken for a dead one. */
+export function createRoutes(context: RoutesContext): { readonly answer: Handler; stop(): void } {
+  const { readiness, log } = context
+  // Most servers of a cluster answer admissions and probes alone: the rest is loaded when it is first asked for.
+  let metrics: Promise<ReturnType<typeof serverMetrics>> | undefined
+  let preview: Promise<ReturnType<typeof createPreviewRoutes>> | undefined
 
-/** Everything but admissions and probes, which are answered before express is loaded. */
-export async function createRoutes(context: RoutesContext): Promise<Routes> {
-  const app = express()
-  app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
+  const pages = new Map<string, Handler>([
+    ['/healthz', (_request, response) => sendJson(response, 200, { alive: true })],
+    [
+      '/readyz',
+      async (_request, response) => {
+        const found = await readiness()
+        sendJson(response, found.ready ? 200 : 503, found)
+      },
+    ],
+    [
+      '/metrics',
+      async (_request, response) => {
+        metrics ??= import('./metrics.ts').then((module) => module.serverMetrics(context))
+        const { contentType, text } = await metrics
+        sendText(response, 200, contentType, await text())
+      },
+    ],
+  ])
 
-  const metrics = serverMetrics(context)
-  get('/metrics', async (_request, response) => {
-    response.set('content-type', metrics.contentType).end(await metrics.text())
-  })
-  // Most servers of a cluster answer admissions alone.
-  const preview = context.preview ? (await import('./preview.ts')).createPreviewRoutes(context) : undefined
-  if (preview !== undefined) {
-    app.all('/preview', preview.answer)
-    for (const [path, handler] of preview.files) get(path, handler)
-  }
-  app.use((request, response) =>
-    sendProblem(response, requestFaults['unknown-path'], `not found: ${request.path.slice(0, 200)}`),
-  )
-  const onError: ErrorRequestHandler = (error, _request, response, _next) => {
-    // A broken URL is the client's fault; express says so with a status.
-    if (typeof error?.status === 'number' && error.status < 500) {
-      sendProblem(response, requestFaults['not-http'], error.message)
-      return
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { url = '', method } = request
+    const path = url.replace(/\?.*$/, '').replace(/(?<=.)\/$/, '')
+    let page = pages.get(path)
+    if (page === undefined && context.preview) {
+      preview ??= import('./preview.ts').then((module) => module.createPreviewRoutes(context))
+      const { files, answer } = await preview
+      if (path === '/preview') return await answer(request, response)
+      page = files.get(path)
     }
-    context.log.error({ err: error }, 'request failed')
-    sendProblem(response, requestFaults['server-fault'], 'internal error; the log of sidecar-first has more')
+    if (page === undefined) sendBad(response, { kind: 'unknown-path', error: `not found: ${path.slice(0, 200)}` })
+    else if (method === 'GET' || method === 'HEAD') await page(request, response)
+    else sendBad(response, wrongMethod(method, 'GET, HEAD'))
   }
-  app.use(onError)
-  return { listener: app, stop: () => preview?.stop() }
 
-  function get(path: string, handler: express.RequestHandler): void {
-    app
-      .route(path)
-      .get(handler)
-      .all((request, response) => {
-        sendProblem(response, requestFaults['wrong-method'], `use GET, not ${request.method}`, {
-          headers: { allow: 'GET, HEAD' },
-        })
-      })
+  return {
+    answer: (request, response) =>
+      answer(request, response).catch((error) => {
+        log.error({ err: error }, 'request failed')
+        sendBad(response, { kind: 'server-fault' })
+      }),
+    stop: () => void preview?.then(({ stop }) => stop()),
   }
 }

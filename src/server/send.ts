@@ -1,22 +1,29 @@
-import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { Refused, RequestFault } from '../requests/faults.ts'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { type RequestFaultKind, refusedAs, requestFaults } from '../requests/faults.ts'
 
-/** Answers with the one shape all errors have: `{"code","error","problems"}`. Never HTML, never a stack. */
-export function sendProblem(
-  response: ServerResponse,
-  { code, status }: RequestFault,
-  error: string,
-  { problems = [], headers = {} }: { problems?: readonly string[]; headers?: Readonly<Record<string, string>> } = {},
-): void {
-  sendJson(response, status, { code, error, problems } satisfies Refused, headers)
+/** Answers a request, whatever it is. */
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
+
+/** What is wrong with a request, and what to say of it if the kind's own words are not exact. */
+export interface Bad {
+  readonly kind: RequestFaultKind
+  readonly error?: string
+  readonly problems?: readonly string[]
+  readonly headers?: OutgoingHttpHeaders
 }
 
-export function sendJson(
-  response: ServerResponse,
-  status: number,
-  value: unknown,
-  headers?: Readonly<Record<string, string>>,
-): void {
+/** Answers with the one shape all errors have: `{"code","error","problems"}`. Never HTML, never a stack. */
+export function sendBad(response: ServerResponse, { kind, error, problems, headers }: Bad): void {
+  sendJson(response, requestFaults[kind].status, refusedAs(kind, error, problems), headers)
+}
+
+export const wrongMethod = (method: string | undefined, allow: string): Bad => ({
+  kind: 'wrong-method',
+  error: `use ${allow.split(',')[0]}, not ${method}`,
+  headers: { allow },
+})
+
+export function sendJson(response: ServerResponse, status: number, value: object, headers?: OutgoingHttpHeaders): void {
   sendText(response, status, 'application/json', `${JSON.stringify(value)}\n`, headers)
 }
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
-import { type Refused, type RequestFaultKind, requestFaults } from '../requests/faults.ts'
+import { type RequestFaultKind, refusedAs, requestFaults } from '../requests/faults.ts'
 import type { Inform } from '../terminal/log.ts'
 import { type AdmissionContext, admissionPath, answerAdmission } from './admission.ts'
 import { type Material, openCertificate, type Sources } from './certificate.ts'
@@ -13,11 +13,10 @@ import type { LiveConfiguration } from './configuration.ts'
 import { createConnections } from './connections.ts'
 import { createDrain, type Drain } from './drain.ts'
 import { createInFlight } from './in-flight.ts'
-import { answerProbe, probePath } from './probes.ts'
-import { createReadiness, type Readiness } from './readiness.ts'
+import { createReadiness } from './readiness.ts'
 import { reportRejected, watchSources } from './reload.ts'
-import type { Routes, RoutesContext } from './routes.ts'
-import { sendProblem } from './send.ts'
+import { createRoutes, type RoutesContext } from './routes.ts'
+import { sendBad } from './send.ts'
 import { createStrain, watchStrain } from './strain.ts'
 import { createTallies } from './tally.ts'
 import { createTurns } from './turns.ts'
@@ -133,18 +132,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 }
 
 /** Decides by path who answers a request. */
-function createListener(
-  { routes, sources }: ServerOptions,
-  drain: Drain,
-  context: RoutesContext & AdmissionContext & { readonly readiness: () => Promise<Readiness> },
-) {
-  // Loaded with the first request that needs it; admissions don't.
-  let express: Promise<Routes> | undefined
-  function rest(request: IncomingMessage, response: ServerResponse): void {
-    express ??= import('./routes.ts').then(({ createRoutes }) => createRoutes(context))
-    express.then(({ listener }) => listener(request, response))
-  }
-
+function createListener({ routes, sources }: ServerOptions, drain: Drain, context: RoutesContext & AdmissionContext) {
+  const rest = createRoutes(context)
   return {
     listen(request: IncomingMessage, response: ServerResponse): void {
       if (!context.connections.busy(request, response)) return
@@ -153,25 +142,14 @@ function createListener(
         return
       }
       if (drain.begun) response.shouldKeepAlive = false
-      const url = request.url ?? ''
-      const path = admissionPath(url)
-      if (path === undefined) {
-        const probe = probePath(url)
-        if (probe === undefined) rest(request, response)
-        else answerProbe(request, response, probe, context)
-      } else if (!routes.has('admission'))
-        sendProblem(response, requestFaults['no-admissions-here'], 'admissions are not served here (--routes)')
+      const path = admissionPath(request.url ?? '')
+      if (path === undefined) rest.answer(request, response)
+      else if (!routes.has('admission')) sendBad(response, { kind: 'no-admissions-here' })
       else if (sources.clientCa !== undefined && !(request.socket as TLSSocket).authorized) {
-        sendProblem(
-          response,
-          requestFaults['client-unknown'],
-          'a client certificate is needed, signed by one of the CAs of --client-ca',
-        )
+        sendBad(response, { kind: 'client-unknown' })
       } else answerAdmission(request, response, path, context)
     },
-    stop(): void {
-      express?.then(({ stop }) => stop())
-    },
+    stop: rest.stop,
   }
 }
 
@@ -184,7 +162,7 @@ function refuseChunks(request: IncomingMessage, response: ServerResponse): void 
   response.once('finish', () => request.destroy())
   // Dropped, what still comes until then: kept, each byte would take a hundred.
   request.resume()
-  sendProblem(response, requestFaults['length-missing'], 'send a Content-Length; bodies in chunks are not accepted')
+  sendBad(response, { kind: 'length-missing' })
 }
 
 const secure = ({ certificate, key, clientCa }: Material) => ({
@@ -199,25 +177,18 @@ const secure = ({ certificate, key, clientCa }: Material) => ({
  * and a handshake that goes on after its time would deliver this answer in place of the request's.
  */
 function answerBrokenRequest({ code = '' }: NodeJS.ErrnoException, socket: Duplex): void {
-  const known = brokenRequests[code] ?? (code.startsWith('HPE_') ? notHttp : undefined)
-  if (known === undefined || !socket.writable) {
+  const kind = brokenRequests[code] ?? (code.startsWith('HPE_') ? 'not-http' : undefined)
+  if (kind === undefined || !socket.writable) {
     socket.destroy()
     return
   }
-  const { fault, reason, text } = known
-  const { code: coded, status } = requestFaults[fault]
-  const body = `${JSON.stringify({ code: coded, error: text, problems: [] } satisfies Refused)}\n`
+  const { status } = requestFaults[kind]
+  const body = `${JSON.stringify(refusedAs(kind))}\n`
   socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   )
 }
-type Broken = { readonly fault: RequestFaultKind; readonly reason: string; readonly text: string }
-const notHttp: Broken = { fault: 'not-http', reason: 'Bad Request', text: 'not an HTTP request' }
-const brokenRequests: Readonly<Record<string, Broken>> = {
-  HPE_HEADER_OVERFLOW: {
-    fault: 'head-too-large',
-    reason: 'Request Header Fields Too Large',
-    text: 'the header is too large',
-  },
-  ERR_HTTP_REQUEST_TIMEOUT: { fault: 'too-slow', reason: 'Request Timeout', text: 'the request came too slowly' },
+const brokenRequests: Readonly<Record<string, RequestFaultKind>> = {
+  HPE_HEADER_OVERFLOW: 'head-too-large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'too-slow',
 }
