@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { type Remark, remarkText } from '../configuration/faults.ts'
-import type { ReadConfiguration } from '../configuration/read.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 
 /** The configuration in force. Each request uses the one that is current when it is answered. */
@@ -14,22 +14,24 @@ export interface LiveConfiguration {
   /** About the version that was read at the start, `FILE:LINE:COLUMN: what`. */
   readonly notices: readonly string[]
   /** Reads the file again. A good new version is taken; a bad one is reported once, and the old one stays. */
-  refresh(): Promise<Refreshed>
+  refresh(): Promise<Refreshed | undefined>
 }
 
+/** What a new version of the file came to; undefined if there is none. */
 type Refreshed =
-  | { readonly kind: 'unchanged' }
-  | { readonly kind: 'taken'; readonly notices: readonly string[] }
-  | { readonly kind: 'rejected'; readonly problems: readonly string[] }
+  | { readonly taken: true; readonly notices: readonly string[] }
+  | { readonly taken: false; readonly problems: readonly string[] }
 
 /** A configuration that doesn't come from a file. */
 export function fixedConfiguration(current: Configuration): LiveConfiguration {
-  return { current, hash: '', path: undefined, notices: [], refresh: async () => ({ kind: 'unchanged' }) }
+  return { current, hash: '', path: undefined, notices: [], refresh: async () => undefined }
 }
 
 type Opened =
   | { readonly ok: true; readonly configuration: LiveConfiguration }
   | { readonly ok: false; readonly problems: readonly string[] }
+
+type Reading = { readonly text: string; readonly problem?: never } | { readonly text?: never; readonly problem: string }
 
 /** In ms. A file may be in the middle of being written: it is taken once two readings this far apart are the same. */
 const settled = 100
@@ -40,59 +42,58 @@ export async function openConfiguration(path: string, version: string, read: () 
   const { readConfiguration } = await import('../configuration/read.ts')
   const { readApart } = await import('../configuration/apart.ts')
   const { configurationHash } = await import('../webhooks/configurations.ts')
+  const lines = (remarks: readonly Remark[]) => remarks.map((remark) => remarkText(path, remark))
   let text = await read()
   const first = readConfiguration(text, version)
-  if (!first.ok) return { ok: false, problems: first.problems.map(lineOf) }
+  if (!first.ok) return { ok: false, problems: lines(first.problems) }
   let current: Configuration = first.configuration
   let hash = configurationHash(text)
   // What was read last, good or bad, so that each bad version is reported once.
   let seen = text
 
-  async function look(): Promise<Refreshed> {
-    const next = await readSettled()
-    if (!next.ok) {
-      const known = next.problem === seen
-      seen = next.problem
-      return known ? { kind: 'unchanged' } : { kind: 'rejected', problems: [next.problem] }
-    }
-    if (next.text === seen) return { kind: 'unchanged' }
-    seen = next.text
-    // After a bad version, back to the one in force.
-    if (next.text === text) return { kind: 'unchanged' }
-    const outcome = await readApart(next.text, version).catch((error) => {
+  async function look(): Promise<Refreshed | undefined> {
+    const found = await readSettled()
+    const last = seen
+    seen = found.text ?? found.problem
+    // After a bad version, it may be back to the one in force.
+    if (seen === last || seen === text) return undefined
+    if (found.text === undefined) return { taken: false, problems: [found.problem] }
+    try {
+      const outcome = await readApart(found.text, version)
+      if (!outcome.ok) return { taken: false, problems: lines(outcome.problems) }
+      text = found.text
+      current = outcome.configuration
+      hash = configurationHash(text)
+      return { taken: true, notices: lines(outcome.notices) }
+    } catch (error) {
       // Not the text's fault: it is tried again the next time.
       seen = text
-      return ended(error)
-    })
-    if (!outcome.ok) return { kind: 'rejected', problems: outcome.problems.map(lineOf) }
-    text = next.text
-    current = outcome.configuration
-    hash = configurationHash(text)
-    return { kind: 'taken', notices: outcome.notices.map(lineOf) }
+      const fault = { kind: 'unreadable', message: String(error) } as const
+      return { taken: false, problems: lines([{ line: 1, column: 1, fault }]) }
+    }
   }
 
-  async function readSettled(): Promise<{ ok: true; text: string } | { ok: false; problem: string }> {
-    let last = await attempt()
-    while (!last.ok || last.text !== seen) {
+  async function readSettled(): Promise<Reading> {
+    for (let last = await attempt(); ; ) {
+      if (last.text === seen) return last
       await sleep(settled)
       const next = await attempt()
-      if (JSON.stringify(next) === JSON.stringify(last)) return next
+      if (isDeepStrictEqual(next, last)) return next
       last = next
     }
-    return last
   }
 
-  async function attempt(): Promise<{ ok: true; text: string } | { ok: false; problem: string }> {
+  async function attempt(): Promise<Reading> {
     try {
-      return { ok: true, text: await read() }
+      return { text: await read() }
     } catch (error) {
-      return { ok: false, problem: error instanceof Error ? error.message : String(error) }
+      return { problem: error instanceof Error ? error.message : String(error) }
     }
   }
 
   const configuration: LiveConfiguration = {
     path,
-    notices: first.notices.map(lineOf),
+    notices: lines(first.notices),
     get current() {
       return current
     },
@@ -102,12 +103,4 @@ export async function openConfiguration(path: string, version: string, read: () 
     refresh: oneAtATime(look),
   }
   return { ok: true, configuration }
-
-  function ended(error: unknown): Extract<ReadConfiguration, { ok: false }> {
-    return { ok: false, problems: [{ line: 1, column: 1, fault: { kind: 'unreadable', message: String(error) } }] }
-  }
-
-  function lineOf(remark: Remark): string {
-    return remarkText(path, remark)
-  }
 }

@@ -2,18 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Server } from 'node:https'
 import type { Socket } from 'node:net'
 
-/**
- * Keeps the number of open connections within a limit, since each takes about 100 KB from its handshake on, idle or not. A new one is
- * always accepted. If there are too many then, one of the client with most is closed: the one that has been idle for longest, or if all
- * are busy the one that has been so for longest.
- */
-export interface Connections {
-  watch(server: Server): void
-  /** A request has come; its connection is busy until the answer is sent. False if too many wait on it already: then it is closed. */
-  busy(request: IncomingMessage, response: ServerResponse): boolean
-  readonly count: number
-}
-
 interface Connection {
   readonly client: string
   readonly socket: Socket
@@ -27,7 +15,14 @@ interface Connection {
  */
 const mostWaiting = 4
 
-export function createConnections(limit: number): Connections {
+export type Connections = ReturnType<typeof createConnections>
+
+/**
+ * Keeps the number of open connections within a limit, since each takes about 100 KB from its handshake on, idle or not. A new one is
+ * always accepted. If there are too many then, one of the client with most is closed: the one that has been idle for longest, or if all
+ * are busy the one that has been so for longest.
+ */
+export function createConnections(limit: number) {
   // In the order in which something happened on them last, as a Set keeps it.
   const open = new Set<Connection>()
   const handshaking = new Map<string, Connection>()
@@ -50,7 +45,7 @@ export function createConnections(limit: number): Connections {
   }
 
   return {
-    watch(server) {
+    watch(server: Server): void {
       server.on('connection', (socket: Socket) => {
         const name = nameOf(socket)
         const connection = { client: socket.remoteAddress ?? '', socket, requests: 0 }
@@ -69,7 +64,8 @@ export function createConnections(limit: number): Connections {
         if (connection) secure.set(socket, connection)
       })
     },
-    busy({ socket }, response) {
+    /** A request has come; its connection is busy until the answer is sent. False if too many wait on it already: then it is closed. */
+    busy({ socket }: IncomingMessage, response: ServerResponse): boolean {
       const connection = secure.get(socket)
       if (connection === undefined) return true
       if (connection.requests >= mostWaiting) {
@@ -84,9 +80,7 @@ export function createConnections(limit: number): Connections {
       })
       return true
     },
-    get count() {
-      return open.size
-    },
+    count: () => open.size,
   }
 }
 

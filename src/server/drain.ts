@@ -3,23 +3,17 @@ import type { Server } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { InFlight } from './in-flight.ts'
 
-/** How a server stops without losing a request. */
-export interface Drain {
-  /** From the first call of `start` on. Readiness then fails, and each answer closes its connection. */
-  readonly begun: boolean
-  /** Waits `wait` ms while clients turn away, then answers what is in flight and ends. A second call ends it at once. Resolves to whether everything was answered. */
-  start(wait: number): Promise<boolean>
-}
+export type Drain = ReturnType<typeof createDrain>
 
 /**
- * `grace`: how long, in ms, a connection that was accepted may still take to send its request once the server has stopped listening.
+ * How a server stops without losing a request. `grace`: how long, in ms, a connection that was accepted may still take to send its request once the server has stopped listening.
  * `stopping`: called just before that.
  */
 export function createDrain(
   server: () => Server,
   inFlight: InFlight,
   { grace, stopping }: { readonly grace: number; readonly stopping: () => void },
-): Drain {
+) {
   const cut = new AbortController()
   let begun = false
 
@@ -31,10 +25,12 @@ export function createDrain(
   }
 
   return {
+    /** From the first call of `start` on. Readiness then fails, and each answer closes its connection. */
     get begun() {
       return begun
     },
-    async start(wait) {
+    /** Waits `wait` ms while clients turn away, then answers what is in flight and ends. A second call ends it at once. @returns whether everything was answered */
+    async start(wait: number): Promise<boolean> {
       if (begun) {
         cut.abort()
         return false
@@ -44,7 +40,7 @@ export function createDrain(
       const closed = once(server(), 'close')
       // It rejects when it is cut short.
       await finish(closed, wait).catch(() => {})
-      const answered = inFlight.count === 0
+      const answered = inFlight.counts().requests === 0
       server().close()
       server().closeAllConnections()
       await closed

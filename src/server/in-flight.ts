@@ -1,42 +1,10 @@
 import type { ServerResponse } from 'node:http'
 
 /** What requests may hold at one time, so that bodies and answers can't fill the memory. */
-interface InFlightLimits {
+interface Limits {
   readonly requests: number
   /** Of bodies and answers. A body that came in one piece, so with 64 KiB at most, isn't counted. */
   readonly bytes: number
-}
-
-/**
- * The requests being received or answered. Nobody is refused while there is room. When there is none, the client that holds most gives way,
- * with the request on which nothing has happened for longest: so stalled bodies never keep out a request that comes at once, and one
- * client can't keep out another, while a single one (all API servers behind one proxy, say) may use everything.
- */
-export interface InFlight {
-  /**
-   * A place, or undefined if nobody can give way. `giveWay` is called when another request takes it over. One that `yields` gives way before all
-   * others, and only its like give way to it.
-   */
-  enter(client: string, response: ServerResponse, giveWay: () => void, yields?: boolean): Place | undefined
-  /** Makes the answer of each request in flight close its connection. */
-  closeAfter(): void
-  readonly count: number
-  readonly bytes: number
-  /** How many requests have had a place so far. */
-  readonly entered: number
-  /** How many have been refused so far on arrival, since nobody could give way. */
-  readonly turnedAway: number
-  /** How many have been refused so far, on arrival or to make room. */
-  readonly refused: number
-}
-
-interface Place {
-  /**
-   * Something has happened: the request now holds `bytes`, and gives way by `giveWay`, or not at all if that is left out. To make room for the
-   * bytes a request gives way at once, maybe this one.
-   */
-  hold(bytes: number, giveWay?: () => void): void
-  leave(): void
 }
 
 interface Holder {
@@ -48,7 +16,14 @@ interface Holder {
   readonly yields: boolean
 }
 
-export function createInFlight(limits: InFlightLimits): InFlight {
+export type InFlight = ReturnType<typeof createInFlight>
+
+/**
+ * The requests being received or answered. Nobody is refused while there is room. When there is none, the client that holds most gives way,
+ * with the request on which nothing has happened for longest: so stalled bodies never keep out a request that comes at once, and one
+ * client can't keep out another, while a single one (all API servers behind one proxy, say) may use everything.
+ */
+export function createInFlight(limits: Limits) {
   // In the order in which something happened on them last, as a Set keeps it.
   const holders = new Set<Holder>()
   let bytes = 0
@@ -90,7 +65,11 @@ export function createInFlight(limits: InFlightLimits): InFlight {
   }
 
   return {
-    enter(client, response, giveWay, yields = false) {
+    /**
+     * A place, or undefined if nobody can give way. `giveWay` is called when another request takes it over. One that `yields` gives way before
+     * all others, and only its like give way to it.
+     */
+    enter(client: string, response: ServerResponse, giveWay: () => void, yields = false) {
       if (holders.size >= limits.requests && !makeRoom(() => 1, yields)) {
         turnedAway++
         return undefined
@@ -99,7 +78,11 @@ export function createInFlight(limits: InFlightLimits): InFlight {
       const holder: Holder = { client, response, bytes: 0, giveWay, yields }
       holders.add(holder)
       return {
-        hold(now, giveWay) {
+        /**
+         * Something has happened: the request now holds so many bytes, and gives way by `giveWay`, or not at all if that is left out. To make
+         * room for the bytes a request gives way at once, maybe this one.
+         */
+        hold(now: number, giveWay?: () => void): void {
           if (!holders.delete(holder)) return
           holders.add(holder)
           bytes += now - holder.bytes
@@ -110,23 +93,11 @@ export function createInFlight(limits: InFlightLimits): InFlight {
         leave: () => leave(holder),
       }
     },
-    closeAfter() {
+    /** Makes the answer of each request in flight close its connection. */
+    closeAfter(): void {
       for (const { response } of holders) if (response !== undefined) response.shouldKeepAlive = false
     },
-    get count() {
-      return holders.size
-    },
-    get bytes() {
-      return bytes
-    },
-    get entered() {
-      return entered
-    },
-    get turnedAway() {
-      return turnedAway
-    },
-    get refused() {
-      return turnedAway + gaveWay
-    },
+    /** What there is now, and how many so far had a place, were refused on arrival, and gave theirs up to make room. */
+    counts: () => ({ requests: holders.size, bytes, entered, turnedAway, gaveWay }),
   }
 }

@@ -33,7 +33,7 @@ export function serverMetrics({ tallies, inFlight, connections, certificate, con
     counter(`enforced_rules_${what}_total`, help, [], (metric) => metric.inc(tallies.rules[what]))
   }
   counter('overload_refusals_total', 'Requests answered 429 because too much was in flight.', [], (metric) =>
-    metric.inc(inFlight.refused),
+    metric.inc(inFlight.counts().turnedAway + inFlight.counts().gaveWay),
   )
   for (const [file, help] of [
     ['certificate', 'Versions of the certificate files that could not be served.'],
@@ -42,9 +42,9 @@ export function serverMetrics({ tallies, inFlight, connections, certificate, con
     counter(`${file}_reload_failures_total`, help, [], (metric) => metric.inc(tallies.reloadFailures[file]))
   }
   for (const [name, help, value] of [
-    ['in_flight_requests', 'Requests being received or answered.', () => inFlight.count],
-    ['in_flight_bytes', 'Bytes of their bodies and answers that are held.', () => inFlight.bytes],
-    ['connections', 'Open connections.', () => connections.count],
+    ['in_flight_requests', 'Requests being received or answered.', () => inFlight.counts().requests],
+    ['in_flight_bytes', 'Bytes of their bodies and answers that are held.', () => inFlight.counts().bytes],
+    ['connections', 'Open connections.', connections.count],
     [
       'certificate_not_after_seconds',
       'When the served certificate expires, in seconds since 1970.',

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Certificate, CertificateEvents, Sources } from './certificate.ts'
+import type { Certificate, Sources } from './certificate.ts'
 import type { LiveConfiguration } from './configuration.ts'
 import type { Tallies } from './tally.ts'
 import { type Running, watchFiles } from './watch.ts'
@@ -8,14 +8,6 @@ import { type Running, watchFiles } from './watch.ts'
 interface Reports {
   readonly log: Logger
   readonly tallies: Tallies
-}
-
-/** Says in the log and the metrics that a version of the certificate files can't be served. */
-export function reportRejected({ log, tallies }: Reports): CertificateEvents['rejected'] {
-  return (problems) => {
-    tallies.reloadFailures.certificate++
-    log.error({ problems }, 'certificate not reloaded; the last good one stays')
-  }
 }
 
 /** Reloads certificate and configuration when their files change, and every `every` ms in case a change went unnoticed. */
@@ -40,19 +32,13 @@ export function watchSources(
 
 async function reload(configuration: LiveConfiguration, { log, tallies }: Reports): Promise<void> {
   const refreshed = await configuration.refresh()
-  switch (refreshed.kind) {
-    case 'unchanged':
-      return
-    case 'taken':
-      log.info({ hash: configuration.hash }, 'configuration reloaded')
-      if (refreshed.notices.length > 0) log.warn({ notices: refreshed.notices }, 'configuration')
-      return
-    case 'rejected':
-      tallies.reloadFailures.configuration++
-      // A file can have as many problems as lines.
-      log.error({ problems: refreshed.problems.slice(0, 20) }, 'configuration not reloaded; the last good one stays')
-      return
-    default:
-      refreshed satisfies never
+  if (refreshed === undefined) return
+  if (refreshed.taken) {
+    log.info({ hash: configuration.hash }, 'configuration reloaded')
+    if (refreshed.notices.length > 0) log.warn({ notices: refreshed.notices }, 'configuration')
+  } else {
+    tallies.reloadFailures.configuration++
+    // A file can have as many problems as lines.
+    log.error({ problems: refreshed.problems.slice(0, 20) }, 'configuration not reloaded; the last good one stays')
   }
 }

@@ -14,7 +14,7 @@ import { createConnections } from './connections.ts'
 import { createDrain, type Drain } from './drain.ts'
 import { createInFlight } from './in-flight.ts'
 import { createReadiness } from './readiness.ts'
-import { reportRejected, watchSources } from './reload.ts'
+import { watchSources } from './reload.ts'
 import { createRoutes, type RoutesContext } from './routes.ts'
 import { sendBad } from './send.ts'
 import { createStrain, watchStrain } from './strain.ts'
@@ -72,23 +72,24 @@ const connectionsEach = 5
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { configuration, log, inform, sources } = options
   const time = { ...times, ...options.times }
-  const now = () => new Date()
   const tallies = createTallies()
   const inFlight = createInFlight({ requests: options.maxInFlight, bytes: mostHeld })
   const certificate = await openCertificate(sources, {
-    now,
     swapped(material) {
       server.setSecureContext(secure(material))
       log.info({ notAfter: certificate.leaf.validToDate }, 'certificate reloaded')
     },
-    rejected: reportRejected({ log, tallies }),
+    rejected(problems) {
+      tallies.reloadFailures.certificate++
+      log.error({ problems }, 'certificate not reloaded; the last good one stays')
+    },
   })
   const connections = createConnections(options.maxInFlight * connectionsEach)
   const strain = createStrain()
-  const samples = watchStrain(strain, () => inFlight)
+  const samples = watchStrain(strain, inFlight.counts)
   const drain = createDrain(() => server, inFlight, { grace: time.grace, stopping: () => watched.stop() })
   const address = () => server.address() as AddressInfo
-  const readiness = createReadiness({ certificate, address, strain, isDraining: () => drain.begun, now })
+  const readiness = createReadiness(certificate, strain, drain, address)
   const preview = options.routes.has('preview')
   const listener = createListener(options, drain, {
     configuration,

@@ -1,11 +1,3 @@
-/** Whether a replica is too busy to be sent more. */
-export interface Strain {
-  /** To be called once a second. `late`: how many ms later than that; `entered`, `turnedAway`: requests so far. */
-  sample(at: number, late: number, entered: number, turnedAway: number): void
-  /** Why nothing should be sent here now, if so. */
-  readonly problem: string | undefined
-}
-
 /** In samples, so in seconds: what is judged, and how long at a time a replica may stay away because of it, and must then be back. */
 const judged = 10
 const away = 30_000
@@ -14,11 +6,13 @@ const back = 30_000
 /** In ms. A turn of the event loop that takes a second makes its timers half a second late on average; a new connection needs several turns. */
 const mostLate = 500
 
+export type Strain = ReturnType<typeof createStrain>
+
 /**
- * A starved replica that is called ready loses requests that another one would have answered. But one that stays away leaves its load to
+ * Whether a replica is too busy to be sent more. A starved replica that is called ready loses requests that another one would have answered. But one that stays away leaves its load to
  * the others, until none is ready and nobody is answered at all. So it stays away for half a minute at most, and is then back for as long.
  */
-export function createStrain(): Strain {
+export function createStrain() {
   const samples: { readonly late: number; readonly entered: number; readonly turnedAway: number }[] = []
   let since: number | undefined
   let problem: string | undefined
@@ -37,7 +31,8 @@ export function createStrain(): Strain {
   }
 
   return {
-    sample(at, late, entered, turnedAway) {
+    /** To be called once a second. `late`: how many ms later than that; `entered`, `turnedAway`: requests so far. */
+    sample(at: number, late: number, entered: number, turnedAway: number): void {
       samples.push({ late, entered, turnedAway })
       if (samples.length > judged + 1) samples.shift()
       const found = judge()
@@ -45,6 +40,7 @@ export function createStrain(): Strain {
       if (found !== undefined) since ??= at
       problem = since !== undefined && at - since < away ? found : undefined
     },
+    /** Why nothing should be sent here now, if so. */
     get problem() {
       return problem
     },

@@ -1,18 +1,16 @@
-import type { Decision } from '../admission/decision.ts'
-
 /** A call without a verdict: not an admission, or our failure. */
-type Failure = 'invalid' | 'error'
+const failures = { invalid: 0, error: 0 }
 /** The possible outcomes of a call, by webhook. */
-interface Outcomes {
-  mutate: Decision['verdict'] | Failure
-  validate: 'allowed' | 'refused' | Failure
+const outcomes = {
+  mutate: { patched: 0, unchanged: 0, skipped: 0, refused: 0, ...failures },
+  validate: { allowed: 0, refused: 0, ...failures },
   /** Of a set of rules, or taken off. */
-  mark: 'patched' | 'skipped' | Failure
+  mark: { patched: 0, skipped: 0, ...failures },
   /** What pods are made from; never refused. */
-  workloads: 'allowed' | Failure
+  workloads: { allowed: 0, ...failures },
 }
-export type Webhook = keyof Outcomes
-export type Outcome = Outcomes[Webhook]
+export type Webhook = keyof typeof outcomes
+export type Outcome = { [W in Webhook]: keyof (typeof outcomes)[W] }[Webhook]
 
 /** Upper bounds of the duration histogram, in seconds. */
 export const buckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1] as const
@@ -26,21 +24,9 @@ interface Tally {
   durationSum: number
 }
 
-export interface Tallies extends Readonly<Record<Webhook, Tally>> {
-  /** Pods that an enforced rule let by, and those that one with `enforce: audit` would have refused. */
-  readonly rules: { exempt: number; audited: number }
-  /** Rejected versions of files. */
-  readonly reloadFailures: { certificate: number; configuration: number }
-}
+export type Tallies = ReturnType<typeof createTallies>
 
-const outcomes: { readonly [W in Webhook]: Readonly<Record<Outcomes[W], 0>> } = {
-  mutate: { patched: 0, unchanged: 0, skipped: 0, refused: 0, invalid: 0, error: 0 },
-  validate: { allowed: 0, refused: 0, invalid: 0, error: 0 },
-  mark: { patched: 0, skipped: 0, invalid: 0, error: 0 },
-  workloads: { allowed: 0, invalid: 0, error: 0 },
-}
-
-export function createTallies(): Tallies {
+export function createTallies() {
   const tally = (webhook: Webhook): Tally => ({
     outcomes: { ...outcomes[webhook] },
     durations: Array(buckets.length + 1).fill(0),
@@ -51,7 +37,9 @@ export function createTallies(): Tallies {
     validate: tally('validate'),
     mark: tally('mark'),
     workloads: tally('workloads'),
+    /** Pods that an enforced rule let by, and those that one with `enforce: audit` would have refused. */
     rules: { exempt: 0, audited: 0 },
+    /** Rejected versions of files. */
     reloadFailures: { certificate: 0, configuration: 0 },
   }
 }

@@ -1,11 +1,7 @@
-/** Work that waits for its turn. */
-export interface Turns {
-  /** Queues `work`; the result takes it out again. */
-  wait(client: string, work: () => void): () => void
-}
+export type Turns = ReturnType<typeof createTurns>
 
 /** One piece of work per turn of the event loop, each client in its turn: whatever is small enough not to wait is done in between. */
-export function createTurns(): Turns {
+export function createTurns() {
   // By client, in the order of their turns.
   const waiting = new Map<string, Set<() => void>>()
   let scheduled = false
@@ -31,7 +27,8 @@ export function createTurns(): Turns {
   }
 
   return {
-    wait(client, work) {
+    /** Queues `work`; the result takes it out again. */
+    wait(client: string, work: () => void): () => void {
       const queue = waiting.get(client) ?? new Set()
       queue.add(work)
       waiting.set(client, queue)

@@ -70,7 +70,7 @@ async function served(): Promise<string[]> {
   const text = await server({
     tallies: createTallies(),
     inFlight: createInFlight({ requests: 1, bytes: 1 }),
-    connections: { watch() {}, busy: () => true, count: 0 },
+    connections: { watch() {}, busy: () => true, count: () => 0 },
     certificate: { leaf: { validToDate: new Date(0) } },
     configuration: { hash: '', current: defaultConfiguration('') },
   } as unknown as Measured).text()
