@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  AdmissionregistrationV1Api,
-  CoreV1Api,
-  DiscoveryV1Api,
   type KubeConfig,
   PatchStrategy,
-  setHeaderOptions,
+  type V1EndpointSliceList,
   type V1MutatingWebhookConfiguration,
+  type V1Secret,
   type V1ValidatingWebhookConfiguration,
   Watch,
 } from '@kubernetes/client-node'
-import { call, versionOf } from '../src/kubernetes/call.ts'
+import { versionOf } from '../src/kubernetes/call.ts'
 import { createClock } from '../src/kubernetes/clock.ts'
 import { connection } from '../src/kubernetes/connection.ts'
 import { writeEvent } from '../src/kubernetes/event.ts'
@@ -32,8 +30,19 @@ export interface Names {
   readonly workloads: string
 }
 
-const merge = setHeaderOptions('Content-Type', PatchStrategy.MergePatch)
-const json = setHeaderOptions('Content-Type', PatchStrategy.JsonPatch)
+type Stored = V1MutatingWebhookConfiguration | V1ValidatingWebhookConfiguration
+
+const at = (collection: string, name: string) => `${collection}/${encodeURIComponent(name)}`
+const within = (group: string, namespace: string, plural: string) =>
+  `${at(`/${group}/namespaces`, namespace)}/${plural}`
+const configurationsOfKind = (kind: StoredConfiguration['kind']) =>
+  `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations`
+const configurationsOf = ({ mutating, validating, workloads }: Names) =>
+  [
+    { kind: 'mutating', name: mutating },
+    { kind: 'validating', name: validating },
+    { kind: 'validating', name: workloads },
+  ] as const
 
 /** The real cluster of a kubeconfig, and its Lease. */
 export function kubernetes({
@@ -51,23 +60,17 @@ export function kubernetes({
 }): { cluster: Cluster; lease: LeaseStore } {
   const clock = createClock(wallClock)
   const configuration = connection(kubeconfig, { timeout: callTimeout, heard: clock.heard })
-  const core = new CoreV1Api(configuration)
-  const admission = new AdmissionregistrationV1Api(configuration)
-  const discovery = new DiscoveryV1Api(configuration)
+  const calls = rawCalls(configuration)
   const { namespace } = names
   const { now } = clock
-
-  const readValidating = (name: string) =>
-    call(() => admission.readValidatingWebhookConfiguration({ name }), { optional: true })
+  const ofSecrets = rawCalls(configuration, { secret: true })
+  const secrets = within('api/v1', namespace, 'secrets')
 
   const cluster: Cluster = {
     now,
 
     async readSecret() {
-      const secret = await call(() => core.readNamespacedSecret({ namespace, name: names.secret }), {
-        optional: true,
-        secret: true,
-      })
+      const secret = await ofSecrets.find<V1Secret>(at(secrets, names.secret))
       return (
         secret && {
           version: versionOf(secret),
@@ -79,27 +82,21 @@ export function kubernetes({
 
     async createSecret(data) {
       const metadata = { name: names.secret, namespace, labels: labelsOf() }
-      await call(() => core.createNamespacedSecret({ namespace, body: { metadata, data: encoded(data) } }), {
-        secret: true,
-      })
+      await ofSecrets.create(secrets, { metadata, data: encoded(data) })
     },
 
     async updateSecret(version, { data, annotations = {} }) {
       const body = { metadata: { resourceVersion: version, annotations }, data: encoded(data) }
-      await call(() => core.patchNamespacedSecret({ namespace, name: names.secret, body }, merge), { secret: true })
+      await ofSecrets.patch(at(secrets, names.secret), body, PatchStrategy.MergePatch)
     },
 
     async readConfigurations() {
-      const mutating = await call(() => admission.readMutatingWebhookConfiguration({ name: names.mutating }), {
-        optional: true,
-      })
-      const validating = await readValidating(names.validating)
-      const workloads = await readValidating(names.workloads)
-      return [
-        ...(mutating ? [stored('mutating', mutating)] : []),
-        ...(validating ? [stored('validating', validating)] : []),
-        ...(workloads ? [stored('validating', workloads)] : []),
-      ]
+      const all: StoredConfiguration[] = []
+      for (const { kind, name } of configurationsOf(names)) {
+        const found = await calls.find<Stored>(at(configurationsOfKind(kind), name))
+        if (found) all.push(stored(kind, found))
+      }
+      return all
     },
 
     async writeBundle({ kind, name, version, bundles }, bundle) {
@@ -109,17 +106,15 @@ export function kubernetes({
         { op: 'replace', path: '/metadata/resourceVersion', value: version },
         ...bundles.map((_, i) => ({ op: 'add', path: `/webhooks/${i}/clientConfig/caBundle`, value: caBundle })),
       ]
-      await call(async () => {
-        // GitOps tools are told by this name whose field it is.
-        const patch = { name, body, fieldManager: objectNames.certs }
-        if (kind === 'mutating') await admission.patchMutatingWebhookConfiguration(patch, json)
-        else await admission.patchValidatingWebhookConfiguration(patch, json)
-      })
+      // GitOps tools are told by this name whose field it is.
+      const path = `${at(configurationsOfKind(kind), name)}?fieldManager=${objectNames.certs}`
+      await calls.patch(path, body, PatchStrategy.JsonPatch)
     },
 
     async readEndpoints() {
       const labelSelector = `kubernetes.io/service-name=${names.service}`
-      const { items } = await call(() => discovery.listNamespacedEndpointSlice({ namespace, labelSelector }))
+      const slices = within('apis/discovery.k8s.io/v1', namespace, 'endpointslices')
+      const { items } = await calls.get<V1EndpointSliceList>(slices, { labelSelector })
       if (items.length === 0) return undefined
       return items.flatMap(({ endpoints, ports }): Endpoint[] => {
         const port = ports?.[0]?.port
@@ -131,7 +126,7 @@ export function kubernetes({
 
     report(report) {
       const about = { apiVersion: 'v1', kind: 'Secret', namespace, name: names.secret }
-      return writeEvent(rawCalls(configuration), about, report, { component: objectNames.certs, now: now() })
+      return writeEvent(calls, about, report, { component: objectNames.certs, now: now() })
     },
   }
 
@@ -144,19 +139,16 @@ export function kubernetes({
  */
 export async function watchChanges(
   kubeconfig: KubeConfig,
-  { namespace, secret, mutating, validating, workloads }: Names,
+  names: Names,
   { signal, changed }: { signal: AbortSignal; changed: () => void },
 ): Promise<void> {
-  const registration = '/apis/admissionregistration.k8s.io/v1'
-  const objects: [path: string, name: string][] = [
-    [`/api/v1/namespaces/${namespace}/secrets`, secret],
-    [`${registration}/mutatingwebhookconfigurations`, mutating],
-    [`${registration}/validatingwebhookconfigurations`, validating],
-    [`${registration}/validatingwebhookconfigurations`, workloads],
+  const objects = [
+    { path: within('api/v1', names.namespace, 'secrets'), name: names.secret },
+    ...configurationsOf(names).map(({ kind, name }) => ({ path: configurationsOfKind(kind), name })),
   ]
   const watch = new Watch(kubeconfig)
   await Promise.all(
-    objects.map(async ([path, name]) => {
+    objects.map(async ({ path, name }) => {
       while (!signal.aborted) {
         await watched(watch, path, { fieldSelector: `metadata.name=${name}` }, changed, signal)
         await sleep(1000, undefined, { signal }).catch(() => {})
@@ -165,10 +157,7 @@ export async function watchChanges(
   )
 }
 
-function stored(
-  kind: StoredConfiguration['kind'],
-  found: V1MutatingWebhookConfiguration | V1ValidatingWebhookConfiguration,
-): StoredConfiguration {
+function stored(kind: StoredConfiguration['kind'], found: Stored): StoredConfiguration {
   const webhooks: { clientConfig: { caBundle?: string } }[] = found.webhooks ?? []
   const bundles = webhooks.map(({ clientConfig }) => text(clientConfig.caBundle ?? ''))
   return { kind, name: found.metadata?.name ?? '', version: versionOf(found), bundles }

@@ -1,5 +1,4 @@
-import type { V1Node } from '@kubernetes/client-node'
-import { call } from '../kubernetes/call.ts'
+import type { V1Node, VersionInfo } from '@kubernetes/client-node'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import type { Objects } from '../kubernetes/objects.ts'
 import { ExpectedError } from '../terminal/command.ts'
@@ -17,15 +16,15 @@ export interface Connected {
 /** @throws ClusterError if there is no usable kubeconfig */
 export async function connect(context: string | undefined): Promise<Connected> {
   const { kubeconfig } = await loadKubeconfig(context)
-  const { VersionApi } = await import('@kubernetes/client-node')
   const { connection } = await import('../kubernetes/connection.ts')
   const { objects } = await import('../kubernetes/objects.ts')
+  const { rawCalls } = await import('../kubernetes/raw.ts')
   const configuration = connection(kubeconfig, { timeout: 30_000 })
   return {
     objects: objects(configuration),
     context: kubeconfig.getCurrentContext(),
     server: kubeconfig.getCurrentCluster()?.server ?? '',
-    version: async () => (await call(() => new VersionApi(configuration).getCode())).gitVersion,
+    version: async () => (await rawCalls(configuration).get<VersionInfo>('/version')).gitVersion,
   }
 }
 

@@ -1,28 +1,16 @@
 import { ApiException } from '@kubernetes/client-node'
-import { ClusterError, type FailureKind, missingObject } from './failure.ts'
+import { ClusterError, type FailureKind } from './failure.ts'
 
 /**
  * Makes a client call.
- * @param how `optional`: a missing object is undefined, not an error; `secret`: the request or the answer may hold a key, so only the
- *   API server's reason is quoted, not its message
+ * @param secret the request or the answer may hold a key, so only the API server's reason is quoted, not its message
  * @throws ClusterError
  */
-export async function call<T>(request: () => Promise<T>, how?: { secret?: boolean }): Promise<T>
-export async function call<T>(
-  request: () => Promise<T>,
-  how: { optional: true; secret?: boolean },
-): Promise<T | undefined>
-export async function call<T>(
-  request: () => Promise<T>,
-  { optional = false, secret = false }: { optional?: boolean; secret?: boolean } = {},
-): Promise<T | undefined> {
+export async function call<T>(request: () => Promise<T>, secret = false): Promise<T> {
   try {
     return await request()
   } catch (error) {
-    const failure = clusterError(error, secret)
-    // A missing kind, or a proxy's 404, says nothing about the object.
-    if (optional && missingObject(failure)) return undefined
-    throw failure
+    throw clusterError(error, secret)
   }
 }
 

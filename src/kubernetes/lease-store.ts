@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { CoordinationV1Api, type createConfiguration, V1MicroTime } from '@kubernetes/client-node'
-import { call, versionOf } from './call.ts'
+import { type createConfiguration, type V1Lease, V1MicroTime } from '@kubernetes/client-node'
+import { versionOf } from './call.ts'
 import type { LeaseStore } from './lease.ts'
+import { rawCalls } from './raw.ts'
 
 /** A name for this process as a candidate: a restarted one is another. */
 export const candidateName = (): string => `${hostname()}-${randomBytes(4).toString('hex')}`
@@ -12,7 +13,9 @@ export function leaseStore(
   configuration: ReturnType<typeof createConfiguration>,
   { namespace, name, now }: { namespace: string; name: string; now: () => number },
 ): LeaseStore {
-  const coordination = new CoordinationV1Api(configuration)
+  const calls = rawCalls(configuration)
+  const leases = `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`
+  const path = `${leases}/${encodeURIComponent(name)}`
   const spec = (holder: string, duration: number, transitions: number) => ({
     holderIdentity: holder,
     leaseDurationSeconds: Math.max(1, Math.ceil(duration / 1000)),
@@ -21,7 +24,7 @@ export function leaseStore(
   })
   return {
     async read() {
-      const found = await call(() => coordination.readNamespacedLease({ namespace, name }), { optional: true })
+      const found = await calls.find<V1Lease>(path)
       return (
         found && {
           version: versionOf(found),
@@ -32,15 +35,13 @@ export function leaseStore(
       )
     },
     async create(holder, duration) {
-      const body = { metadata: { name, namespace }, spec: spec(holder, duration, 0) }
-      await call(() => coordination.createNamespacedLease({ namespace, body }))
+      await calls.create(leases, { metadata: { name, namespace }, spec: spec(holder, duration, 0) })
     },
     async update({ version, holder: before, transitions }, { holder, duration }) {
-      const body = {
+      await calls.replace(path, {
         metadata: { name, namespace, resourceVersion: version },
         spec: spec(holder, duration, before === holder ? transitions : transitions + 1),
-      }
-      await call(() => coordination.replaceNamespacedLease({ namespace, name, body }))
+      })
     },
   }
 }

@@ -13,20 +13,6 @@ export interface Reference {
   readonly metadata: { readonly name: string; readonly namespace?: string }
 }
 
-/** Objects of any kind, found through the API server's discovery. Each call throws ClusterError. */
-export interface Objects {
-  read<T extends ClusterObject>(reference: Reference): Promise<T | undefined>
-  /** All objects of a kind. Selectors are as in kubectl; without `namespace`, all namespaces. */
-  list<T extends ClusterObject>(kind: Kind, selection?: Selection): Promise<T[]>
-  /** The same one at a time: of what isn't asked for no more than a page is read. */
-  items<T extends ClusterObject>(kind: Kind, selection?: Selection): AsyncIterable<T>
-  create<T extends ClusterObject>(object: T, options?: { dryRun?: boolean }): Promise<T>
-  /** Server-side apply as `sidecar-first`; `force` takes fields that others own. */
-  apply<T extends ClusterObject>(object: T, options?: { dryRun?: boolean; force?: boolean }): Promise<T>
-  /** false if it didn't exist. Dependents are removed in the background. */
-  remove(reference: Reference): Promise<boolean>
-}
-
 interface Kind {
   readonly apiVersion: string
   readonly kind: string
@@ -44,11 +30,14 @@ interface Resource {
   readonly namespaced: boolean
 }
 
+export type Objects = ReturnType<typeof objects>
+
 /**
- * Objects exactly as they go over the wire: the client's classes drop fields that they don't know, or
+ * Objects of any kind, found through the API server's discovery. Each call throws ClusterError.
+ * They are exactly as they go over the wire: the client's classes drop fields that they don't know, or
  * know under another name (a definition's `x-kubernetes-…`, a NetworkPolicy's `from`). So times are texts, whatever the type says.
  */
-export function objects(...connected: Parameters<typeof rawCalls>): Objects {
+export function objects(...connected: Parameters<typeof rawCalls>) {
   const calls = rawCalls(...connected)
   const discovered = new Map<string, { resources: readonly Resource[] }>()
 
@@ -70,13 +59,18 @@ export function objects(...connected: Parameters<typeof rawCalls>): Objects {
 
   return {
     read: async <T extends ClusterObject>(reference: Reference) => calls.find<T>(await pathOf(reference)),
+    /** All objects of a kind. Selectors are as in kubectl; without `namespace`, all namespaces. */
     async list<T extends ClusterObject>({ apiVersion, kind }: Kind, { namespace, ...selectors }: Selection = {}) {
       const path = await collection(apiVersion, kind, namespace)
       const all: T[] = []
       for await (const item of calls.items<T>(path, selectors)) all.push(item)
       return all
     },
-    async *items<T extends ClusterObject>({ apiVersion, kind }: Kind, { namespace, ...selectors }: Selection = {}) {
+    /** The same one at a time: of what isn't asked for no more than a page is read. */
+    async *items<T extends ClusterObject>(
+      { apiVersion, kind }: Kind,
+      { namespace, ...selectors }: Selection = {},
+    ): AsyncIterable<T> {
       const path = await collection(apiVersion, kind, namespace)
       yield* calls.items<T>(path, selectors, { expired: () => {} })
     },
@@ -84,6 +78,7 @@ export function objects(...connected: Parameters<typeof rawCalls>): Objects {
       const path = await collection(object.apiVersion ?? '', object.kind ?? '', object.metadata?.namespace)
       return await calls.create<T>(path + queryOf({ fieldManager: objectNames.fieldManager, ...dry(dryRun) }), object)
     },
+    /** Server-side apply as `sidecar-first`; `force` takes fields that others own. */
     async apply<T extends ClusterObject>(
       object: T,
       { dryRun, force = false }: { dryRun?: boolean; force?: boolean } = {},
@@ -91,6 +86,8 @@ export function objects(...connected: Parameters<typeof rawCalls>): Objects {
       const query = queryOf({ fieldManager: objectNames.fieldManager, force: String(force), ...dry(dryRun) })
       return await calls.patch<T>((await pathOf(object as Reference)) + query, object, PatchStrategy.ServerSideApply)
     },
-    remove: async (reference) => calls.remove(await pathOf(reference), { propagationPolicy: 'Background' }),
+    /** false if it didn't exist. Dependents are removed in the background. */
+    remove: async (reference: Reference): Promise<boolean> =>
+      calls.remove(await pathOf(reference), { propagationPolicy: 'Background' }),
   }
 }

@@ -1,23 +1,8 @@
 import { ApiException, type createConfiguration, HttpMethod, type PatchStrategy } from '@kubernetes/client-node'
 import { type Busy, whileBusy } from './busy.ts'
 import { call } from './call.ts'
+import { missingObject } from './failure.ts'
 import { createItemReader } from './list-items.ts'
-
-/**
- * Calls that return JSON as it comes over the wire: turning it into classes is most of the work for thousands of pods.
- * Each throws ClusterError.
- */
-export interface RawCalls {
-  get<T>(path: string, query?: Query): Promise<T>
-  /** A whole list, one item at a time: of a page there is never more than that one. */
-  items<T>(path: string, query?: Query, how?: Paging): AsyncIterable<T>
-  /** undefined if the API server says that there is none. */
-  find<T>(path: string): Promise<T | undefined>
-  create<T>(path: string, body: object): Promise<T>
-  patch<T>(path: string, body: object, strategy: PatchStrategy): Promise<T>
-  /** false if it didn't exist. */
-  remove(path: string, body?: object): Promise<boolean>
-}
 
 export interface Paging {
   /** Items in a page: a hundred, unless it says otherwise. */
@@ -33,11 +18,18 @@ export interface Paging {
 
 type Query = Readonly<Record<string, string | undefined>>
 
-/** @param busy for commands: with it, what is read is asked for again while the API server is too busy; controllers have their own pace */
+export type RawCalls = ReturnType<typeof rawCalls>
+
+/**
+ * Calls that return JSON as it comes over the wire: turning it into classes is most of the work for thousands of pods.
+ * Each throws ClusterError.
+ * @param busy for commands: with it, what is read is asked for again while the API server is too busy; controllers have their own pace
+ * @param secret what is sent and answered may hold a key, so errors don't quote it
+ */
 export function rawCalls(
   configuration: ReturnType<typeof createConfiguration>,
-  { busy }: { readonly busy?: Busy } = {},
-): RawCalls {
+  { busy, secret }: { readonly busy?: Busy; readonly secret?: boolean } = {},
+) {
   async function answerOnce(
     method: HttpMethod,
     path: string,
@@ -63,13 +55,18 @@ export function rawCalls(
     busy !== undefined && request[0] === HttpMethod.GET
       ? whileBusy(() => answerOnce(...request), busy)
       : answerOnce(...request)
-  async function send<T>(...request: Parameters<typeof answerTo>): Promise<T> {
-    return JSON.parse(await (await answerTo(...request)).text())
-  }
-  const get = <T>(path: string, query: Query = {}): Promise<T> => call(() => send<T>(HttpMethod.GET, path, { query }))
+  const send = <T>(...request: Parameters<typeof answerTo>): Promise<T> =>
+    call(async () => JSON.parse(await (await answerTo(...request)).text()), secret)
+  const sendIfThere = <T>(...request: Parameters<typeof answerTo>): Promise<T | undefined> =>
+    send<T>(...request).catch((error) => {
+      // A missing kind, or a proxy's 404, says nothing about the object.
+      if (missingObject(error)) return undefined
+      throw error
+    })
   return {
-    get,
-    async *items(path: string, query: Query = {}, { size = 100, expired, read }: Paging = {}) {
+    get: <T>(path: string, query: Query = {}) => send<T>(HttpMethod.GET, path, { query }),
+    /** A whole list, one item at a time: of a page there is never more than that one. */
+    async *items<T>(path: string, query: Query = {}, { size = 100, expired, read }: Paging = {}): AsyncIterable<T> {
       const ask = (next: string | undefined) =>
         answerTo(HttpMethod.GET, path, { query: { ...query, limit: `${size}`, continue: next } })
       let next: string | undefined
@@ -97,12 +94,14 @@ export function rawCalls(
         next = metadata?.continue || undefined
       } while (next !== undefined)
     },
-    find: <T>(path: string) => call(() => send<T>(HttpMethod.GET, path), { optional: true }),
-    create: (path, body) => call(() => send(HttpMethod.POST, path, { body })),
-    patch: (path, body, strategy) => call(() => send(HttpMethod.PATCH, path, { body, type: strategy })),
-    async remove(path, body = {}) {
-      return (await call(() => send<object>(HttpMethod.DELETE, path, { body }), { optional: true })) !== undefined
-    },
+    /** undefined if the API server says that there is none. */
+    find: <T>(path: string) => sendIfThere<T>(HttpMethod.GET, path),
+    create: <T>(path: string, body: object) => send<T>(HttpMethod.POST, path, { body }),
+    replace: <T>(path: string, body: object) => send<T>(HttpMethod.PUT, path, { body }),
+    patch: <T>(path: string, body: object, type: PatchStrategy) => send<T>(HttpMethod.PATCH, path, { body, type }),
+    /** false if it didn't exist. */
+    remove: async (path: string, body: object = {}) =>
+      (await sendIfThere<object>(HttpMethod.DELETE, path, { body })) !== undefined,
   }
 }
 
