@@ -1,27 +1,16 @@
 import { LineCounter, type Node, parseAllDocuments } from 'yaml'
-import { parseDuration } from '../admission/check/duration.ts'
 import { type CheckKind, checkKinds, parseCheck } from '../admission/check/grammar.ts'
 import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
 import type { Rule } from '../admission/intent/rule.ts'
 import { indexRules, noRules } from '../admission/intent/rule-index.ts'
 import { knowsLock } from '../admission/plan/lock.ts'
-import {
-  deliveries,
-  existingHooks,
-  failurePolicies,
-  gates,
-  locks,
-  nativePositions,
-  pullPolicies,
-  startupProbeChoices,
-  timeoutActions,
-} from '../admission/words/choices.ts'
+import { deliveries, failurePolicies, pullPolicies } from '../admission/words/choices.ts'
 import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import type { Fault, Remark, WrongValue } from './faults.ts'
 import { configurationKeys } from './keys.ts'
 import { noticesOf } from './notices.ts'
-import { parseImageGlob, readInFront, readRules } from './rules.ts'
-import { type Report, Section } from './section.ts'
+import { parseImageGlob, readBehaviour, readInFront, readRules } from './rules.ts'
+import { matching, oneOf, type Report, Section } from './section.ts'
 
 /** All remarks are in the order of the lines. */
 export type ReadConfiguration =
@@ -67,8 +56,10 @@ function configurationOf(
 ): { configuration: Configuration; notices: readonly Found[] } {
   const standard = defaultConfiguration(version)
   const root = new Section('', contents, report, configurationKeys[''])
-  root.required('apiVersion', 'sidecar-first.dev/v1')
-  root.required('kind', 'Configuration')
+  for (const [key, value] of Object.entries({ apiVersion: 'sidecar-first.dev/v1', kind: 'Configuration' })) {
+    if (root.has(key)) root.text(key, exactly(value), value)
+    else root.fault(key, { kind: 'key-missing', key, value })
+  }
   const section = (name: 'defaults' | 'waiter' | 'lock' | 'annotations' | 'enforced') =>
     root.section(name, configurationKeys[name])
   const defaults = section('defaults')
@@ -91,16 +82,12 @@ function configurationOf(
     },
     defaults: {
       check: defaults.text('check', parseCheck, standard.defaults.check),
-      timeout: defaults.text('timeout', parseDuration, standard.defaults.timeout),
-      onTimeout: defaults.choice('onTimeout', timeoutActions, standard.defaults.onTimeout),
-      gate: defaults.choice('gate', gates, standard.defaults.gate),
-      nativePosition: defaults.choice('nativePosition', nativePositions, standard.defaults.nativePosition),
-      existingHook: defaults.choice('existingHook', existingHooks, standard.defaults.existingHook),
-      startupProbe: defaults.choice('startupProbe', startupProbeChoices, standard.defaults.startupProbe),
-      lock: defaults.choice('lock', locks, standard.defaults.lock),
+      ...readBehaviour(defaults, standard.defaults),
     },
     runtimeClasses: new Set(lock.texts('runtimeClasses', parseRuntimeClass, [])),
-    annotations: { checks: new Set(annotations.choices<CheckKind>('checks', checkKinds, checkKinds)) },
+    annotations: {
+      checks: new Set(annotations.texts<CheckKind, readonly CheckKind[]>('checks', oneOf(checkKinds), checkKinds)),
+    },
     enforced: {
       failurePolicy: enforced.choice('failurePolicy', failurePolicies, standard.enforced.failurePolicy),
       inFront: readInFront(enforced),
@@ -109,10 +96,9 @@ function configurationOf(
   }
   // Such a pod would start its app at once, and only a node that is too old could tell.
   if (knowsLock(configuration) === false) {
-    const locked = (path: string) => ({ kind: 'lock-unknown', path }) as const
-    if (configuration.defaults.lock === 'on') defaults.fault('lock', locked('defaults.lock'))
+    if (configuration.defaults.lock === 'on') defaults.fault('lock', { kind: 'lock-unknown' })
     for (const [index, { rule, offset }] of placed.entries()) {
-      if (rule.lock === 'on') report(offset, locked(`rules[${index}].lock`))
+      if (rule.lock === 'on') report(offset, { kind: 'lock-unknown', path: `rules[${index}].lock` })
     }
   }
   // The app would run beside a sidecar that isn't ready, and nothing would say so.
@@ -120,15 +106,15 @@ function configurationOf(
     const by = unlocking(rule, configuration.defaults)
     if (by !== undefined) report(offset, { kind: 'locks-nothing', path: `rules[${index}].lock`, by })
   }
-  const notices = noticesOf(rules).map(({ position, fault }) => ({ offset: placed[position]?.offset ?? 0, fault }))
+  const notices: Found[] = noticesOf(rules).map(({ position, fault }) => ({
+    offset: placed[position]?.offset ?? 0,
+    fault,
+  }))
   const idle = rules.some(({ enforce, audit }) => enforce || audit) ? [] : ['failurePolicy', 'inFront']
-  const more = idle
-    .filter((key) => enforced.has(key))
-    .map((key) => ({
-      offset: enforced.offset,
-      fault: { kind: 'no-enforced-rule', path: enforced.pathOf(key) } as const,
-    }))
-  return { configuration, notices: [...notices, ...more] }
+  for (const key of idle.filter((each) => enforced.has(each))) {
+    notices.push({ offset: enforced.offset, fault: { kind: 'no-enforced-rule', path: enforced.pathOf(key) } })
+  }
+  return { configuration, notices }
 }
 
 /** What keeps an enforced rule's lock from locking anything. */
@@ -138,6 +124,11 @@ function unlocking({ enforce, audit, lock, check, existingHook }: Rule, defaults
   return (existingHook ?? defaults.existingHook) === 'keep' ? 'existingHook: keep' : undefined
 }
 
+const exactly =
+  (value: string) =>
+  (text: string): Parsed<string, WrongValue> =>
+    text === value ? parsed(text) : problem({ kind: 'not-the-value', text, value })
+
 /** `1.36`, `v1.36.3` and what a provider adds to it: `1.36+`, `v1.36.3-gke.1`. */
 function parseKubernetesVersion(text: string): Parsed<{ major: number; minor: number }, WrongValue> {
   const match = /^v?(\d{1,4})\.(\d{1,4})(?:\+|\.\d.*)?$/.exec(text)
@@ -146,12 +137,7 @@ function parseKubernetesVersion(text: string): Parsed<{ major: number; minor: nu
 }
 
 /** The name of a RuntimeClass: a DNS subdomain. */
-function parseRuntimeClass(text: string): Parsed<string, WrongValue> {
-  const isName = text.length <= 253 && /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(text)
-  return isName ? parsed(text) : problem({ kind: 'not-a-runtime-class', text })
-}
+const parseRuntimeClass = matching('not-a-runtime-class', /^(?=.{1,253}$)[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/)
 
 /** Not the whole grammar of image references: only what certainly isn't one. */
-function parseImage(text: string): Parsed<string, WrongValue> {
-  return /^[\w][\w./:@-]*$/.test(text) ? parsed(text) : problem({ kind: 'not-an-image', text })
-}
+const parseImage = matching('not-an-image', /^[\w][\w./:@-]*$/)

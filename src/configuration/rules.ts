@@ -16,7 +16,7 @@ import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import { setOf } from '../webhooks/set.ts'
 import type { WrongValue } from './faults.ts'
 import { configurationKeys } from './keys.ts'
-import type { Section } from './section.ts'
+import { matching, type Section } from './section.ts'
 import { readSelector } from './selector.ts'
 
 const probe = { kind: 'probe' } as const
@@ -39,12 +39,29 @@ export function readRules(root: Section): readonly PlacedRule[] {
   })
 }
 
+type Defaults = Omit<Configuration['defaults'], 'check'>
+
+/** What a rule may want otherwise than the defaults. */
+export function readBehaviour(section: Section, standard: Defaults): Defaults
+export function readBehaviour(section: Section): { readonly [K in keyof Defaults]: Defaults[K] | undefined }
+export function readBehaviour(section: Section, standard?: Defaults) {
+  return {
+    timeout: section.text('timeout', parseDuration, standard?.timeout),
+    onTimeout: section.choice('onTimeout', timeoutActions, standard?.onTimeout),
+    gate: section.choice('gate', gates, standard?.gate),
+    nativePosition: section.choice('nativePosition', nativePositions, standard?.nativePosition),
+    existingHook: section.choice('existingHook', existingHooks, standard?.existingHook),
+    startupProbe: section.choice('startupProbe', startupProbeChoices, standard?.startupProbe),
+    lock: section.choice('lock', locks, standard?.lock),
+  }
+}
+
 function readRule(section: Section): Rule {
   const name = section.text('name', parseName, '')
-  if (!section.has('name')) section.fault(undefined, { kind: 'missing', path: section.pathOf('name') })
+  section.need('name')
   const match = section.section('match', configurationKeys['rules[].match'])
   if (!['container', 'image', 'preset'].some((key) => match.has(key))) {
-    section.fault('match', { kind: 'matches-nothing', path: section.pathOf('match') })
+    section.fault('match', { kind: 'matches-nothing' })
   }
   const preset = match.text('preset', parsePreset, undefined)
   const container = match.text('container', parseContainerGlob, undefined)
@@ -54,19 +71,19 @@ function readRule(section: Section): Rule {
   // One that selects everything is none: it needs no webhook of its own.
   const narrows = namespaceSelector !== undefined && Object.keys(namespaceSelector).length > 0
   if (!section.has('tier') && !match.has('preset')) {
-    section.fault(undefined, { kind: 'tier-missing', path: section.pathOf('tier') })
+    section.fault('tier', { kind: 'tier-missing' })
   }
   const check = section.text('check', parseCheck, undefined)
   if (check?.kind === 'hook') {
     for (const bound of ['timeout', 'onTimeout']) {
-      if (section.has(bound)) section.fault(bound, { kind: 'hook-bounds-itself', path: section.pathOf(bound) })
+      if (section.has(bound)) section.fault(bound, { kind: 'hook-bounds-itself' })
     }
   }
   const flag = section.flag('enforce', 'audit')
   const enforce = flag === true
-  const startupProbe = section.choice('startupProbe', startupProbeChoices, undefined)
-  if (flag !== false && startupProbe === 'hook' && (check ?? preset?.check ?? probe).kind === 'probe') {
-    section.fault('startupProbe', { kind: 'enforced-probe-gone', path: section.pathOf('startupProbe') })
+  const behaviour = readBehaviour(section)
+  if (flag !== false && behaviour.startupProbe === 'hook' && (check ?? preset?.check ?? probe).kind === 'probe') {
+    section.fault('startupProbe', { kind: 'enforced-probe-gone' })
   }
   return {
     name,
@@ -79,13 +96,7 @@ function readRule(section: Section): Rule {
     set: narrows ? setOf(namespaceSelector) : undefined,
     tier: section.integer('tier', -1000, 1000, preset?.tier ?? 0),
     check: check ?? preset?.check,
-    timeout: section.text('timeout', parseDuration, undefined),
-    onTimeout: section.choice('onTimeout', timeoutActions, undefined),
-    gate: section.choice('gate', gates, undefined),
-    nativePosition: section.choice('nativePosition', nativePositions, undefined),
-    existingHook: section.choice('existingHook', existingHooks, undefined),
-    startupProbe,
-    lock: section.choice('lock', locks, undefined),
+    ...behaviour,
     enforce,
     audit: flag === 'audit',
     exempt: few(section, 'exempt', parsePodGlob),
@@ -105,7 +116,7 @@ function few(section: Section, key: string, parse: (text: string) => Parsed<stri
 
 function tooMany(section: Section, key: string, count: number): void {
   if (count <= mostEntries) return
-  section.fault(key, { kind: 'too-many-entries', path: section.pathOf(key), count, most: mostEntries })
+  section.fault(key, { kind: 'too-many-entries', count, most: mostEntries })
 }
 
 /** The containers that may start before the sidecars of enforced rules. */
@@ -113,9 +124,7 @@ export function readInFront(enforced: Section): Configuration['enforced']['inFro
   const sections = enforced.sections('inFront', configurationKeys['enforced.inFront[]'])
   tooMany(enforced, 'inFront', sections.length)
   return sections.map((section) => {
-    for (const key of ['container', 'image']) {
-      if (!section.has(key)) section.fault(undefined, { kind: 'missing', path: section.pathOf(key) })
-    }
+    section.need('container', 'image')
     const container = section.text('container', parseContainerGlob, '')
     return { container, image: section.text('image', parseImageGlob, '') }
   })
@@ -124,9 +133,7 @@ export function readInFront(enforced: Section): Configuration['enforced']['inFro
 const list = (items: readonly string[] | undefined) => (items?.length === 0 ? undefined : items)
 
 /** It appears in warnings and logs. */
-function parseName(text: string): Parsed<string, WrongValue> {
-  return /^[^\p{C}]{1,63}$/u.test(text) ? parsed(text) : problem({ kind: 'not-a-rule-name', text })
-}
+const parseName = matching('not-a-rule-name', /^[^\p{C}]{1,63}$/u)
 
 function parsePreset(text: string): Parsed<Preset, WrongValue> {
   const preset = presetOf(text)
@@ -135,19 +142,12 @@ function parsePreset(text: string): Parsed<Preset, WrongValue> {
 }
 
 /** A glob that no name or image can match is a mistake: a regular expression, say, or `?`. */
-function parseContainerGlob(text: string): Parsed<string, WrongValue> {
-  return /^[a-z0-9*-]{1,256}$/.test(text) ? parsed(text) : problem({ kind: 'not-a-container-glob', text })
-}
+const parseContainerGlob = matching('not-a-container-glob', /^[a-z0-9*-]{1,256}$/)
+export const parseImageGlob = matching('not-an-image-glob', /^[\w./:@+[\]*-]{1,256}$/)
 
 /** An exemption is for one namespace; in that, whoever creates pods chooses their names. */
-function parsePodGlob(text: string): Parsed<string, WrongValue> {
-  return /^[a-z0-9-]{1,63}\/[a-z0-9.*-]{1,253}$/.test(text) ? parsed(text) : problem({ kind: 'not-a-pod-glob', text })
-}
+const parsePodGlob = matching('not-a-pod-glob', /^[a-z0-9-]{1,63}\/[a-z0-9.*-]{1,253}$/)
 
 function parseContainer(text: string): Parsed<string, WrongValue> {
   return isContainerName(text) ? parsed(text) : problem({ kind: 'not-a-container', text })
-}
-
-export function parseImageGlob(text: string): Parsed<string, WrongValue> {
-  return /^[\w./:@+[\]*-]{1,256}$/.test(text) ? parsed(text) : problem({ kind: 'not-an-image-glob', text })
 }

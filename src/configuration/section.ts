@@ -6,6 +6,9 @@ import type { Fault, WrongValue } from './faults.ts'
 
 /** Takes a problem. `offset`: its place in the text. */
 export type Report = (offset: number, fault: Fault) => void
+type Parser<T> = (text: string) => Parsed<T, WrongValue | Problem>
+/** A fault whose path is the key's, unless it says another. */
+type Unplaced<F> = F extends { readonly path: string } ? Omit<F, 'path'> & Partial<Pick<F, 'path'>> : F
 
 /** An object of the file. Each reader returns the fallback if a key is missing, or wrong, which it reports. */
 export class Section {
@@ -39,15 +42,18 @@ export class Section {
     return this.#values.has(name)
   }
 
-  /** Reports what is wrong with a key, or with the whole section. */
-  fault(name: string | undefined, fault: Fault): void {
-    const found = name === undefined ? undefined : this.#values.get(name)
-    this.#report(found === undefined ? this.offset : offsetOf(found.key), fault)
+  /** Reports what is wrong with a key; one that is missing is missed where the section begins. */
+  fault(name: string, fault: Unplaced<Fault>): void {
+    const found = this.#values.get(name)
+    this.#report(found === undefined ? this.offset : offsetOf(found.key), {
+      path: this.pathOf(name),
+      ...fault,
+    } as Fault)
   }
 
-  required(name: string, value: string): void {
-    if (this.has(name)) this.text(name, (text) => parseExactly(text, value), value)
-    else this.fault(undefined, { kind: 'key-missing', key: name, value })
+  /** Reports keys that aren't there. */
+  need(...names: readonly string[]): void {
+    for (const name of names) if (!this.has(name)) this.fault(name, { kind: 'missing' })
   }
 
   section(name: string, known?: readonly string[]): Section {
@@ -63,17 +69,17 @@ export class Section {
   }
 
   choice<T extends string, F = T>(name: string, choices: readonly T[], fallback: F): T | F {
-    return this.text(name, (text) => parseChoice(text, choices), fallback)
+    return this.text(name, oneOf(choices), fallback)
   }
 
-  text<T, F>(name: string, parse: (text: string) => Parsed<T, WrongValue | Problem>, fallback: F): T | F {
+  text<T, F>(name: string, parse: Parser<T>, fallback: F): T | F {
     const found = this.#values.get(name)
     if (found === undefined) return fallback
     return this.#parse(this.pathOf(name), found.value ?? found.key, found.value, parse) ?? fallback
   }
 
   /** A list of texts. */
-  texts<T, F>(name: string, parse: (text: string) => Parsed<T, WrongValue | Problem>, fallback: F): readonly T[] | F {
+  texts<T, F>(name: string, parse: Parser<T>, fallback: F): readonly T[] | F {
     const found = this.#values.get(name)
     if (found === undefined) return fallback
     const list = this.#list(name)
@@ -83,25 +89,16 @@ export class Section {
     return sound.length === items.length ? sound : fallback
   }
 
-  /** The chosen ones of a list. */
-  choices<T extends string>(name: string, choices: readonly T[], fallback: readonly T[]): readonly T[] {
-    return this.texts(name, (text) => parseChoice(text, choices), fallback)
-  }
-
   integer<F>(name: string, least: number, most: number, fallback: F): number | F {
     const fits = (value: unknown): value is number =>
       typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
-    return this.#scalar(name, (at) => ({ kind: 'not-a-number', least, most, ...at }), fallback, fits)
+    return this.#scalar(name, { kind: 'not-a-number', least, most }, fallback, fits)
   }
 
   /** True, false, or one word instead. */
   flag<T extends string>(name: string, word: T): boolean | T {
-    return this.#scalar(
-      name,
-      (at) => ({ kind: 'not-a-boolean', word, ...at }),
-      false,
-      (value): value is boolean | T => typeof value === 'boolean' || value === word,
-    )
+    const fits = (value: unknown): value is boolean | T => typeof value === 'boolean' || value === word
+    return this.#scalar(name, { kind: 'not-a-boolean', word }, false, fits)
   }
 
   pathOf(name: string): string {
@@ -110,7 +107,7 @@ export class Section {
 
   #scalar<T, F>(
     name: string,
-    fault: (at: { path: string; is: string }) => Fault,
+    fault: { kind: 'not-a-number'; least: number; most: number } | { kind: 'not-a-boolean'; word: string },
     fallback: F,
     fits: (value: unknown) => value is T,
   ): T | F {
@@ -118,7 +115,7 @@ export class Section {
     if (found === undefined) return fallback
     const { key, value } = found
     if (isScalar(value) && fits(value.value)) return value.value
-    this.#report(offsetOf(value ?? key), fault({ path: this.pathOf(name), is: nameOf(value) }))
+    this.#report(offsetOf(value ?? key), { ...fault, path: this.pathOf(name), is: nameOf(value) })
     return fallback
   }
 
@@ -131,12 +128,7 @@ export class Section {
     return undefined
   }
 
-  #parse<T>(
-    path: string,
-    place: Node,
-    node: Node | null,
-    parse: (text: string) => Parsed<T, WrongValue | Problem>,
-  ): T | undefined {
+  #parse<T>(path: string, place: Node, node: Node | null, parse: Parser<T>): T | undefined {
     const text = scalarText(node)
     const outcome = text === undefined ? problem({ kind: 'not-text', is: nameOf(node) } as const) : parse(text)
     if (outcome.ok) return outcome.value
@@ -163,11 +155,17 @@ function nameOf(node: Node | null): string {
   return 'nothing'
 }
 
-function parseExactly(text: string, value: string): Parsed<string, WrongValue> {
-  return text === value ? parsed(text) : problem({ kind: 'not-the-value', text, value })
+/** Takes one of these texts. */
+export function oneOf<T extends string>(choices: readonly T[]): (text: string) => Parsed<T> {
+  return (text) => {
+    const choice = choices.find((name) => name === text)
+    return choice === undefined ? problem({ kind: 'unknown-choice', text, choices }) : parsed(choice)
+  }
 }
 
-function parseChoice<T extends string>(text: string, choices: readonly T[]): Parsed<T> {
-  const choice = choices.find((name) => name === text)
-  return choice === undefined ? problem({ kind: 'unknown-choice', text, choices }) : parsed(choice)
+/** Takes texts that match. */
+export function matching(kind: WrongText['kind'], pattern: RegExp): (text: string) => Parsed<string, WrongValue> {
+  return (text) => (pattern.test(text) ? parsed(text) : problem({ kind, text }))
 }
+/** A value of which there is nothing to say but the text. */
+type WrongText = Exclude<Extract<WrongValue, { text: string }>, { value: string } | { known: readonly string[] }>

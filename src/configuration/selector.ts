@@ -1,7 +1,5 @@
 import type { LabelExpression, LabelSelector } from '../admission/pod/selector.ts'
-import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
-import type { WrongValue } from './faults.ts'
-import type { Section } from './section.ts'
+import { matching, type Section } from './section.ts'
 
 const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist'] as const
 
@@ -12,27 +10,24 @@ export function readSelector(parent: Section, name: string): LabelSelector | und
   const labels = section.section('matchLabels')
   const matchLabels = labels.names.map((key) => {
     const outcome = parseLabelKey(key)
-    if (!outcome.ok) {
-      labels.fault(key, { kind: 'wrong-value', path: section.pathOf('matchLabels'), problem: outcome.problem })
-    }
+    const path = section.pathOf('matchLabels')
+    if (!outcome.ok) labels.fault(key, { kind: 'wrong-value', path, problem: outcome.problem })
     return [key, labels.text(key, parseLabelValue, '')] as const
   })
   const matchExpressions = section
     .sections('matchExpressions', ['key', 'operator', 'values'])
     .map((expression): LabelExpression => {
-      if (!expression.has('key')) expression.fault(undefined, { kind: 'missing', path: expression.pathOf('key') })
-      if (!expression.has('operator')) {
-        expression.fault(undefined, { kind: 'choice-missing', path: expression.pathOf('operator'), choices: operators })
-      }
+      expression.need('key')
+      if (!expression.has('operator')) expression.fault('operator', { kind: 'choice-missing', choices: operators })
       const key = expression.text('key', parseLabelKey, '')
       const operator = expression.choice('operator', operators, undefined)
       const values = expression.texts('values', parseLabelValue, undefined)
       const compares = operator === 'In' || operator === 'NotIn'
       if (compares && (values?.length === 0 || !expression.has('values'))) {
-        expression.fault('values', { kind: 'values-missing', path: expression.pathOf('values'), operator })
+        expression.fault('values', { kind: 'values-missing', operator })
       }
       if (operator !== undefined && !compares && expression.has('values') && values?.length !== 0) {
-        expression.fault('values', { kind: 'values-unused', path: expression.pathOf('values'), operator })
+        expression.fault('values', { kind: 'values-unused', operator })
       }
       return { key, operator: operator ?? 'Exists', ...(compares && values ? { values } : {}) }
     })
@@ -42,17 +37,9 @@ export function readSelector(parent: Section, name: string): LabelSelector | und
   }
 }
 
-const word = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/
-const domain = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/
+const word = '[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?'
+const domain = '(?=[^/]{1,253}/)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*'
 
 /** A qualified name: `app`, `example.com/app`. */
-function parseLabelKey(text: string): Parsed<string, WrongValue> {
-  const slash = text.indexOf('/')
-  const [prefix, name] = slash < 0 ? [undefined, text] : [text.slice(0, slash), text.slice(slash + 1)]
-  const fits = word.test(name) && (prefix === undefined || domain.test(prefix))
-  return fits ? parsed(text) : problem({ kind: 'not-a-label-key', text })
-}
-
-function parseLabelValue(text: string): Parsed<string, WrongValue> {
-  return text === '' || word.test(text) ? parsed(text) : problem({ kind: 'not-a-label-value', text })
-}
+const parseLabelKey = matching('not-a-label-key', new RegExp(`^(?:${domain}/)?${word}$`))
+const parseLabelValue = matching('not-a-label-value', new RegExp(`^(?:${word})?$`))
