@@ -1,6 +1,12 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 
+/** A certificate and its private key, both PEM. */
+export interface Pair {
+  readonly certificate: string
+  readonly key: string
+}
+
 /** What can be wrong with a certificate and its key. */
 export type Fault =
   | 'certificate-unreadable'
@@ -10,7 +16,6 @@ export type Fault =
   | 'expired'
   | 'wrong-usage'
   | 'name-missing'
-  | 'untrusted'
 
 /** A fault with its reason in words, which never quote the key. */
 export type PairProblem = { fault: Fault; message: string }
@@ -37,24 +42,16 @@ export function readCertificate(pem: string): X509Certificate | undefined {
 /**
  * Everything wrong with a server's certificate and key at a time; an empty list means it can be served.
  * @param names DNS names and IP addresses that it must be valid for
- * @param authorities a PEM bundle, one of which must have signed it; without it, the chain isn't checked
  */
 export function checkServerPair({
   certificate: pem,
-  key: keyPem,
+  key,
   names = [],
-  authorities,
   at,
-}: {
-  certificate: string
-  key: string
-  names?: readonly string[]
-  authorities?: string
-  at: Date
-}): PairProblem[] {
+}: Pair & { names?: readonly string[]; at: Date }): PairProblem[] {
   const certificate = readCertificate(pem)
   if (!certificate) return [unreadable(pem)]
-  const problems = [...checkKey(certificate, keyPem), ...checkDates(certificate, at)]
+  const problems = [...checkKey(certificate, key), ...checkDates(certificate, at)]
   // Node calls the extended usages `keyUsage`; a certificate without any is fine, too.
   const usages = certificate.keyUsage as string[] | undefined
   if (usages && !usages.includes(serverAuth)) {
@@ -64,14 +61,11 @@ export function checkServerPair({
     const covered = isIP(name) ? certificate.checkIP(name) : certificate.checkHost(name, { subject: 'never' })
     if (!covered) problems.push({ fault: 'name-missing', message: `the certificate is not valid for ${name}` })
   }
-  if (authorities !== undefined && !isCovered(pem, { by: splitBundle(authorities), at })) {
-    problems.push({ fault: 'untrusted', message: 'none of the trusted CAs has signed the certificate' })
-  }
   return problems
 }
 
 /** Everything wrong with a CA and its key at a time. */
-export function checkAuthorityPair({ certificate: pem, key, at }: { certificate: string; key: string; at: Date }) {
+export function checkAuthorityPair({ certificate: pem, key, at }: Pair & { at: Date }) {
   const certificate = readCertificate(pem)
   if (!certificate) return [unreadable(pem)]
   const problems = [...checkKey(certificate, key), ...checkDates(certificate, at)]

@@ -1,7 +1,16 @@
 import type { X509Certificate } from 'node:crypto'
 import { objectKeys } from '../src/kubernetes/names.ts'
 import type { Changes, StoredConfiguration, StoredSecret } from './cluster.ts'
-import { backdate, checkAuthorityPair, checkServerPair, readCertificate, signedBy, splitBundle } from './faults.ts'
+import {
+  backdate,
+  checkAuthorityPair,
+  checkServerPair,
+  type Pair,
+  type PairProblem,
+  readCertificate,
+  signedBy,
+  splitBundle,
+} from './faults.ts'
 import type { Asked, Authority, Dated, Leaf, Retired, SecretShown, Shown } from './next-step.ts'
 import type { CertificateProblem } from './problems.ts'
 
@@ -48,14 +57,18 @@ export function look({
   const problems: CertificateProblem[] = []
   const data = secret?.data ?? {}
 
-  const authority = (slot: string): Authority | undefined => {
-    const pem = data[`${slot}.crt`]
-    if (pem === undefined) return undefined
-    const faults = checkAuthorityPair({ certificate: pem, key: data[`${slot}.key`] ?? '', at: new Date(now) })
+  /** Whether nothing but its dates is wrong with what a slot holds. */
+  const isSound = (slot: string, faults: readonly PairProblem[]) => {
     const undated = faults.filter(({ fault }) => fault !== 'expired' && fault !== 'not-yet-valid')
     problems.push(...undated.map((problem) => ({ kind: 'secret-damaged', slot, problem }) as const))
-    const certificate = read(pem)
-    return certificate && { ...dated(certificate), signs: undated.length === 0 }
+    return undated.length === 0
+  }
+  const authority = (slot: string): Authority | undefined => {
+    const pair = pairIn(slot, data)
+    if (pair === undefined) return undefined
+    const signs = isSound(slot, checkAuthorityPair({ ...pair, at: new Date(now) }))
+    const certificate = read(pair.certificate)
+    return certificate && { ...dated(certificate), signs }
   }
   const current = authority(slots.current)
   const next = authority(slots.next)
@@ -69,18 +82,12 @@ export function look({
     .filter(({ fingerprint256: id }) => !ours.includes(id))
   const authorities = [...certificates.values()].flatMap((pem) => readCertificate(pem) ?? [])
 
-  const leafPem = data[`${slots.leaf}.crt`]
-  let leaf: Leaf | undefined
-  if (leafPem !== undefined) {
-    const pair = { certificate: leafPem, key: data[`${slots.leaf}.key`] ?? '' }
-    const faults = checkServerPair({ ...pair, names, at: new Date(now) })
-    const undated = faults.filter(({ fault }) => fault !== 'expired' && fault !== 'not-yet-valid')
-    problems.push(...undated.map((problem) => ({ kind: 'secret-damaged', slot: slots.leaf, problem }) as const))
-    const certificate = readCertificate(leafPem)
-    if (certificate && undated.length === 0) leaf = asLeaf(certificate, authorities)
-  }
+  const pair = pairIn(slots.leaf, data)
+  const sound = pair && isSound(slots.leaf, checkServerPair({ ...pair, names, at: new Date(now) }))
+  const served = sound ? readCertificate(pair.certificate) : undefined
+  const leaf = served && asLeaf(served, authorities)
 
-  const leaves = certificatesOf((data[slots.replaced] ?? '') + (leafPem ?? ''))
+  const leaves = certificatesOf((data[slots.replaced] ?? '') + (pair?.certificate ?? ''))
   const withLastLeaf = (certificate: X509Certificate): Retired => {
     const last = lastLeaf(certificate, leaves)
     return { ...dated(certificate), lastLeaf: last && dated(last) }
@@ -120,38 +127,33 @@ export function leafOf(pem: string, authorities: Iterable<string>): Leaf | undef
 }
 
 /** What writing a new CA into the Secret changes. */
-export function minted(pair: { certificate: string; key: string }, shown: SecretShown | undefined): Changes {
-  const answered = shown?.asked === 'ca' ? { annotations: { [objectKeys.rotate]: null } } : {}
-  return { data: { [`${slots.next}.crt`]: pair.certificate, [`${slots.next}.key`]: pair.key }, ...answered }
-}
+export const minted = (pair: Pair, shown: SecretShown | undefined): Changes => ({
+  data: put(slots.next, pair),
+  ...(shown?.asked === 'ca' && answered),
+})
+
+/** What somebody asked for is done. */
+const answered = { annotations: { [objectKeys.rotate]: null } }
 
 /** What writing a new leaf into the Secret changes; one from the next CA makes that the current one and retires the old. */
-export function issued(
-  pair: { certificate: string; key: string },
-  { from, secret }: { from: 'current' | 'next'; secret: StoredSecret },
-): Changes {
+export function issued(pair: Pair, { from, secret }: { from: 'current' | 'next'; secret: StoredSecret }): Changes {
   const { data } = secret
   const asked = secret.annotations[objectKeys.rotate]
-  const answered = asked === 'leaf' || from === 'next' ? { annotations: { [objectKeys.rotate]: null } } : {}
-  const retired =
-    from === 'next' ? (data[slots.retired] ?? '') + (data[`${slots.current}.crt`] ?? '') : (data[slots.retired] ?? '')
+  const authorities = certificatesOf((data[slots.retired] ?? '') + (data[`${slots.current}.crt`] ?? ''))
   const leaves = (data[slots.replaced] ?? '') + (data[`${slots.leaf}.crt`] ?? '')
+  // The old CA's key is deleted now: nothing may be signed with it any more.
   const promoted = {
-    [slots.retired]: bundle(certificatesOf(retired)),
-    // The old CA's key is deleted now: nothing may be signed with it any more.
-    [`${slots.current}.crt`]: data[`${slots.next}.crt`] ?? null,
-    [`${slots.current}.key`]: data[`${slots.next}.key`] ?? null,
-    [`${slots.next}.crt`]: null,
-    [`${slots.next}.key`]: null,
+    [slots.retired]: bundle(authorities),
+    ...put(slots.current, pairIn(slots.next, data)),
+    ...put(slots.next, undefined),
   }
   return {
     data: {
-      [`${slots.leaf}.crt`]: pair.certificate,
-      [`${slots.leaf}.key`]: pair.key,
-      [slots.replaced]: lastLeaves(leaves, certificatesOf(retired + (data[`${slots.current}.crt`] ?? ''))),
+      ...put(slots.leaf, pair),
+      [slots.replaced]: lastLeaves(leaves, authorities),
       ...(from === 'next' && promoted),
     },
-    ...answered,
+    ...((asked === 'leaf' || from === 'next') && answered),
   }
 }
 
@@ -170,10 +172,18 @@ export function dropped(ids: readonly string[], secret: StoredSecret): Changes {
 }
 
 /** The signing pair in a slot of the Secret. */
-export function signer(slot: 'current' | 'next', { data }: StoredSecret): { certificate: string; key: string } {
-  const name = slot === 'current' ? slots.current : slots.next
-  return { certificate: data[`${name}.crt`] ?? '', key: data[`${name}.key`] ?? '' }
+export const signer = (slot: 'current' | 'next', { data }: StoredSecret): Pair =>
+  pairIn(slots[slot], data) ?? { certificate: '', key: '' }
+
+function pairIn(slot: string, data: StoredSecret['data']): Pair | undefined {
+  const certificate = data[`${slot}.crt`]
+  return certificate === undefined ? undefined : { certificate, key: data[`${slot}.key`] ?? '' }
 }
+
+const put = (slot: string, pair: Pair | undefined) => ({
+  [`${slot}.crt`]: pair?.certificate ?? null,
+  [`${slot}.key`]: pair?.key ?? null,
+})
 
 const certificatesOf = (pem: string) => splitBundle(pem).flatMap((one) => readCertificate(one) ?? [])
 

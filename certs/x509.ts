@@ -1,10 +1,7 @@
 import { generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import forge from 'node-forge'
-import { backdate } from './faults.ts'
-
-/** A certificate and its private key, both PEM. */
-export type Pair = { certificate: string; key: string }
+import { backdate, type Pair } from './faults.ts'
 
 /**
  * A self-signed CA that may sign leaves and nothing below them.

@@ -2,6 +2,7 @@ import type { CheckKind } from '../admission/check/grammar.ts'
 import { matchesGlob } from '../admission/intent/glob.ts'
 import type { Rule } from '../admission/intent/rule.ts'
 import type { LabelExpression, LabelSelector } from '../admission/pod/selector.ts'
+import { requirementsOf } from '../kubernetes/selector.ts'
 import { setOf } from '../webhooks/set.ts'
 import type { Fault } from './faults.ts'
 
@@ -101,13 +102,10 @@ function covers(wide: readonly string[], narrow: readonly string[]): boolean {
 }
 
 function excludeEachOther(one: LabelSelector = {}, other: LabelSelector = {}): boolean {
-  const others = termsOf(other)
-  return termsOf(one).some((term) => others.some((another) => contradict(term, another) || contradict(another, term)))
-}
-
-function termsOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): readonly LabelExpression[] {
-  const equal = Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] }) as const)
-  return [...equal, ...matchExpressions]
+  const others = requirementsOf(other)
+  return requirementsOf(one).some((term) =>
+    others.some((another) => contradict(term, another) || contradict(another, term)),
+  )
 }
 
 function contradict(one: LabelExpression, other: LabelExpression): boolean {

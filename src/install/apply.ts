@@ -25,9 +25,7 @@ export async function present(manifests: readonly Manifest[], objects: Objects):
   const found = new Map<Manifest, ClusterObject>()
   await Promise.all(
     manifests.map(async (object) => {
-      const there = await objects.read(object).catch((error) => {
-        throw explained(error, object)
-      })
+      const there = await objects.read(object).catch(explained(object))
       if (there !== undefined) found.set(object, there)
     }),
   )
@@ -46,7 +44,7 @@ export async function applyObject(
   const after = await objects.apply(object, { dryRun, force }).catch((error) => {
     // A dry run creates no namespace.
     if (dryRun && before === undefined && missingObject(error)?.kind === 'namespaces') return undefined
-    throw explained(error, object)
+    return explained(object)(error)
   })
   const same = before !== undefined && after !== undefined && isDeepStrictEqual(essence(before), essence(after))
   const state = before === undefined ? 'created' : same ? 'unchanged' : 'configured'
@@ -61,21 +59,23 @@ function essence({
   return { ...rest, metadata }
 }
 
-/** A failed call with its object and what to do. */
-export function explained(error: unknown, object: Reference): Error {
-  const message = error instanceof Error ? error.message : String(error)
-  const kind = failureKind(error)
-  if (isMissingKind(error)) {
-    return new ExpectedError(
-      'unfit-cluster',
-      `the cluster has no kind ${object.kind} (${object.apiVersion}); install what brings it first, or leave its part out`,
-    )
+/** Turns a failed call into one with its object and what to do. */
+export const explained =
+  (object: Reference) =>
+  (error: unknown): never => {
+    const message = error instanceof Error ? error.message : String(error)
+    const kind = failureKind(error)
+    if (isMissingKind(error)) {
+      throw new ExpectedError(
+        'unfit-cluster',
+        `the cluster has no kind ${object.kind} (${object.apiVersion}); install what brings it first, or leave its part out`,
+      )
+    }
+    const advice =
+      kind === 'conflict'
+        ? '\n  Somebody else has set these fields: give them the same values by flags, or take them with --force'
+        : kind === 'forbidden'
+          ? '\n  Installing takes the rights of a cluster administrator'
+          : ''
+    throw new ExpectedError(`call-${kind}`, `${label(object)}: ${message}${advice}`, { cause: error })
   }
-  const advice =
-    kind === 'conflict'
-      ? '\n  Somebody else has set these fields: give them the same values by flags, or take them with --force'
-      : kind === 'forbidden'
-        ? '\n  Installing takes the rights of a cluster administrator'
-        : ''
-  return new ExpectedError(`call-${kind}`, `${label(object)}: ${message}${advice}`, { cause: error })
-}

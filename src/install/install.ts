@@ -79,9 +79,7 @@ async function tryOut(installation: Installation): Promise<void> {
   const labels = { ...labelsOf(), [objectKeys.injection]: 'enabled' }
   const name = `${objectNames.trialNamespace}${randomBytes(3).toString('hex')}`
   const made = { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } }
-  await objects.apply(made).catch((error) => {
-    throw explained(error, made)
-  })
+  await objects.apply(made).catch(explained(made))
   try {
     await awaitPatch(name, installation)
   } finally {

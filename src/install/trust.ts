@@ -24,9 +24,7 @@ export async function awaitTrust(
   const kept = former.map(({ clientConfig: { caBundle, ...clientConfig }, ...rest }) => ({ ...rest, clientConfig }))
   const metadata = before === undefined ? wanted.metadata : { ...wanted.metadata, annotations: annotationsOf(before) }
   const first = { ...wanted, metadata, webhooks: [...kept, ...asleep] }
-  await objects.apply(first, { force }).catch((error) => {
-    throw explained(error, wanted)
-  })
+  await objects.apply(first, { force }).catch(explained(wanted))
   await until(label(wanted), { progress, signal }, async () => {
     const { webhooks = [] } = (await objects.read<Manifest & Configuration>(wanted)) ?? {}
     const without = webhooks.filter(({ clientConfig }) => !clientConfig.caBundle).length

@@ -99,9 +99,7 @@ export async function uninstall(installed: Installed, removal: Removal): Promise
     switch (kind) {
       case 'remove': {
         const { reference } = step
-        const there = await objects.remove(reference).catch((error) => {
-          throw explained(error, reference)
-        })
+        const there = await objects.remove(reference).catch(explained(reference))
         if (!there) break
         await until(label(reference), removal, async () => {
           const done = (await objects.read(reference)) === undefined

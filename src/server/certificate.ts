@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createSecureContext } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
-import { checkServerPair, type Fault, readCertificate, splitBundle } from '../../certs/faults.ts'
-import type { Pair } from '../../certs/x509.ts'
+import { checkServerPair, type Fault, type Pair, readCertificate, splitBundle } from '../../certs/faults.ts'
 import { ExpectedError } from '../terminal/command.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 
@@ -15,7 +14,7 @@ export interface Sources {
 }
 
 /** What is served: all PEM. */
-export interface Material extends Readonly<Pair> {
+export interface Material extends Pair {
   readonly clientCa: string | undefined
 }
 interface Loaded {

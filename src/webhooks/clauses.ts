@@ -1,5 +1,6 @@
 import type { Rule } from '../admission/intent/rule.ts'
-import type { LabelExpression, LabelSelector } from '../admission/pod/selector.ts'
+import type { LabelExpression } from '../admission/pod/selector.ts'
+import { requirementsOf } from '../kubernetes/selector.ts'
 
 /** A boolean expression of CEL about a container `c` of the pod `object`, and what it costs at most. */
 export interface Clause {
@@ -24,7 +25,7 @@ export function clausesOf(rules: readonly Rule[]): readonly Clause[] {
     every([
       ...(containers === undefined ? [] : [fits('c.name', containers)]),
       ...(images === undefined ? [] : [{ text: 'has(c.image)', cost: 2 }, fits('c.image', images)]),
-      ...(podSelector === undefined ? [] : [selected(podSelector)]),
+      ...(podSelector === undefined ? [] : [every(requirementsOf(podSelector).map(labelled))]),
     ]),
   )
 }
@@ -99,11 +100,6 @@ function partsOf(glob: string): { readonly start: string; readonly middle: strin
     middle: middleOf(start === '(^|/)' ? base.replace(/^\*+\//, '') : base.replace(/^\*+\/(?=\*)/, '')),
     end,
   }
-}
-
-function selected({ matchLabels = {}, matchExpressions = [] }: LabelSelector): Clause {
-  const equal = Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] }) as const)
-  return every([...equal, ...matchExpressions].map(labelled))
 }
 
 function labelled({ key, operator, values = [] }: LabelExpression): Clause {

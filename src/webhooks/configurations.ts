@@ -4,7 +4,6 @@ import type {
   V1LabelSelector,
   V1MutatingWebhook,
   V1MutatingWebhookConfiguration,
-  V1ObjectMeta,
   V1RuleWithOperations,
   V1ValidatingWebhook,
   V1ValidatingWebhookConfiguration,
@@ -16,7 +15,14 @@ import type { LabelSelector } from '../admission/pod/selector.ts'
 import type { FailurePolicy } from '../admission/words/choices.ts'
 import type { Coded } from '../admission/words/values.ts'
 import { writeYaml } from '../kubernetes/dialect.ts'
-import { labelsOf, objectKeys, objectNames, registration } from '../kubernetes/names.ts'
+import {
+  labelsOf,
+  mutatingReference,
+  objectKeys,
+  validatingReference,
+  workloadsReference,
+} from '../kubernetes/names.ts'
+import type { Reference } from '../kubernetes/objects.ts'
 import { condition, markedByOthers } from './condition.ts'
 import { coded } from './notices.ts'
 import { paths } from './path.ts'
@@ -135,15 +141,14 @@ export function webhookConfigurations(
   const reserves = Array.from({ length: reserve }, (_, index) => asleep(`set-${marks.length + index + 1}.`))
   const numbered = [...marks, ...reserves]
   const entries = [marks.length > 0 ? reset : asleep('reset.'), ...numbered, base]
-  const metadata = (name: string): V1ObjectMeta => ({
-    name,
-    labels: labelsOf(),
-    annotations: { [objectKeys.configurationHash]: configurationHash(text), [objectKeys.unenforced]: 'true' },
+  const annotations = { [objectKeys.configurationHash]: configurationHash(text), [objectKeys.unenforced]: 'true' }
+  const described = ({ apiVersion, kind, metadata }: Reference) => ({
+    apiVersion,
+    kind,
+    metadata: { ...metadata, labels: labelsOf(), annotations },
   })
   const mutating: V1MutatingWebhookConfiguration = {
-    apiVersion: registration,
-    kind: 'MutatingWebhookConfiguration',
-    metadata: metadata(objectNames.mutating),
+    ...described(mutatingReference),
     webhooks: entries.map(
       (each): V1MutatingWebhook => ({
         ...webhook(each, each.path, options),
@@ -152,9 +157,7 @@ export function webhookConfigurations(
     ),
   }
   const validating: V1ValidatingWebhookConfiguration = {
-    apiVersion: registration,
-    kind: 'ValidatingWebhookConfiguration',
-    metadata: metadata(objectNames.validating),
+    ...described(validatingReference),
     webhooks: [base, ...numbered].map((each) => webhook(each, each.validates, options)),
   }
   const bytes =
@@ -162,12 +165,7 @@ export function webhookConfigurations(
   if (bytes > mostBytes) {
     notices.push(coded({ kind: 'too-many-selectors', count: sets.size, bytes }))
   }
-  const ofWorkloads: V1ValidatingWebhookConfiguration = {
-    apiVersion: registration,
-    kind: 'ValidatingWebhookConfiguration',
-    metadata: metadata(objectNames.workloads),
-    webhooks: [workloadsWebhook(options)],
-  }
+  const ofWorkloads = { ...described(workloadsReference), webhooks: [workloadsWebhook(options)] }
   return { mutating, validating, workloads: ofWorkloads, notices }
 }
 
@@ -190,7 +188,7 @@ interface Entry {
 }
 
 function webhook(
-  { name, selector, expression, failurePolicy }: Entry,
+  { name, selector, expression, failurePolicy }: Omit<Entry, 'path' | 'validates'>,
   path: string | undefined,
   options: WebhookOptions,
 ): V1ValidatingWebhook {
@@ -219,16 +217,11 @@ const pods: V1RuleWithOperations = {
 
 /** An outage or a slow answer holds up no deployment. */
 function workloadsWebhook(options: WebhookOptions): V1ValidatingWebhook {
+  const about = { name: '', selector: {}, expression: workloadsCondition, failurePolicy: 'Ignore' } as const
   return {
+    ...webhook(about, paths.workloads, options),
     name: 'workloads.sidecar-first.dev',
-    admissionReviewVersions: ['v1'],
-    clientConfig: clientConfig(paths.workloads, options),
     rules: [...workloads],
-    matchPolicy: 'Equivalent',
-    namespaceSelector: namespaces({}, options),
-    matchConditions: [{ name: 'concerns-sidecar-first', expression: workloadsCondition }],
-    failurePolicy: 'Ignore',
-    sideEffects: 'None',
     timeoutSeconds: 2,
   }
 }

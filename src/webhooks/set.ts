@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { LabelSelector } from '../admission/pod/selector.ts'
+import { requirementsOf } from '../kubernetes/selector.ts'
 
 /**
  * The name of the webhook for a namespaceSelector, in `/mutate/<set>`: ten hexadecimal digits. Equivalent selectors, written
  * in another order or with matchLabels for `In`, share it.
  */
-export function setOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
-  const equal = Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] }))
-  const terms = [...equal, ...matchExpressions].map(({ key, operator, values = [] }) =>
+export function setOf(selector: LabelSelector): string {
+  const terms = requirementsOf(selector).map(({ key, operator, values = [] }) =>
     JSON.stringify([key, operator, [...new Set(values)].sort()]),
   )
   const canonical = JSON.stringify([...new Set(terms)].sort())

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer } from 'node:tls'
-import type { Pair } from '../../certs/x509.ts'
+import type { Pair } from '../../certs/faults.ts'
 
 /** Serves `pair` on loopback and connects once as a client that trusts `ca`: 'accepted', or the error's code. */
 export async function handshake({ pair, ca, servername }: { pair: Pair; ca: string; servername?: string }) {

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { checkServerPair } from '../../certs/faults.ts'
+import { checkServerPair, isCovered } from '../../certs/faults.ts'
 import { certs } from '../../src/cli/certs.ts'
 import { run as runCommand } from '../cli/inside.ts'
 
@@ -35,10 +35,10 @@ test('issue writes a CA and a leaf that it covers; keys are for their owner alon
     certificate: text('tls.crt'),
     key: text('tls.key'),
     names,
-    authorities: text('ca.crt'),
     at: new Date(),
   }
   assert.deepEqual(checkServerPair(pair), [])
+  assert.ok(isCovered(pair.certificate, { by: [text('ca.crt')], at: pair.at }))
 })
 
 test('a second issue keeps the CA, a damaged CA is replaced only when told to', async (t) => {

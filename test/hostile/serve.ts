@@ -5,7 +5,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseAllDocuments } from 'yaml'
-import { issueAuthority, issueLeaf, type Pair } from '../../certs/x509.ts'
+import type { Pair } from '../../certs/faults.ts'
+import { issueAuthority, issueLeaf } from '../../certs/x509.ts'
 import { makeCage } from './cage.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))

@@ -1,7 +1,7 @@
 // npm run soak -- 10m: certificate and configuration are rewritten every second, good and bad, under good traffic and some hostile; at the end it is
 // asked to stop under load. Ends with 1 where one creation of a good pod failed.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Pair } from '../../certs/x509.ts'
+import type { Pair } from '../../certs/faults.ts'
 import { durationRange, parseDuration } from '../../src/admission/check/duration.ts'
 import { podBodies } from './bodies.ts'
 import { post } from './post.ts'

@@ -3,7 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import forge from 'node-forge'
-import { issueAuthority, issueLeaf, type Pair } from '../../certs/x509.ts'
+import type { Pair } from '../../certs/faults.ts'
+import { issueAuthority, issueLeaf } from '../../certs/x509.ts'
 
 const day = 24 * 3_600_000
 
