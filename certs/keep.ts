@@ -32,8 +32,8 @@ interface Keeping {
   readonly steady: () => number
   readonly observer: CertsObserver
   readonly signal: AbortSignal
-  /** Resolves when something may have changed; the loop looks every few seconds or minutes all the same. */
-  readonly changed?: (signal: AbortSignal) => Promise<void>
+  /** Aborts when something may have changed from now on; the loop looks every few seconds or minutes all the same. */
+  readonly changed: () => AbortSignal
   /** Ends the loop after a look with nothing to do but wait; the loop then looks without leading, too. */
   readonly done?: (phase: Phase) => boolean
 }
@@ -60,6 +60,7 @@ export async function keepCertificates(keeping: Keeping): Promise<void> {
   while (!signal.aborted) {
     let pause = second
     let undone = false
+    const change = changed()
     const leading = leads()
     observer.turned(leading)
     if (leading || done) {
@@ -97,13 +98,9 @@ export async function keepCertificates(keeping: Keeping): Promise<void> {
         pause = Math.min(30 * second, 100 * 2 ** failures) * (0.5 + Math.random() / 2)
       }
     } else trusted = undefined
-    const woken = new AbortController()
-    const either = AbortSignal.any([signal, woken.signal])
     // After a failure it waits in full: frequent changes must not undo the backing off.
-    const change = failures === 0 && !undone ? changed?.(either).then(() => woken.abort()) : undefined
-    await sleep(Math.max(pause, 50), undefined, { signal: either }).catch(() => {})
-    woken.abort()
-    await change?.catch(() => {})
+    const until = failures === 0 && !undone ? AbortSignal.any([signal, change]) : signal
+    await sleep(Math.max(pause, 50), undefined, { signal: until }).catch(() => {})
   }
 }
 

@@ -94,31 +94,22 @@ async function keep(
     steady,
     observer,
     signal,
-    changed: bell.rung,
+    changed: bell.next,
     ...(done && { done }),
   })
   await Promise.all([candidate.ended, watching])
 }
 
-/** One side rings, the other waits; a ring while nobody waits isn't lost. */
 function createBell() {
-  let pending = false
-  let waiting: (() => void) | undefined
+  let coming = new AbortController()
   return {
     ring() {
-      pending = true
-      waiting?.()
+      const rung = coming
+      coming = new AbortController()
+      rung.abort()
     },
-    async rung(signal: AbortSignal) {
-      if (!pending && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          waiting = resolve
-          signal.addEventListener('abort', () => resolve(), { once: true })
-        })
-        waiting = undefined
-      }
-      pending = false
-    },
+    /** Aborts at the next ring. */
+    next: () => coming.signal,
   }
 }
 

@@ -11,7 +11,7 @@ import {
   signedBy,
   splitBundle,
 } from './faults.ts'
-import type { Asked, Authority, Dated, Leaf, Retired, SecretShown, Shown } from './next-step.ts'
+import type { Asked, Authority, Dated, Leaf, Retired, SecretShown } from './next-step.ts'
 import type { CertificateProblem } from './problems.ts'
 
 /** The keys of the Secret, some without their `.crt` and `.key`. Servers get only `tls.crt` and `tls.key`. */
@@ -24,16 +24,10 @@ const slots = {
   replaced: 'old-tls.crt',
 } as const
 
-/** What the cluster shows, for the decision, and what is needed to carry it out. */
-interface SecretLook {
-  readonly shown: Omit<Shown, 'served' | 'nextTrustedFor'>
-  /** PEM by id. */
-  readonly certificates: ReadonlyMap<string, string>
-  /** What is wrong with what the Secret holds. */
-  readonly problems: readonly CertificateProblem[]
-}
-
-/** Reads the stored certificates and keys, and trusts nothing that it can't verify. */
+/**
+ * Reads the stored certificates and keys, and trusts nothing that it can't verify.
+ * @returns what the cluster shows, for the decision, all certificates (PEM) by id, to carry it out, and what is wrong with the Secret
+ */
 export function look({
   secret,
   configurations,
@@ -44,7 +38,7 @@ export function look({
   configurations: readonly StoredConfiguration[]
   names: readonly string[]
   now: number
-}): SecretLook {
+}) {
   const certificates = new Map<string, string>()
   const read = (pem: string) => {
     const certificate = readCertificate(pem)

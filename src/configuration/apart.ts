@@ -1,8 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import type { Configuration } from '../admission/intent/configuration.ts'
 import type { Rule } from '../admission/intent/rule.ts'
 import type { RuleIndex } from '../admission/intent/rule-index.ts'
-import type { Remark } from './faults.ts'
 import type { ReadConfiguration } from './read.ts'
 
 /** What the thread gets. */
@@ -11,16 +9,11 @@ export interface Sent {
   readonly version: string
 }
 
-/** What the thread answers, in parts: receiving a large configuration in one piece would hold up admissions. */
+/** What the thread answers, in parts: receiving a large configuration in one piece would hold up admissions. The last one has the rest. */
 export type Part =
-  | { readonly kind: 'problems'; readonly problems: readonly Remark[] }
-  | { readonly kind: 'rules'; readonly rules: readonly Rule[] }
-  | { readonly kind: 'index'; readonly index: Partial<RuleIndex> }
-  | {
-      readonly kind: 'end'
-      readonly configuration: Omit<Configuration, 'rules'>
-      readonly notices: readonly Remark[]
-    }
+  | { readonly rules: readonly Rule[] }
+  | { readonly index: Partial<RuleIndex> }
+  | { readonly outcome: ReadConfiguration }
 
 /** Like `readConfiguration`, in a separate thread. Rejects if the thread can't run or runs out of memory. */
 export function readApart(text: string, version: string): Promise<ReadConfiguration> {
@@ -32,21 +25,12 @@ export function readApart(text: string, version: string): Promise<ReadConfigurat
     thread.on('error', reject)
     thread.on('exit', (code) => reject(new Error(`the thread that reads the configuration ended with ${code}`)))
     thread.on('message', (part: Part) => {
-      switch (part.kind) {
-        case 'problems':
-          return resolve({ ok: false, problems: part.problems })
-        case 'rules':
-          rules.push(...part.rules)
-          return
-        case 'index':
-          index = { ...index, ...part.index }
-          return
-        case 'end': {
-          const configuration = { ...part.configuration, rules: { ...index, rules } as RuleIndex }
-          return resolve({ ok: true, configuration, notices: part.notices })
-        }
-        default:
-          part satisfies never
+      if ('rules' in part) rules.push(...part.rules)
+      else if ('index' in part) index = { ...index, ...part.index }
+      else if (!part.outcome.ok) resolve(part.outcome)
+      else {
+        const configuration = { ...part.outcome.configuration, rules: { ...index, rules } as RuleIndex }
+        resolve({ ...part.outcome, configuration })
       }
     })
   })

@@ -21,14 +21,8 @@ import { readSelector } from './selector.ts'
 
 const probe = { kind: 'probe' } as const
 
-/** A rule, and where it stands in the text. */
-interface PlacedRule {
-  readonly rule: Rule
-  readonly offset: number
-}
-
-/** The rules of a configuration, in order. What is wrong with them is reported. */
-export function readRules(root: Section): readonly PlacedRule[] {
+/** The rules of a configuration, in order, and where each stands in the text. What is wrong with them is reported. */
+export function readRules(root: Section) {
   const taken = new Map<string, number>()
   return root.sections('rules', configurationKeys['rules[]']).map((section, index) => {
     const rule = readRule(section)

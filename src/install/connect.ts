@@ -1,20 +1,12 @@
 import type { V1Node, VersionInfo } from '@kubernetes/client-node'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
-import type { Objects } from '../kubernetes/objects.ts'
 import { ExpectedError } from '../terminal/command.ts'
 import { isOlder } from './nodes.ts'
 
-/** The cluster of a kubeconfig, and its names for people. */
-export interface Connected {
-  readonly objects: Objects
-  readonly context: string
-  readonly server: string
-  /** The API server's version, `v1.36.3`. */
-  version(): Promise<string>
-}
+export type Connected = Awaited<ReturnType<typeof connect>>
 
-/** @throws ClusterError if there is no usable kubeconfig */
-export async function connect(context: string | undefined): Promise<Connected> {
+/** The cluster of a kubeconfig, and its names for people. @throws ClusterError if there is no usable kubeconfig */
+export async function connect(context: string | undefined) {
   const { kubeconfig } = await loadKubeconfig(context)
   const { connection } = await import('../kubernetes/connection.ts')
   const { objects } = await import('../kubernetes/objects.ts')
@@ -24,6 +16,7 @@ export async function connect(context: string | undefined): Promise<Connected> {
     objects: objects(configuration),
     context: kubeconfig.getCurrentContext(),
     server: kubeconfig.getCurrentCluster()?.server ?? '',
+    /** The API server's version, `v1.36.3`. */
     version: async () => (await rawCalls(configuration).get<VersionInfo>('/version')).gitVersion,
   }
 }

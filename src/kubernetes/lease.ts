@@ -16,14 +16,6 @@ export interface LeaseStore {
   update(record: LeaseRecord, next: { holder: string; duration: number }): Promise<void>
 }
 
-/** One of the candidates for a Lease. */
-interface Candidate {
-  /** Whether this process leads now, and for long enough to finish a write. */
-  leads(): boolean
-  /** Ends when `signal` does, and then gives the Lease up. */
-  readonly ended: Promise<void>
-}
-
 /**
  * Contends for the Lease until `signal` ends. Who leads is judged as client-go does: a Lease has expired when it hasn't changed
  * for its duration by this process' own steady clock, so nobody's wall clock matters.
@@ -50,12 +42,13 @@ export function contend({
   elected: () => void
   /** Called each time it has read who leads, whoever that is: the API server answers, and the right is there. */
   learned: () => void
-}): Candidate {
+}) {
   let renewed = Number.NEGATIVE_INFINITY
   let seen: { record: LeaseRecord; since: number } | undefined
 
   const report = (error: unknown) => failed(failureKind(error), error)
 
+  /** Whether this process leads now, and for long enough to finish a write. */
   const leads = () => steady() - renewed < (duration * 2) / 3
 
   function held(since: number) {
@@ -89,6 +82,7 @@ export function contend({
     if (record?.holder === identity) await store.update(record, { holder: '', duration: 1000 })
   }
 
+  /** Ends when `signal` does, and then gives the Lease up. */
   async function contending() {
     while (!signal.aborted) {
       // A conflict or an outage: whether we lead is decided by the last renewal, which stays as it was.

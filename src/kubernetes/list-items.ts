@@ -1,19 +1,11 @@
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c]
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d]
 
-/** The items of a list of the API server as they arrive, and what else it says. */
-interface ItemReader {
-  /** The items, as JSON, that end in these bytes. */
-  read(chunk: Uint8Array): string[]
-  /** The list without its items. @throws SyntaxError if it isn't a whole list */
-  rest(): { readonly metadata?: { readonly continue?: string; readonly resourceVersion?: string } }
-}
-
 /**
  * Takes a list apart while it arrives, so that one item at a time is all that there is of it: a page of thousands of pods is hundreds of
  * megabytes once it has been parsed. An item is an object in an array of the list itself; of those a list has one, `items`.
  */
-export function createItemReader(): ItemReader {
+export function createItemReader() {
   const around: Uint8Array[] = []
   let item: Uint8Array[] = []
   let depth = 0
@@ -21,7 +13,8 @@ export function createItemReader(): ItemReader {
   let inText = false
   let escaped = false
   return {
-    read(chunk) {
+    /** The items, as JSON, that end in these bytes. */
+    read(chunk: Uint8Array): string[] {
       const ended: string[] = []
       // From here on bytes belong to the item that is open, or to what is around it.
       let from = 0
@@ -59,7 +52,9 @@ export function createItemReader(): ItemReader {
       else around.push(left)
       return ended
     },
-    rest: () => JSON.parse(Buffer.concat(around).toString()),
+    /** The list without its items. @throws SyntaxError if it isn't a whole list */
+    rest: (): { metadata?: { continue?: string; resourceVersion?: string } } =>
+      JSON.parse(Buffer.concat(around).toString()),
   }
 }
 

@@ -1,4 +1,4 @@
-import { type KubernetesObject, PatchStrategy } from '@kubernetes/client-node'
+import { type KubernetesObject, PatchStrategy, type V1APIResourceList } from '@kubernetes/client-node'
 import { ClusterError } from './failure.ts'
 import { objectNames } from './names.ts'
 import { rawCalls } from './raw.ts'
@@ -13,21 +13,12 @@ export interface Reference {
   readonly metadata: { readonly name: string; readonly namespace?: string }
 }
 
-interface Kind {
-  readonly apiVersion: string
-  readonly kind: string
-}
+type Kind = Omit<Reference, 'metadata'>
 
 interface Selection {
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
-}
-
-interface Resource {
-  readonly name: string
-  readonly kind: string
-  readonly namespaced: boolean
 }
 
 export type Objects = ReturnType<typeof objects>
@@ -39,12 +30,12 @@ export type Objects = ReturnType<typeof objects>
  */
 export function objects(...connected: Parameters<typeof rawCalls>) {
   const calls = rawCalls(...connected)
-  const discovered = new Map<string, { resources: readonly Resource[] }>()
+  const discovered = new Map<string, V1APIResourceList>()
 
   /** The path of a kind's objects; `/name` follows. @throws ClusterError `missing` if the cluster doesn't know the kind */
   async function collection(apiVersion: string, kind: string, namespace: string | undefined): Promise<string> {
     const root = `${apiVersion.includes('/') ? '/apis' : '/api'}/${apiVersion}`
-    const found = discovered.get(root) ?? (await calls.get<{ resources: readonly Resource[] }>(root))
+    const found = discovered.get(root) ?? (await calls.get<V1APIResourceList>(root))
     discovered.set(root, found)
     const resource = found.resources.find((each) => each.kind === kind && !each.name.includes('/'))
     if (resource === undefined) throw new ClusterError('missing', 'the API server answered 404')

@@ -38,11 +38,7 @@ interface ServerOptions {
   readonly times?: Partial<typeof times>
 }
 
-export interface RunningServer {
-  readonly address: AddressInfo
-  /** Stops it, see `Drain`. */
-  readonly drain: Drain['start']
-}
+export type RunningServer = Awaited<ReturnType<typeof startServer>>
 
 const times = {
   /** The API server keeps idle connections for 90 s and never repeats a POST on one that was closed under it. */
@@ -69,7 +65,7 @@ const connectionsEach = 5
  * Starts to serve.
  * @throws CertificateError; what `listen` throws, as EADDRINUSE
  */
-export async function startServer(options: ServerOptions): Promise<RunningServer> {
+export async function startServer(options: ServerOptions) {
   const { configuration, log, inform, sources } = options
   const time = { ...times, ...options.times }
   const tallies = createTallies()

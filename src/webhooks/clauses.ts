@@ -39,14 +39,7 @@ function union(lists: readonly (readonly string[] | undefined)[]): readonly stri
 type Group<T> = readonly [T, ...T[]]
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => unknown): readonly Group<T>[] {
-  const groups = new Map<string, [T, ...T[]]>()
-  for (const item of items) {
-    const key = JSON.stringify(keyOf(item))
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [item])
-    else group.push(item)
-  }
-  return [...groups.values()]
+  return [...Map.groupBy(items, (item) => JSON.stringify(keyOf(item))).values()] as [T, ...T[]][]
 }
 
 /** Whether a text matches one of the globs. The costs are cel-go's (interpreter/runtimecost.go), plus a little for the call. */

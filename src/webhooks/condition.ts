@@ -23,18 +23,12 @@ const mostContainers = 1_000
  */
 const mostClauses = 100
 
-/** When the API server calls a webhook, in CEL. */
-interface Condition {
-  readonly expression: string
-  /** Whether it looks at the rules; if not, every pod that hasn't opted out is sent. */
-  readonly fits: boolean
-}
-
 /**
+ * When the API server calls a webhook, in CEL. `fits`: whether it looks at the rules; if not, every pod that hasn't opted out is sent.
  * The condition for sending a pod: it has a key of ours (if `annotations` says so), or a container that one of the
  * rules names. A pod too large to look at is sent, too. At most `room` characters long, if the rules fit.
  */
-export function condition(rules: readonly Rule[], annotations: boolean, room = mostCharacters): Condition {
+export function condition(rules: readonly Rule[], annotations: boolean, room = mostCharacters) {
   // One that is audited has to see whom it would bind.
   const binds = ({ enforce, audit }: Rule) => enforce || audit
   const enforced = clausesOf(rules.filter(binds))

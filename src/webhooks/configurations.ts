@@ -42,14 +42,7 @@ export interface WebhookOptions {
   readonly caBundle?: string
 }
 
-export interface WebhookConfigurations {
-  readonly mutating: V1MutatingWebhookConfiguration
-  readonly validating: V1ValidatingWebhookConfiguration
-  /** Has workloads looked at when they are applied. It only ever warns. */
-  readonly workloads: V1ValidatingWebhookConfiguration
-  /** What exceeds the API server's limits, and what that means. */
-  readonly notices: readonly Coded[]
-}
+export type WebhookConfigurations = ReturnType<typeof webhookConfigurations>
 
 export function configurationHash(text: string): string {
   return createHash('sha256').update(text).digest('hex')
@@ -88,7 +81,7 @@ export function webhookConfigurations(
   { rules: { rules, sets }, enforced }: Configuration,
   text: string,
   options: WebhookOptions,
-): WebhookConfigurations {
+) {
   const usual = failurePolicyOf(options.mode)
   const ofEnforced = enforced.failurePolicy ?? usual
   const bySet = Map.groupBy(rules, ({ set }) => set)
@@ -97,6 +90,7 @@ export function webhookConfigurations(
     const own = bySet.get(set) ?? []
     return { apart: own.filter(isApart), others: own.filter((rule) => !isApart(rule)) }
   }
+  /** What exceeds the API server's limits, and what that means. */
   const notices: Coded[] = []
   let room = mostCharactersOfExpressions
   const entry = (own: readonly Rule[], about: Omit<Entry, 'selector' | 'expression'>): Entry => {
@@ -165,7 +159,11 @@ export function webhookConfigurations(
   if (bytes > mostBytes) {
     notices.push(coded({ kind: 'too-many-selectors', count: sets.size, bytes }))
   }
-  const ofWorkloads = { ...described(workloadsReference), webhooks: [workloadsWebhook(options)] }
+  /** Has workloads looked at when they are applied. It only ever warns. */
+  const ofWorkloads: V1ValidatingWebhookConfiguration = {
+    ...described(workloadsReference),
+    webhooks: [workloadsWebhook(options)],
+  }
   return { mutating, validating, workloads: ofWorkloads, notices }
 }
 

@@ -11,7 +11,7 @@ export class StoredCluster implements Cluster {
   /** Called after each write of a caBundle. */
   afterWrite: (name: string) => void = () => {}
   readonly #configurations = new Map<string, StoredConfiguration>()
-  readonly #watching = new Set<() => void>()
+  #change = new AbortController()
   #version = 0
 
   constructor() {
@@ -67,17 +67,13 @@ export class StoredCluster implements Cluster {
     this.reports.push(report)
   }
 
-  /** Resolves at the next change, as a watch would. */
-  changed = async (signal: AbortSignal) => {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#watching.add(resolve)
-    signal.addEventListener('abort', () => resolve(), { once: true })
-    await promise
-  }
+  /** Aborts at the next change, as a watch would tell it. */
+  changed = () => this.#change.signal
 
   #next(): string {
-    for (const resolve of this.#watching) resolve()
-    this.#watching.clear()
+    const change = this.#change
+    this.#change = new AbortController()
+    change.abort()
     return String(++this.#version)
   }
 }
