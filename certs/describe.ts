@@ -15,41 +15,29 @@ const why: Record<MintReason | LeafReason, string> = {
   asked: 'somebody asked for it',
 }
 
+const event = (type: Report['type']) => (reason: string, message: string) => ({ type, reason, message })
+const normal = event('Normal')
+const warning = event('Warning')
+
 /** A step that was taken, as an event. */
 export function describe(step: Exclude<Step, { do: 'wait' }>, { secret, strangers }: Shown): Report {
   switch (step.do) {
     case 'mint': {
-      const type = step.reason === 'authority-due' || step.reason === 'asked' || !secret ? 'Normal' : 'Warning'
-      return { type, reason: 'AuthorityMinted', message: `New CA: ${why[step.reason]}.` }
+      const asked = step.reason === 'authority-due' || step.reason === 'asked' || !secret
+      return (asked ? normal : warning)('AuthorityMinted', `New CA: ${why[step.reason]}.`)
     }
     case 'issue':
-      if (step.from === 'current') {
-        return { type: 'Normal', reason: 'LeafIssued', message: `New leaf from the same CA: ${why[step.reason]}.` }
-      }
-      if (step.reason === 'settled') {
-        return { type: 'Normal', reason: 'LeafIssued', message: 'Leaf from the new CA: every API server trusts it.' }
-      }
-      if (!secret?.current && strangers.length === 0) {
-        return { type: 'Normal', reason: 'LeafIssued', message: 'First leaf.' }
-      }
-      return {
-        type: 'Warning',
-        reason: 'SettlingSkipped',
-        message:
-          'Leaf from the new CA at once: no call could succeed with what was served, it had expired or was not trusted.',
-      }
+      if (step.from === 'current') return normal('LeafIssued', `New leaf from the same CA: ${why[step.reason]}.`)
+      if (step.reason === 'settled') return normal('LeafIssued', 'Leaf from the new CA: every API server trusts it.')
+      if (!secret?.current && strangers.length === 0) return normal('LeafIssued', 'First leaf.')
+      return warning(
+        'SettlingSkipped',
+        'Leaf from the new CA at once: no call could succeed with what was served, it had expired or was not trusted.',
+      )
     case 'trust':
-      return {
-        type: 'Normal',
-        reason: 'TrustWritten',
-        message: `caBundle of ${step.in.join(', ')} trusts ${count(step.authorities, 'CA')}.`,
-      }
+      return normal('TrustWritten', `caBundle of ${step.in.join(', ')} trusts ${count(step.authorities, 'CA')}.`)
     case 'drop':
-      return {
-        type: 'Normal',
-        reason: 'AuthorityDropped',
-        message: `${count(step.authorities, 'old CA')} dropped: all leaves have expired.`,
-      }
+      return normal('AuthorityDropped', `${count(step.authorities, 'old CA')} dropped: all leaves have expired.`)
     default:
       return step satisfies never
   }
@@ -62,11 +50,10 @@ export function describeUndone(step: Exclude<Step, { do: 'wait' }>, { secret }: 
   const rotation = blocked
     ? ' Until the caBundle keeps the new CA, the rotation waits: leaves still come from the old CA.'
     : ''
-  return {
-    type: 'Warning',
-    reason: 'ChangeUndone',
-    message: `Somebody keeps undoing the last change of ${object}; it is now repeated every 30 seconds.${rotation} Who it is: kubectl get with --show-managed-fields.`,
-  }
+  return warning(
+    'ChangeUndone',
+    `Somebody keeps undoing the last change of ${object}; it is now repeated every 30 seconds.${rotation} Who it is: kubectl get with --show-managed-fields.`,
+  )
 }
 
 /** A CA that a configuration trusts and the Secret doesn't have: told once. */
@@ -74,11 +61,10 @@ export function describeStranger({ id, expires, subject }: Stranger, { configura
   const trusting = configurations.filter(({ webhooks }) => webhooks.some((ids) => ids.includes(id)))
   const name = printable((subject ?? '').replaceAll('\n', ', '), 200)
   const until = new Date(expires).toISOString()
-  return {
-    type: 'Warning',
-    reason: 'UnknownAuthorityTrusted',
-    message: `The caBundle of ${trusting.map((one) => one.name).join(', ')} has a CA that isn't in the Secret: ${name} (SHA-256 ${id}), valid until ${until}. It stays trusted until then, because replicas may still serve its leaves.`,
-  }
+  return warning(
+    'UnknownAuthorityTrusted',
+    `The caBundle of ${trusting.map((one) => one.name).join(', ')} has a CA that isn't in the Secret: ${name} (SHA-256 ${id}), valid until ${until}. It stays trusted until then, because replicas may still serve its leaves.`,
+  )
 }
 
 const count = ({ length }: readonly unknown[], what: string) => `${length} ${what}${length === 1 ? '' : 's'}`

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Report } from '../src/kubernetes/event.ts'
 import { ClusterError, type FailureKind, failureKind } from '../src/kubernetes/failure.ts'
 import { Attempts } from './attempts.ts'
-import type { Cluster, StoredConfiguration, StoredSecret } from './cluster.ts'
+import type { Cluster, StoredSecret } from './cluster.ts'
 import { describe, describeStranger, describeUndone } from './describe.ts'
 import { type Lifetimes, next, type Phase, phaseOf, type Shown, type Step } from './next-step.ts'
 import type { CertificateProblem } from './problems.ts'
@@ -36,14 +36,6 @@ interface Keeping {
   readonly changed: () => AbortSignal
   /** Ends the loop after a look with nothing to do but wait; the loop then looks without leading, too. */
   readonly done?: (phase: Phase) => boolean
-}
-
-interface Seen {
-  readonly shown: Shown
-  readonly certificates: ReadonlyMap<string, string>
-  readonly problems: readonly CertificateProblem[]
-  readonly secret: StoredSecret | undefined
-  readonly configurations: readonly StoredConfiguration[]
 }
 
 const second = 1000
@@ -105,7 +97,7 @@ export async function keepCertificates(keeping: Keeping): Promise<void> {
 }
 
 /** @param trustedFor gets the id of the next CA while every configuration trusts it, and says for how long */
-async function see(keeping: Keeping, trustedFor: (id: string | undefined) => number): Promise<Seen> {
+async function see(keeping: Keeping, trustedFor: (id: string | undefined) => number) {
   const { cluster, names } = keeping
   const secret = await cluster.readSecret()
   const configurations = await cluster.readConfigurations()
@@ -137,7 +129,7 @@ async function askServed({ cluster, names, observer }: Keeping, authorities: str
   }
 }
 
-async function take(step: Action, seen: Seen, keeping: Keeping): Promise<void> {
+async function take(step: Action, seen: Awaited<ReturnType<typeof see>>, keeping: Keeping): Promise<void> {
   const { cluster, lifetimes, names } = keeping
   const { secret, shown, certificates, configurations } = seen
   const at = new Date(shown.now)

@@ -12,7 +12,6 @@ import { versionOf } from '../src/kubernetes/call.ts'
 import { createClock } from '../src/kubernetes/clock.ts'
 import { connection } from '../src/kubernetes/connection.ts'
 import { writeEvent } from '../src/kubernetes/event.ts'
-import type { LeaseStore } from '../src/kubernetes/lease.ts'
 import { leaseStore } from '../src/kubernetes/lease-store.ts'
 import { labelsOf, objectNames } from '../src/kubernetes/names.ts'
 import { rawCalls } from '../src/kubernetes/raw.ts'
@@ -20,14 +19,16 @@ import { watched } from '../src/kubernetes/watch.ts'
 import type { Cluster, Endpoint, StoredConfiguration } from './cluster.ts'
 
 /** The names of our objects; the Secret, the Lease and the Service live in `namespace`. */
-export interface Names {
-  readonly namespace: string
-  readonly secret: string
-  readonly lease: string
-  readonly service: string
-  readonly mutating: string
-  readonly validating: string
-  readonly workloads: string
+export type Names = Readonly<Record<Named, string>>
+type Named = 'namespace' | 'secret' | 'lease' | 'service' | 'mutating' | 'validating' | 'workloads'
+
+export interface Connecting {
+  readonly kubeconfig: KubeConfig
+  readonly names: Names
+  /** Used until the API server's own clock is known. */
+  readonly wallClock?: () => number
+  /** How long a call to the API server may take, in ms. */
+  readonly callTimeout?: number
 }
 
 type Stored = V1MutatingWebhookConfiguration | V1ValidatingWebhookConfiguration
@@ -45,19 +46,7 @@ const configurationsOf = ({ mutating, validating, workloads }: Names) =>
   ] as const
 
 /** The real cluster of a kubeconfig, and its Lease. */
-export function kubernetes({
-  kubeconfig,
-  names,
-  wallClock,
-  callTimeout,
-}: {
-  kubeconfig: KubeConfig
-  names: Names
-  /** Used until the API server's own clock is known. */
-  wallClock?: (() => number) | undefined
-  /** In ms. */
-  callTimeout?: number | undefined
-}): { cluster: Cluster; lease: LeaseStore } {
+export function kubernetes({ kubeconfig, names, wallClock, callTimeout }: Connecting) {
   const clock = createClock(wallClock)
   const configuration = connection(kubeconfig, { timeout: callTimeout, heard: clock.heard })
   const calls = rawCalls(configuration)

@@ -1,4 +1,3 @@
-import type { KubeConfig } from '@kubernetes/client-node'
 import type { Report } from '../src/kubernetes/event.ts'
 import type { FailureKind } from '../src/kubernetes/failure.ts'
 import { serveHealth } from '../src/kubernetes/health.ts'
@@ -6,15 +5,13 @@ import { contend } from '../src/kubernetes/lease.ts'
 import { candidateName } from '../src/kubernetes/lease-store.ts'
 import { type Log, logFailure } from '../src/kubernetes/log.ts'
 import { type CertsObserver, keepCertificates } from './keep.ts'
-import { kubernetes, type Names, watchChanges } from './kubernetes.ts'
+import { type Connecting, kubernetes, watchChanges } from './kubernetes.ts'
 import { certsMetrics } from './metrics.ts'
 import type { Lifetimes, Phase } from './next-step.ts'
 import { problemText } from './problems.ts'
 import { serviceNames } from './x509.ts'
 
-export interface CertsSettings {
-  readonly kubeconfig: KubeConfig
-  readonly names: Names
+export interface CertsSettings extends Connecting {
   readonly lifetimes: Lifetimes
   /** How long a leader may be silent before another takes over, in ms. */
   readonly lease: number
@@ -22,9 +19,6 @@ export interface CertsSettings {
   readonly extraNames: readonly string[]
   readonly log: Log
   readonly signal: AbortSignal
-  readonly wallClock?: () => number
-  /** How long a call to the API server may take, in ms. */
-  readonly callTimeout?: number
 }
 
 /** `certs run`: keeps the certificates until `signal` aborts. @param metricsPort 0 picks a free one; undefined: none */
@@ -62,7 +56,7 @@ async function keep(
   observers: readonly CertsObserver[],
   { learned, done }: { learned: () => void; done?: (phase: Phase) => boolean },
 ) {
-  const { kubeconfig, names, lifetimes, extraNames, log, signal, wallClock, callTimeout } = settings
+  const { kubeconfig, names, lifetimes, extraNames, log, signal } = settings
   const steady = () => performance.now()
   const all: readonly CertsObserver[] = [...observers, logging(log)]
   const observer: CertsObserver = {
@@ -72,7 +66,7 @@ async function keep(
     noticed: (report) => all.forEach((one) => void one.noticed(report)),
     failed: (kind, error) => all.forEach((one) => void one.failed(kind, error)),
   }
-  const { cluster, lease } = kubernetes({ kubeconfig, names, wallClock, callTimeout })
+  const { cluster, lease } = kubernetes(settings)
   const failed = (kind: FailureKind, error: unknown) => observer.failed(kind, error)
   const bell = createBell()
   const candidate = contend({

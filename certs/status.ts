@@ -1,28 +1,11 @@
 import type { Cluster, Endpoint } from './cluster.ts'
 import type { Life } from './life-bars.ts'
-import { authorityDue, type Leaf, type Lifetimes, lackingTrust, leafDue, type Phase, phaseOf } from './next-step.ts'
+import { authorityDue, type Leaf, type Lifetimes, lackingTrust, leafDue, phaseOf } from './next-step.ts'
 import { type CertificateProblem, notAsked } from './problems.ts'
 import { leafOf, look } from './secret.ts'
 
 /** What `certs status` and `check` are about. */
-export interface Status {
-  readonly phase: Phase
-  readonly now: number
-  readonly lives: readonly Life[]
-  readonly trusting: readonly {
-    readonly configuration: string
-    /** How many its webhooks trust; if they differ, the fewest. */
-    readonly authorities: number
-    readonly differs: boolean
-  }[]
-  readonly served: readonly {
-    readonly endpoint: string
-    readonly serves: 'our-leaf' | 'another-leaf' | 'nothing'
-    readonly remaining?: number
-  }[]
-  /** What is wrong; empty if nothing is. */
-  readonly problems: readonly CertificateProblem[]
-}
+export type Status = Awaited<ReturnType<typeof statusOf>>
 
 /**
  * What is trusted, what each ready endpoint really serves, and how long all of it lives.
@@ -39,7 +22,7 @@ export async function statusOf({
   names: readonly string[]
   lifetimes: Lifetimes
   ask: (endpoint: Endpoint) => Promise<string | undefined>
-}): Promise<Status> {
+}) {
   const secret = await cluster.readSecret()
   const configurations = await cluster.readConfigurations()
   const endpoints = (await cluster.readEndpoints()) ?? []
@@ -77,21 +60,23 @@ export async function statusOf({
 
   const lacking = lackingTrust(shown)
   const trusting = shown.configurations.map(({ name, webhooks }) => {
+    // How many its webhooks trust; if they differ, the fewest.
     const authorities = webhooks.length === 0 ? 0 : Math.min(...webhooks.map((ids) => ids.length))
     return { configuration: name, authorities, differs: lacking.includes(name) }
   })
   problems.push(...lacking.map((configuration) => ({ kind: 'trust-differs', configuration }) as const))
   if (configurations.length === 0) problems.push({ kind: 'configurations-missing' })
 
-  const serving = served.map(({ name: endpoint, leaf: one, problem }): Status['served'][number] => {
+  const serving = served.map(({ name: endpoint, leaf: one, problem }) => {
     if (problem) problems.push(problem)
-    if (!one) return { endpoint, serves: 'nothing' }
+    if (!one) return { endpoint, serves: 'nothing' as const }
     const trusted = shown.configurations.every(({ webhooks }) =>
       webhooks.every((ids) => ids.includes(one.issuer ?? '')),
     )
     if (!trusted) problems.push({ kind: 'served-untrusted', endpoint })
     if (now >= one.expires) problems.push({ kind: 'served-expired', endpoint, for: now - one.expires })
-    return { endpoint, serves: one.id === leaf?.id ? 'our-leaf' : 'another-leaf', remaining: one.expires - now }
+    const serves = one.id === leaf?.id ? ('our-leaf' as const) : ('another-leaf' as const)
+    return { endpoint, serves, remaining: one.expires - now }
   })
   if (endpoints.length === 0) problems.push({ kind: 'endpoints-missing' })
   return { phase, now, lives, trusting, served: serving, problems }

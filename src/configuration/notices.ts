@@ -6,12 +6,6 @@ import { requirementsOf } from '../kubernetes/selector.ts'
 import { setOf } from '../webhooks/set.ts'
 import type { Fault } from './faults.ts'
 
-/** Something to know about a rule that isn't wrong by itself. */
-interface RuleNotice {
-  readonly position: number
-  readonly fault: Fault
-}
-
 /** Takes up to half a second. 1,400 rules can all be compared with each other, far more if they name their containers. */
 const mostComparisons = 1_000_000
 
@@ -19,8 +13,8 @@ const mostComparisons = 1_000_000
 const inside: ReadonlySet<CheckKind> = new Set(['exec', 'file', 'unix', 'hook'])
 
 /** Rules that can't do what they seem to say, mostly because of other rules. */
-export function noticesOf(rules: readonly Rule[]): readonly RuleNotice[] {
-  const notices: RuleNotice[] = []
+export function noticesOf(rules: readonly Rule[]) {
+  const notices: { readonly position: number; readonly fault: Fault }[] = []
   const scopes = rules.map(scopeOf)
   const byName = new Map<string, Scope[]>()
   const unnamed: Scope[] = []

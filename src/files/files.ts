@@ -14,24 +14,21 @@ export class FileError extends ExpectedError {
   }
 }
 
-/** A text to work on, and its name for people. */
-interface Input {
-  readonly name: string
-  readonly text: string
-}
-
 /** In bytes. Anything bigger would take gigabytes of memory. */
 const most = 100_000_000
 
-/** The texts of files (`-` is standard input), or of standard input if none is named. @throws UsageError */
-export async function readInputs(paths: readonly string[], { stdin }: Pick<Terminal, 'stdin'>): Promise<Input[]> {
+/**
+ * The texts of files (`-` is standard input), or of standard input if none is named, each with its name for people.
+ * @throws UsageError
+ */
+export async function readInputs(paths: readonly string[], { stdin }: Pick<Terminal, 'stdin'>) {
   if (paths.length === 0 && 'isTTY' in stdin && stdin.isTTY === true) {
     throw new UsageError('no-manifest', 'nothing to read; name a file with -f FILE, or pipe manifests in')
   }
   const wanted = paths.length === 0 ? ['-'] : paths
   if (wanted.filter((path) => path === '-').length > 1)
     throw new UsageError('wrong-arguments', 'standard input can be read once')
-  const inputs: Input[] = []
+  const inputs: { name: string; text: string }[] = []
   for (const path of wanted) {
     if (path === '-')
       inputs.push({ name: standardInput, text: decode(standardInput, await readAll(standardInput, stdin)) })

@@ -1,8 +1,8 @@
 import { type Document, isMap, isSeq, parse, Scalar, YAMLMap, YAMLSeq } from 'yaml'
-import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
+import { defaultConfiguration } from '../admission/intent/configuration.ts'
 import type { GateChoice, LockChoice } from '../admission/words/choices.ts'
 import type { Coded } from '../admission/words/values.ts'
-import { faultCode, faultText, type Remark } from '../configuration/faults.ts'
+import { faultCode, faultText } from '../configuration/faults.ts'
 import { readConfiguration } from '../configuration/read.ts'
 import { configurationFile, endpoint, objectKeys, objectNames } from '../kubernetes/names.ts'
 import { configurationHash, type InstallMode, webhookConfigurations } from '../webhooks/configurations.ts'
@@ -41,16 +41,6 @@ export interface Wanted {
   readonly found?: Settings['found']
 }
 
-type Rendered =
-  /** Notices are about the configuration, as `sidecar-first config` gives them. */
-  | {
-      readonly ok: true
-      readonly documents: readonly Document[]
-      readonly configuration: Configuration
-      readonly notices: readonly Coded[]
-    }
-  | { readonly ok: false; readonly problems: readonly Remark[] }
-
 /** The server's image as the manifests name it. */
 export const standardImage = (version: string) => `docker.io/sidecar-first/sidecar-first:${version}`
 
@@ -59,7 +49,7 @@ export const standardImage = (version: string) => `docker.io/sidecar-first/sidec
  * @param files the manifests, texts by path
  * @param version the program's
  */
-export function render(files: Readonly<Record<string, string>>, version: string, wanted: Wanted): Rendered {
+export function render(files: Readonly<Record<string, string>>, version: string, wanted: Wanted) {
   const { mode, namespace, certManager = false, found } = wanted
   const documents = [
     ...resourcesOf(files, `overlays/${mode}`),
@@ -104,11 +94,12 @@ export function render(files: Readonly<Record<string, string>>, version: string,
     if (isA(document, 'Deployment'))
       adapt(document, { ...wanted, waiterImage: read.configuration.waiter.image }, version)
   }
-  const notices = [
+  // About the configuration, as `sidecar-first config` gives them.
+  const notices: readonly Coded[] = [
     ...read.notices.map(({ fault }) => ({ code: faultCode(fault), text: faultText(fault) })),
     ...webhooks.notices,
   ]
-  return { ok: true, documents, configuration: read.configuration, notices }
+  return { ok: true as const, documents, configuration: read.configuration, notices }
 }
 
 /** The documents as one text that `kubectl apply -f -` takes. */

@@ -1,4 +1,4 @@
-import { ApiException } from '@kubernetes/client-node'
+import { ApiException, type V1Status } from '@kubernetes/client-node'
 import { ClusterError, type FailureKind } from './failure.ts'
 
 /**
@@ -14,14 +14,8 @@ export async function call<T>(request: () => Promise<T>, secret = false): Promis
   }
 }
 
-interface Status {
-  readonly reason?: string
-  readonly message?: string
-  readonly details?: { readonly kind?: string; readonly name?: string }
-}
-
 /** The API server's own words; undefined for an answer from something else, such as a proxy. */
-function statusOf(body: unknown): Status | undefined {
+function statusOf(body: unknown): V1Status | undefined {
   try {
     const status = typeof body === 'string' ? JSON.parse(body) : body
     return typeof status === 'object' && status?.kind === 'Status' ? status : undefined

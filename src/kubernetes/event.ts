@@ -1,3 +1,4 @@
+import type { V1ObjectReference } from '@kubernetes/client-node'
 import type { RawCalls } from './raw.ts'
 
 /** What a person reads in `kubectl get events`. */
@@ -7,20 +8,10 @@ export interface Report {
   readonly message: string
 }
 
-/** The object that an event is about. */
-interface About {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  readonly uid?: string
-  readonly resourceVersion?: string
-}
-
-/** Writes an event into the object's namespace. @param now in ms @throws ClusterError */
+/** Writes an event into the namespace of the object that it is about. @param now in ms @throws ClusterError */
 export async function writeEvent(
   calls: RawCalls,
-  about: About,
+  about: V1ObjectReference & { readonly namespace: string; readonly name: string },
   report: Report,
   { component, now }: { component: string; now: number },
 ): Promise<void> {

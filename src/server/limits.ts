@@ -1,4 +1,5 @@
 import type { Problem } from '../admission/words/messages.ts'
+import type { Body } from './body.ts'
 import { type Shape, scan } from './scan.ts'
 
 /**
@@ -24,12 +25,8 @@ const deepest = 256
 const harmless = 64 * 1024
 
 /** Why a review isn't read, if it is over a limit. */
-export function excess(body: {
-  readonly whole: boolean
-  readonly bytes: Uint8Array
-  readonly size?: number
-}): Problem | undefined {
-  if (!body.whole) return over('bytes', Math.max(body.size ?? 0, mostBytes + 1), mostBytes)
+export function excess(body: Body): Problem | undefined {
+  if (!body.whole) return over('bytes', Math.max(body.size, mostBytes + 1), mostBytes)
   if (body.bytes.length <= harmless) return undefined
   const { values, members, depth }: Shape = scan(body.bytes)
   if (values > mostValues) return over('values', values, mostValues)

@@ -1,8 +1,9 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import type { Certificate, Sources } from './certificate.ts'
 import type { LiveConfiguration } from './configuration.ts'
 import type { Tallies } from './tally.ts'
-import { type Running, watchFiles } from './watch.ts'
 
 /** Where the outcome of a reload is reported. */
 interface Reports {
@@ -17,7 +18,7 @@ export function watchSources(
   configuration: LiveConfiguration,
   every: number,
   reports: Reports,
-): Running {
+) {
   const files = [...('made' in pair ? [] : [pair.cert, pair.key]), ...(clientCa === undefined ? [] : [clientCa])]
   const watched = [watchFiles(files, every, () => void certificate.refresh())]
   const { path, notices } = configuration
@@ -40,5 +41,33 @@ async function reload(configuration: LiveConfiguration, { log, tallies }: Report
     tallies.reloadFailures.configuration++
     // A file can have as many problems as lines.
     log.error({ problems: refreshed.problems.slice(0, 20) }, 'configuration not reloaded; the last good one stays')
+  }
+}
+
+/**
+ * Calls `changed` when something happens in the folder of one of these files, and every `every` ms in any case. The folder, because
+ * Kubernetes swaps a symlink beside the files; the clock, because a network file system may report nothing and a watch may be refused.
+ */
+function watchFiles(paths: readonly string[], every: number, changed: () => void) {
+  let soon: NodeJS.Timeout | undefined
+  const later = () => {
+    clearTimeout(soon)
+    soon = setTimeout(changed, 50)
+  }
+  const watchers: FSWatcher[] = []
+  for (const folder of new Set(paths.map((path) => dirname(path)))) {
+    try {
+      watchers.push(watch(folder, { persistent: false }, later).on('error', () => {}))
+    } catch {
+      // The clock below goes on.
+    }
+  }
+  const clock = setInterval(changed, every).unref()
+  return {
+    stop() {
+      clearTimeout(soon)
+      clearInterval(clock)
+      for (const watcher of watchers) watcher.close()
+    },
   }
 }

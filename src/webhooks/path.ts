@@ -1,3 +1,5 @@
+import type { V1MutatingWebhook } from '@kubernetes/client-node'
+
 /**
  * The paths that the API server calls. A set is marked and validated at paths that servers of before 0.2 take for an unknown set, and answer
  * without it: they refuse nothing during a rollback.
@@ -16,11 +18,7 @@ export const paths = {
   validateSet: (set: string) => `/validate/set-${set}`,
 } as const
 
-interface Called {
-  readonly webhooks?: readonly {
-    readonly clientConfig: { readonly service?: { readonly path?: string } | undefined; readonly url?: string }
-  }[]
-}
+type Called = { readonly webhooks?: readonly V1MutatingWebhook[] }
 
 /** Whether webhook configurations let `auto` lock pods; undefined if there are none that plan. */
 export function callsForLocks({ webhooks = [] }: Called = {}): boolean | undefined {
