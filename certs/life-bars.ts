@@ -10,10 +10,7 @@ export interface Life extends Dated {
 const day = 86_400_000
 
 /** The lives of certificates as bars of a chart that begins at `from`. */
-export function lifeBars(
-  lives: readonly Life[],
-  now: number,
-): { readonly bars: readonly ChartBar[]; readonly from: number } {
+export function lifeBars(lives: readonly Life[], now: number) {
   const from = Math.min(now, ...lives.map(({ issued }) => issued))
   const bars = lives.map(({ name, issued, expires, due }): ChartBar => {
     const until = expires - from

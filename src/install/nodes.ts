@@ -5,13 +5,7 @@ import type { Delivery } from '../admission/words/choices.ts'
 export type NodeInfo = Pick<V1NodeSystemInfo, 'kubeletVersion' | 'containerRuntimeVersion' | 'operatingSystem'>
 
 /** What the cluster can do, which depends on its oldest Linux node. */
-export interface Ability {
-  /** `1.36` */
-  readonly kubernetesVersion: string
-  readonly delivery: Delivery
-  /** Why that delivery, in words. */
-  readonly because: string
-}
+export type Ability = ReturnType<typeof abilityOf>
 
 type Version = readonly [major: number, minor: number]
 
@@ -22,12 +16,13 @@ export const imageVolumes: { readonly kubelet: Version; readonly runtimes: Reado
 }
 
 /** @param server the API server's version: no kubelet is newer, and it decides if there are no nodes yet */
-export function abilityOf(server: string, nodes: readonly NodeInfo[]): Ability {
+export function abilityOf(server: string, nodes: readonly NodeInfo[]) {
   const linux = nodes.filter(({ operatingSystem }) => operatingSystem !== 'windows')
   const versions = [server, ...linux.map(({ kubeletVersion }) => kubeletVersion)].map(parseVersion)
   const [major, minor] = versions.reduce((oldest, version) => (isBefore(version, oldest) ? version : oldest))
   const kubernetesVersion = `${major}.${minor}`
-  const copied = (because: string): Ability => ({ kubernetesVersion, delivery: 'init-container', because })
+  const delivered = (delivery: Delivery, because: string) => ({ kubernetesVersion, delivery, because })
+  const copied = (because: string) => delivered('init-container', because)
   if (linux.length === 0) return copied('there are no nodes yet')
   if (isBefore([major, minor], imageVolumes.kubelet)) return copied(`the oldest kubelet is ${kubernetesVersion}`)
   const old = linux.find(({ containerRuntimeVersion }) => {
@@ -36,7 +31,7 @@ export function abilityOf(server: string, nodes: readonly NodeInfo[]): Ability {
     return least === undefined || isBefore(parseVersion(version), least)
   })
   if (old !== undefined) return copied(`a node runs ${old.containerRuntimeVersion.replace('://', ' ')}`)
-  return { kubernetesVersion, delivery: 'image-volume', because: 'every node can mount an image' }
+  return delivered('image-volume', 'every node can mount an image')
 }
 
 /** Whether a version, such as `v1.29.3-eks-1`, is older than another. */

@@ -6,9 +6,7 @@ import { ClusterError } from './failure.ts'
  * @param context the kubeconfig's current one by default
  * @throws ClusterError when there is none, it can't be read, or it has no such context
  */
-export async function loadKubeconfig(
-  context?: string,
-): Promise<{ readonly kubeconfig: KubeConfig; readonly inside: boolean }> {
+export async function loadKubeconfig(context?: string) {
   const { KubeConfig } = await import('@kubernetes/client-node')
   const kubeconfig = new KubeConfig()
   try {

@@ -27,17 +27,13 @@ export function fixedConfiguration(current: Configuration): LiveConfiguration {
   return { current, hash: '', path: undefined, notices: [], refresh: async () => undefined }
 }
 
-type Opened =
-  | { readonly ok: true; readonly configuration: LiveConfiguration }
-  | { readonly ok: false; readonly problems: readonly string[] }
-
 type Reading = { readonly text: string; readonly problem?: never } | { readonly text?: never; readonly problem: string }
 
 /** In ms. A file may be in the middle of being written: it is taken once two readings this far apart are the same. */
 const settled = 100
 
 /** Opens a configuration file, to be read again when it changes. `read` returns its text; if the first call throws, so does this. */
-export async function openConfiguration(path: string, version: string, read: () => Promise<string>): Promise<Opened> {
+export async function openConfiguration(path: string, version: string, read: () => Promise<string>) {
   // Only here, since the YAML parser is large.
   const { readConfiguration } = await import('../configuration/read.ts')
   const { readApart } = await import('../configuration/apart.ts')
@@ -45,7 +41,7 @@ export async function openConfiguration(path: string, version: string, read: () 
   const lines = (remarks: readonly Remark[]) => remarks.map((remark) => remarkText(path, remark))
   let text = await read()
   const first = readConfiguration(text, version)
-  if (!first.ok) return { ok: false, problems: lines(first.problems) }
+  if (!first.ok) return { ok: false as const, problems: lines(first.problems) }
   let current: Configuration = first.configuration
   let hash = configurationHash(text)
   // What was read last, good or bad, so that each bad version is reported once.
@@ -102,5 +98,5 @@ export async function openConfiguration(path: string, version: string, read: () 
     },
     refresh: oneAtATime(look),
   }
-  return { ok: true, configuration }
+  return { ok: true as const, configuration }
 }

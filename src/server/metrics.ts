@@ -15,10 +15,7 @@ export interface Measured {
 }
 
 /** The text that Prometheus scrapes. */
-export function serverMetrics({ tallies, inFlight, connections, certificate, configuration }: Measured): {
-  readonly contentType: string
-  text(): Promise<string>
-} {
+export function serverMetrics({ tallies, inFlight, connections, certificate, configuration }: Measured) {
   const { registry, counter, gauge, ofProcess } = createMeters()
   ofProcess()
   counter('admissions_total', 'Admission requests by webhook and verdict.', ['webhook', 'verdict'], (metric) => {

@@ -4,7 +4,7 @@ import { createPreviewer } from '../preview/previewer.ts'
 import type { LiveConfiguration } from './configuration.ts'
 import { createPage } from './page.ts'
 import { type Receiver, receive } from './receive.ts'
-import { type Handler, sendBad, sendText } from './send.ts'
+import { sendBad, sendText } from './send.ts'
 
 interface PreviewContext extends Receiver {
   readonly configuration: LiveConfiguration
@@ -15,11 +15,7 @@ interface PreviewContext extends Receiver {
 const limit = 7 * 1024 * 1024
 
 /** `POST /preview`, and by path what GET serves: the page, its files and the description of the endpoint. */
-export function createPreviewRoutes(context: PreviewContext): {
-  readonly answer: Handler
-  readonly files: ReadonlyMap<string, Handler>
-  stop(): void
-} {
+export function createPreviewRoutes(context: PreviewContext) {
   const { configuration, log } = context
   const previewer = createPreviewer((what) => log.error({ what }, 'preview failed'))
 
