@@ -218,6 +218,17 @@ test('unknown paths and methods are JSON', async () => {
   assertProblem(await call(`${server.url}/healthz`, { method: 'POST', body: '{}' }), 405, /GET/)
 })
 
+test('a page is the same with a slash or a query at its end, and HEAD has its head', async () => {
+  for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json']) {
+    for (const end of ['', '/', '?a=b', '/?a=b/']) {
+      assert.equal((await call(`${server.url}${path}${end}`, { method: 'GET' })).status, 200, path + end)
+    }
+    const { status, text, headers } = await call(`${server.url}${path}`, { method: 'HEAD' })
+    assert.deepEqual([status, text], [200, ''])
+    assert.ok(Number(headers['content-length']) > 0)
+  }
+})
+
 test('a character cut in two by the network is whole again', async () => {
   const body = Buffer.from(JSON.stringify(review(pod({ name: 'naïve-✓' }))))
   const cut = body.indexOf('✓') + 1
