@@ -42,6 +42,14 @@ export async function bundle(outdir: string): Promise<Metafile[]> {
     logLevel: 'warning',
     plugins: [
       {
+        // express loads body-parser at once, with half a megabyte of character tables. We read bodies in src/server/body.ts instead.
+        name: 'no-body-parser',
+        setup({ onResolve, onLoad }) {
+          onResolve({ filter: /^body-parser$/ }, ({ path }) => ({ path, namespace: 'nothing' }))
+          onLoad({ filter: /./, namespace: 'nothing' }, () => ({ contents: 'module.exports = {}' }))
+        },
+      },
+      {
         // Replaces the module that reads the page's files with their contents, and bundles the page's script into one file.
         name: 'page',
         setup({ onLoad }) {

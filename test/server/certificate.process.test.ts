@@ -149,7 +149,7 @@ test('--client-ca asks for a certificate on /mutate alone, and is reloaded', asy
   assert.equal((await mutate(client)).status, 403)
 })
 
-test('only what is asked for is loaded: no node-forge with a certificate given, no prom-client for admissions and probes', async () => {
+test('only what is asked for is loaded: no node-forge with a certificate given, no express for admissions and probes', async () => {
   await using dir = await folder()
   const { leaf } = await issue()
   // Prints each file that is loaded.
@@ -168,11 +168,11 @@ test('only what is asked for is loaded: no node-forge with a certificate given, 
     return server.errors()
   }
   const pair = await writePair(dir.path, leaf)
-  assert.doesNotMatch(await loaded(pair, { all: false }), /prom-client|src\/preview|node-forge|client-node/)
+  assert.doesNotMatch(await loaded(pair, { all: false }), /express|prom-client|src\/preview|node-forge|client-node/)
   assert.doesNotMatch(await loaded(pair, { all: true }), /node-forge|client-node/)
   // The control: the trace would have shown them.
   const everything = await loaded([], { all: true })
-  for (const name of [/prom-client/, /src\/preview/, /node_modules\/node-forge\//]) {
+  for (const name of [/node_modules\/express\//, /prom-client/, /src\/preview/, /node_modules\/node-forge\//]) {
     assert.match(everything, name)
   }
 })
