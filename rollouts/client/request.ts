@@ -14,7 +14,7 @@ export const startFlags = {
   'max-unavailable': { type: 'string' },
   'min-ready-seconds': { type: 'string' },
   deadline: { type: 'string' },
-  'on-failure': { type: 'string' },
+  'on-failure': { type: 'string', choices: ['pause', 'rollback'] },
   'max-failures': { type: 'string' },
 } as const
 

@@ -1,18 +1,19 @@
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { Names } from '../../certs/kubernetes.ts'
 import type { Asked, Lifetimes } from '../../certs/next-step.ts'
 import type { CertsSettings } from '../../certs/run.ts'
-import { durationRange } from '../admission/check/duration.ts'
+import { formatDuration } from '../admission/check/duration.ts'
 import { quote } from '../admission/words/quote.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { objectKeys, objectNames } from '../kubernetes/names.ts'
-import { type Command, type ExitCode, ExpectedError, type Terminal, UsageError } from '../terminal/command.ts'
-import { actionOf, duration, oneOf } from '../terminal/flag.ts'
+import { type ExitCode, ExpectedError, type Terminal, UsageError } from '../terminal/command.ts'
+import { defineCommand, type Values } from '../terminal/define-command.ts'
+import { actionOf, duration, durationWithin } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
+import { createLog } from '../terminal/log.ts'
 import { lookOf } from '../terminal/look.ts'
-import { logOf, runFlags, untilStopped } from '../terminal/until-stopped.ts'
+import { runFlags, untilStopped } from '../terminal/until-stopped.ts'
 
 const help = `Keeps the webhook's certificate, and what the API server trusts, valid without
 losing a call.
@@ -49,56 +50,52 @@ ${runFlags.help.log}
 Example: sidecar-first certs issue --dir pki
 `
 
+const life = durationWithin('1s', '3650d')
 const options = {
   namespace: { type: 'string', short: 'n', default: objectNames.namespace },
   context: { type: 'string' },
   service: { type: 'string', default: objectNames.service },
   'dns-name': { type: 'string', multiple: true, default: [] as string[] },
-  'ca-life': { type: 'string', default: '365d' },
-  'leaf-life': { type: 'string', default: '30d' },
-  settle: { type: 'string', default: '5m' },
-  lease: { type: 'string', default: '15s' },
-  timeout: { type: 'string', default: '15m' },
-  via: { type: 'string' },
+  'ca-life': { type: 'string', read: life, default: '365d' },
+  'leaf-life': { type: 'string', read: life, default: '30d' },
+  settle: { type: 'string', read: life, default: '5m' },
+  lease: { type: 'string', read: durationWithin('1s', '1d'), default: '15s' },
+  timeout: { type: 'string', read: duration, default: '15m' },
+  via: { type: 'string', choices: ['direct', 'port-forward'] },
   dir: { type: 'string' },
   force: { type: 'boolean', default: false },
   ...runFlags.options,
 } as const
 
-const parse = (args: readonly string[]) => parseArgs({ args: [...args], options, allowPositionals: true })
-type Flags = ReturnType<typeof parse>['values']
+type Flags = Values<typeof options>
 
-const ways = ['direct', 'port-forward'] as const
 const actions = ['run', 'once', 'status', 'rotate', 'issue'] as const
 
-export const certs: Command = {
+export const certs = defineCommand({
   help,
   options,
   names: actions,
-  choices: { via: ways, ...runFlags.choices },
-  async run(args, terminal) {
-    const { values, positionals } = parse(args)
-    const [word, ...rest] = positionals
+  async run(flags, [word, ...rest], terminal) {
     const action = actionOf(word, actions)
     if (rest.length > (action === 'rotate' ? 1 : 0)) {
       throw new UsageError('wrong-arguments', `${action} takes no ${quote(rest.at(-1) ?? '')}`)
     }
     switch (action) {
       case 'run':
-        return await run(values)
+        return await run(flags)
       case 'once':
-        return await once(values)
+        return await once(flags)
       case 'status':
-        return await status(values, terminal)
+        return await status(flags, terminal)
       case 'rotate':
-        return await rotate(rest[0], values, terminal)
+        return await rotate(rest[0], flags, terminal)
       case 'issue':
-        return await issue(values, terminal)
+        return await issue(flags, terminal)
       default:
         return action satisfies never
     }
   },
-}
+})
 
 async function run(flags: Flags): Promise<ExitCode> {
   return await untilStopped(flags, async ({ log, signal, metricsPort }) => {
@@ -108,8 +105,8 @@ async function run(flags: Flags): Promise<ExitCode> {
 }
 
 async function once(flags: Flags): Promise<ExitCode> {
-  const limit = AbortSignal.timeout(duration('--timeout', flags.timeout))
-  const { log, flush } = logOf(flags)
+  const limit = AbortSignal.timeout(flags.timeout)
+  const { log, flush } = createLog(flags['log-level'])
   const settings = { ...(await settingsOf(flags)), log, signal: AbortSignal.any([interrupted(), limit]) }
   const { bootstrap } = await import('../../certs/run.ts')
   const finished = await bootstrap(settings)
@@ -125,7 +122,7 @@ async function status(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   const { statusOf } = await import('../../certs/status.ts')
   const { serviceNames } = await import('../../certs/x509.ts')
   const { kubeconfig, inside } = await loadKubeconfig(flags.context)
-  const via = oneOf('--via', flags.via ?? (inside ? 'direct' : 'port-forward'), ways)
+  const via = flags.via ?? (inside ? 'direct' : 'port-forward')
   const names = namesOf(flags)
   const dnsNames = [...serviceNames(names.service, names.namespace), ...flags['dns-name']]
   const servername = dnsNames[0] ?? names.service
@@ -158,7 +155,7 @@ async function rotate(what: string | undefined, flags: Flags, terminal: Terminal
       `there is no Secret in namespace ${flags.namespace}; sidecar-first check says why`,
     )
   await cluster.updateSecret(secret.version, { data: {}, annotations: { [objectKeys.rotate]: what satisfies Asked } })
-  const which = what === 'ca' ? `the CA, in steps, which takes ${flags.settle} and more` : 'the leaf'
+  const which = what === 'ca' ? `the CA, in steps, which takes ${formatDuration(flags.settle)} and more` : 'the leaf'
   terminal.stdout.write(
     `The running sidecar-first certs is asked to replace ${which}; see sidecar-first certs status\n`,
   )
@@ -216,18 +213,13 @@ async function write(path: string, text: string, mode: number) {
 
 async function settingsOf(flags: Flags): Promise<Omit<CertsSettings, 'log' | 'signal'>> {
   const lifetimes = lifetimesOf(flags)
-  const lease = duration('--lease', flags.lease, durationRange('1s', '1d'))
   const { kubeconfig } = await loadKubeconfig(flags.context)
-  return { kubeconfig, names: namesOf(flags), lifetimes, lease, extraNames: flags['dns-name'] }
+  return { kubeconfig, names: namesOf(flags), lifetimes, lease: flags.lease, extraNames: flags['dns-name'] }
 }
 
 const namesOf = ({ namespace, service }: Flags): Names => ({ ...objectNames, namespace, service })
 
-function lifetimesOf(flags: Flags): Lifetimes {
-  const life = (flag: string, text: string) => duration(flag, text, durationRange('1s', '3650d'))
-  const authority = life('--ca-life', flags['ca-life'])
-  const leaf = life('--leaf-life', flags['leaf-life'])
-  const settle = life('--settle', flags.settle)
+function lifetimesOf({ 'ca-life': authority, 'leaf-life': leaf, settle }: Flags): Lifetimes {
   // A CA is replaced under two leaf lives: one that lives less than four would be replaced halfway.
   if (authority < 4 * leaf) throw new UsageError('flags-together', '--ca-life must be at least four times --leaf-life')
   if (settle > leaf / 3) throw new UsageError('flags-together', '--settle must be at most a third of --leaf-life')

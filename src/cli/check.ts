@@ -1,12 +1,12 @@
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { quote } from '../admission/words/quote.ts'
 import type { Checked } from '../check/checks.ts'
 import { parseSubject } from '../check/pod/subject.ts'
 import { createClock } from '../kubernetes/clock.ts'
 import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { ignoredCodes, ignoreOption } from '../messages/ignore.ts'
-import { type Command, type ExitCode, type Terminal, UsageError } from '../terminal/command.ts'
-import { namespaceName, oneOf } from '../terminal/flag.ts'
+import { type Terminal, UsageError } from '../terminal/command.ts'
+import { defineCommand, type Values } from '../terminal/define-command.ts'
+import { namespaceName } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
 import { lookOf } from '../terminal/look.ts'
 import { createStatusLine } from '../terminal/status-line.ts'
@@ -34,38 +34,32 @@ Example: sidecar-first check
 `
 
 const options = {
-  namespace: { type: 'string', short: 'n' },
+  namespace: { type: 'string', read: namespaceName, short: 'n' },
   context: { type: 'string' },
   'no-pods': { type: 'boolean', default: false },
-  output: { type: 'string', short: 'o', default: 'text' },
+  output: { type: 'string', short: 'o', choices: ['text', 'json'], default: 'text' },
   ...ignoreOption,
-} as const satisfies ParseArgsOptionsConfig
+} as const
 
-type Flags = ReturnType<typeof parse>['values']
-const parse = (args: readonly string[]) => parseArgs({ args: [...args], options, allowPositionals: true })
+type Flags = Values<typeof options>
 
-const outputs = ['text', 'json'] as const
-
-export const check: Command = {
+export const check = defineCommand({
   help,
   options,
   names: 'pods',
-  choices: { output: outputs },
-  async run(args, terminal) {
-    const { values, positionals } = parse(args)
-    const output = oneOf('--output', values.output, outputs)
-    const [subject] = positionals
-    if (positionals.length > 1) throw new UsageError('wrong-arguments', 'check takes one pod/NAME, or none')
-    const ignored = await ignoredCodes(values.ignore)
+  async run(flags, [subject, ...others], terminal) {
+    if (others.length > 0) throw new UsageError('wrong-arguments', 'check takes one pod/NAME, or none')
+    const ignored = await ignoredCodes(flags.ignore)
     const stop = interrupted()
-    const all = subject === undefined ? await everything(values, terminal, stop) : await one(subject, values)
+    const all = subject === undefined ? await everything(flags, terminal, stop) : await one(subject, flags)
     const checked = withoutIgnored(all, ignored)
     const { hasProblem, jsonReport, textReport } = await import('../check/report.ts')
-    terminal.stdout.write(output === 'json' ? jsonReport(checked) : textReport(checked, lookOf(terminal, process.env)))
-    const code: ExitCode = hasProblem(checked) || stop.aborted ? 1 : 0
-    return code
+    terminal.stdout.write(
+      flags.output === 'json' ? jsonReport(checked) : textReport(checked, lookOf(terminal, process.env)),
+    )
+    return hasProblem(checked) || stop.aborted ? 1 : 0
   },
-}
+})
 
 /** Without the warnings of these codes. */
 function withoutIgnored(checked: readonly Checked[], ignored: ReadonlySet<string>): readonly Checked[] {
@@ -90,7 +84,6 @@ async function connect({ context }: Flags) {
 async function one(subject: string, flags: Flags): Promise<readonly Checked[]> {
   const found = parseSubject(subject)
   if (!found) throw new UsageError('wrong-arguments', `check takes pod/NAME or deploy/NAME, not ${quote(subject)}`)
-  if (flags.namespace !== undefined) namespaceName('--namespace', flags.namespace)
   const { kubeconfig, objects, installed, now } = await connect(flags)
   const { examineOne } = await import('../check/pod/one.ts')
   const namespace = flags.namespace ?? namespaceOf(kubeconfig)

@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util'
 import { type Shell, shells } from '../completion/shells.ts'
-import { type Command, UsageError } from '../terminal/command.ts'
+import { UsageError } from '../terminal/command.ts'
+import { defineCommand } from '../terminal/define-command.ts'
 
 const names = Object.keys(shells) as Shell[]
 
@@ -15,16 +15,15 @@ kubectl_complete-sidecar_first, which the package brings.
 Example: source <(sidecar-first completion bash)
 `
 
-export const completion: Command = {
+export const completion = defineCommand({
   help,
   options: {},
   names,
-  async run(args, { stdout }) {
-    const { positionals } = parseArgs({ args: [...args], options: {}, allowPositionals: true })
-    const shell = names.find((name) => name === positionals[0])
-    if (shell === undefined || positionals.length > 1)
+  async run(_, [word, ...others], { stdout }) {
+    const shell = names.find((name) => name === word)
+    if (shell === undefined || others.length > 0)
       throw new UsageError('wrong-arguments', `name one shell: ${names.join(', ')}`)
     stdout.write(shells[shell])
     return 0
   },
-}
+})

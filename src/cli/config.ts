@@ -1,12 +1,11 @@
-import { parseArgs } from 'node:util'
 import { faultCode, remarkText } from '../configuration/faults.ts'
 import { readConfiguration } from '../configuration/read.ts'
 import { FileError, readInputs } from '../files/files.ts'
-import { checkNamespaceName } from '../install/namespace.ts'
 import { endpoint, objectKeys, objectNames } from '../kubernetes/names.ts'
 import { heard, ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
-import { type Command, UsageError } from '../terminal/command.ts'
-import { oneOf } from '../terminal/flag.ts'
+import { UsageError } from '../terminal/command.ts'
+import { defineCommand } from '../terminal/define-command.ts'
+import { namespaceName } from '../terminal/flag.ts'
 import { version } from '../version.ts'
 import { chartValues } from '../webhooks/chart-values.ts'
 import { installModes, webhookConfigurations, webhookYaml } from '../webhooks/configurations.ts'
@@ -44,25 +43,20 @@ EOF
 const options = {
   webhooks: { type: 'boolean', default: false },
   helm: { type: 'boolean', default: false },
-  mode: { type: 'string', default: 'namespace-opt-in' },
-  namespace: { type: 'string', default: objectNames.namespace },
+  mode: { type: 'string', choices: installModes, default: 'namespace-opt-in' },
+  namespace: { type: 'string', read: namespaceName, default: objectNames.namespace },
   ...ignoreOption,
 } as const
 
-export const config: Command = {
+export const config = defineCommand({
   help,
   options,
   names: 'files',
-  choices: { mode: installModes },
-  async run(args, terminal) {
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const { namespace, webhooks, helm } = values
-    const mode = oneOf('--mode', values.mode, installModes)
-    checkNamespaceName(namespace)
+  async run({ namespace, mode, webhooks, helm, ignore }, words, terminal) {
     if (helm && webhooks) throw new UsageError('flags-together', '--webhooks and --helm exclude each other')
-    if (positionals.length !== 1) throw new UsageError('wrong-arguments', 'name one configuration file')
-    const ignored = await ignoredCodes(values.ignore)
-    const [file] = await readInputs(positionals, terminal)
+    if (words.length !== 1) throw new UsageError('wrong-arguments', 'name one configuration file')
+    const ignored = await ignoredCodes(ignore)
+    const [file] = await readInputs(words, terminal)
     if (file === undefined) return 0
 
     const read = readConfiguration(file.text, version)
@@ -78,4 +72,4 @@ export const config: Command = {
     terminal.stdout.write(webhooks ? webhookYaml(made) : helm ? chartValues(configuration, file.text, where) : sound)
     return 0
   },
-}
+})

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { whyText } from '../admission/suggest/words.ts'
 import { coded } from '../admission/words/messages.ts'
 import { printable } from '../admission/words/printable.ts'
@@ -17,7 +16,7 @@ import {
 import { sampleManifest } from '../preview/show/sample.ts'
 import { annotating } from '../preview/suggestion.ts'
 import { writeManifests } from '../preview/write.ts'
-import type { Command } from '../terminal/command.ts'
+import { defineCommand } from '../terminal/define-command.ts'
 import { exact, lookOf } from '../terminal/look.ts'
 
 const help = `Prints manifests as the webhook would patch them, for kubectl apply. Comments
@@ -44,17 +43,16 @@ ${sampleManifest}EOF
 
 const options = { ...fileOptions, ...ignoreOption, suggest: { type: 'boolean', default: false } } as const
 
-export const inject: Command = {
+export const inject = defineCommand({
   help,
   options,
   names: 'files',
-  async run(args, terminal) {
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const ignored = await ignoredCodes(values.ignore)
-    const found = await previewFiles([...values.filename, ...positionals], { ...values, ignored }, terminal)
+  async run(flags, words, terminal) {
+    const ignored = await ignoredCodes(flags.ignore)
+    const found = await previewFiles([...flags.filename, ...words], { ...flags, ignored }, terminal)
     refuse(found)
     const look = lookOf(terminal, process.env)
-    if (values.suggest) {
+    if (flags.suggest) {
       const { files, told } = suggested(found)
       terminal.stderr.write(told.map((each) => `${each}\n`).join(''))
       if (told.length === 0) say({ kind: 'nothing-to-suggest' }, ignored, terminal)
@@ -73,7 +71,7 @@ export const inject: Command = {
     terminal.stdout.write(exact(text, look))
     return 0
   },
-}
+})
 
 /** The files with the lines that mend something, and what is said of each object. */
 function suggested({ files }: PreviewedFiles) {

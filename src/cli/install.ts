@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import type { V1Node } from '@kubernetes/client-node'
 import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
 import { gates, locks } from '../admission/words/choices.ts'
@@ -9,14 +8,15 @@ import type { Manifest } from '../install/apply.ts'
 import { type Connected, connect, survey } from '../install/connect.ts'
 import { unowned } from '../install/images.ts'
 import { manifests } from '../install/manifests.ts'
-import { checkNamespace } from '../install/namespace.ts'
+import { ownNamespace } from '../install/namespace.ts'
 import { type Ability, abilityOf } from '../install/nodes.ts'
 import { partNames, render, standardImage, textOf, type Wanted } from '../install/render.ts'
 import { type Found, waiterImageOf } from '../install/settings.ts'
 import { mutatingReference, objectKeys, objectNames } from '../kubernetes/names.ts'
 import { heard, ignoredCodes, ignoreOption } from '../messages/ignore.ts'
-import { type Command, UsageError } from '../terminal/command.ts'
-import { duration, oneOf, wholeNumber } from '../terminal/flag.ts'
+import { UsageError } from '../terminal/command.ts'
+import { defineCommand, type Values } from '../terminal/define-command.ts'
+import { duration, wholeNumber } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
 import { createProgress } from '../terminal/progress.ts'
 import { version } from '../version.ts'
@@ -75,38 +75,35 @@ const options = {
   apply: { type: 'boolean', default: false },
   'dry-run': { type: 'boolean', default: false },
   context: { type: 'string' },
-  mode: { type: 'string' },
-  namespace: { type: 'string', short: 'n', default: objectNames.namespace },
-  replicas: { type: 'string' },
-  image: { type: 'string' },
-  'image-pull-secret': { type: 'string' },
-  'waiter-image': { type: 'string' },
+  mode: { type: 'string', choices: installModes },
+  namespace: { type: 'string', read: ownNamespace, short: 'n', default: objectNames.namespace },
+  replicas: { type: 'string', read: (flag: string, text: string) => wholeNumber(flag, text, 1, 999) },
+  image: { type: 'string', read: imageName },
+  'image-pull-secret': { type: 'string', read: secretName },
+  'waiter-image': { type: 'string', read: imageName },
   config: { type: 'string' },
-  gate: { type: 'string' },
-  lock: { type: 'string' },
+  gate: { type: 'string', choices: gates },
+  lock: { type: 'string', choices: locks },
   'cert-manager': { type: 'boolean', default: false },
   preview: { type: 'boolean', default: false },
   monitoring: { type: 'boolean', default: false },
   rollouts: { type: 'boolean', default: false },
   starts: { type: 'boolean', default: false },
-  timeout: { type: 'string', default: '5m' },
+  timeout: { type: 'string', read: duration, default: '5m' },
   'trial-namespace': { type: 'string' },
   force: { type: 'boolean', default: false },
   ...ignoreOption,
 } as const
 
-type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>['values']
+type Flags = Values<typeof options>
 
-export const install: Command = {
+export const install = defineCommand({
   help,
   options,
-  choices: { mode: installModes, gate: gates, lock: locks },
-  async run(args, terminal) {
-    const { values: flags } = parseArgs({ args: [...args], options })
+  async run(flags, _, terminal) {
     const applies = flags.apply || flags['dry-run']
     const ignored = await ignoredCodes(flags.ignore)
     const wanted = await wantedBy(flags)
-    const timeout = duration('--timeout', flags.timeout)
     const cluster = applies || flags.context !== undefined ? await connect(flags.context) : undefined
     const surveyed = cluster && (await lookAt(cluster))
     const found = surveyed?.found
@@ -134,7 +131,7 @@ export const install: Command = {
     const { apply, awaitParts } = await import('../install/install.ts')
     const { objects } = cluster
     const progress = createProgress(terminal.stdout)
-    const signal = AbortSignal.any([AbortSignal.timeout(timeout), interrupted()])
+    const signal = AbortSignal.any([AbortSignal.timeout(flags.timeout), interrupted()])
     const observes = configuration.mode === 'observe'
     const wholes = documents.map((document): Manifest => document.toJS())
     const mutating = wholes.find(({ kind }) => kind === mutatingReference.kind)
@@ -167,7 +164,7 @@ export const install: Command = {
     terminal.stdout.write(next(wanted, flags['dry-run']))
     return 0
   },
-}
+})
 
 /** The cluster's version and nodes, and what it can do. @throws ExpectedError if it is too old */
 async function lookAt(cluster: Connected) {
@@ -182,28 +179,29 @@ async function lookAt(cluster: Connected) {
   return { version, nodes, found }
 }
 
+/** The API server would refuse one only when it has stored half of the objects. */
+function imageName(flag: string, text: string): string {
+  if (/^\S{1,1000}$/.test(text)) return text
+  throw new UsageError('flag-value', `${flag} takes the name of an image`)
+}
+
+function secretName(flag: string, text: string): string {
+  if (text.length <= 253 && /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(text)) return text
+  throw new UsageError('flag-value', `${flag} takes the name of a Secret: a-z, 0-9, - and ., at most 253`)
+}
+
 /** What the flags ask for. @throws UsageError */
 async function wantedBy(flags: Flags): Promise<Wanted> {
-  const { namespace, replicas, gate, lock, config } = flags
-  checkNamespace(namespace)
-  // The API server would refuse them only when it has stored half of the objects.
-  for (const flag of ['image', 'waiter-image'] as const) {
-    if (flags[flag] !== undefined && !/^\S{1,1000}$/.test(flags[flag]))
-      throw new UsageError('flag-value', `--${flag} takes the name of an image`)
-  }
-  const secret = flags['image-pull-secret']
-  if (secret !== undefined && !(secret.length <= 253 && /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(secret))) {
-    throw new UsageError('flag-value', '--image-pull-secret takes the name of a Secret: a-z, 0-9, - and ., at most 253')
-  }
+  const { namespace, replicas, image, gate, lock, config } = flags
   return {
-    mode: oneOf('--mode', flags.mode ?? 'namespace-opt-in', installModes),
+    mode: flags.mode ?? 'namespace-opt-in',
     namespace,
-    replicas: replicas === undefined ? undefined : wholeNumber('--replicas', replicas, 1, 999),
-    image: flags.image,
-    pullSecret: secret,
+    replicas,
+    image,
+    pullSecret: flags['image-pull-secret'],
     waiterImage: flags['waiter-image'],
-    gate: gate === undefined ? undefined : oneOf('--gate', gate, gates),
-    lock: lock === undefined ? undefined : oneOf('--lock', lock, locks),
+    gate,
+    lock,
     configuration: config === undefined ? undefined : await readText(config),
     certManager: flags['cert-manager'],
     parts: partNames.filter((part) => flags[part]),

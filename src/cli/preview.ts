@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { presets } from '../admission/intent/presets.ts'
 import { podTemplate } from '../admission/pod/template.ts'
@@ -25,8 +24,8 @@ import { sarif } from '../preview/show/sarif.ts'
 import { describe, fileDiff } from '../preview/show/text.ts'
 import { hasOneOf } from '../preview/trial.ts'
 import { writeManifests } from '../preview/write.ts'
-import { type Command, type ExitCode, UsageError } from '../terminal/command.ts'
-import { oneOf } from '../terminal/flag.ts'
+import { type ExitCode, UsageError } from '../terminal/command.ts'
+import { defineCommand, type Values } from '../terminal/define-command.ts'
 import { exact, type Look, lookOf } from '../terminal/look.ts'
 import { joinDocuments } from './inject.ts'
 
@@ -61,21 +60,7 @@ sidecar-first preview -f - <<'EOF'
 ${sampleManifest}EOF
 `
 
-const options = {
-  ...fileOptions,
-  ...ignoreOption,
-  output: { type: 'string', short: 'o', default: 'text' },
-  'fail-on': { type: 'string', default: 'refused' },
-  sidecars: { type: 'string' },
-  gate: { type: 'string' },
-  delivery: { type: 'string' },
-  preset: { type: 'string', multiple: true },
-} as const
-
-const presetNames = presets.map(({ name }) => name)
-const failures = ['refused', 'warning'] as const
-
-const formats: Partial<Record<string, (found: PreviewedFiles, look: Look) => string>> = {
+const formats = {
   text: ({ files }, look) => describe(files, look),
   diff: ({ files }, look) => files.map((file) => fileDiff(file, look)).join(''),
   json: (found, look) =>
@@ -92,63 +77,54 @@ const formats: Partial<Record<string, (found: PreviewedFiles, look: Look) => str
   },
   github: (found) => annotations(found, checkout()),
   sarif: (found, look) => exact(sarif(found, catalogue, checkout()), look),
-}
+} satisfies Record<string, (found: PreviewedFiles, look: Look) => string>
 
-export const preview: Command = {
+const options = {
+  ...fileOptions,
+  ...ignoreOption,
+  output: { type: 'string', short: 'o', choices: Object.keys(formats) as (keyof typeof formats)[], default: 'text' },
+  'fail-on': { type: 'string', choices: ['refused', 'warning'], default: 'refused' },
+  sidecars: { type: 'string' },
+  gate: { type: 'string', choices: gates },
+  delivery: { type: 'string', choices: deliveries },
+  preset: { type: 'string', choices: presets.map(({ name }) => name), multiple: true, default: [] as string[] },
+} as const
+
+export const preview = defineCommand({
   help,
   options,
   names: 'files',
-  choices: {
-    output: Object.keys(formats),
-    'fail-on': failures,
-    gate: gates,
-    delivery: deliveries,
-    preset: presetNames,
-  },
-  async run(args, terminal) {
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const format = formats[values.output]
-    if (format === undefined) throw new UsageError('flag-value', `--output takes ${Object.keys(formats).join(', ')}`)
-    const failOn = failures.find((what) => what === values['fail-on'])
-    if (failOn === undefined) throw new UsageError('flag-value', '--fail-on takes refused, warning')
+  async run(values, words, terminal) {
     const ignored = await ignoredCodes(values.ignore)
     const { sidecars } = values
     const found = await previewFiles(
-      [...values.filename, ...positionals],
+      [...values.filename, ...words],
       { ...values, ignored, ...whatIf(values) },
       terminal,
     )
     if (sidecars !== undefined && !previewsOf(found).some(has(sidecars)))
       say({ kind: 'sidecars-nowhere', sidecars }, ignored, terminal)
-    terminal.stdout.write(format(found, lookOf(terminal, process.env)))
+    terminal.stdout.write(formats[values.output](found, lookOf(terminal, process.env)))
     // There is no place for reasons in a diff.
     const said = values.output === 'diff' ? complaints(found) : found.problems.map(problemText)
     if (values.output !== 'github' && values.output !== 'sarif')
       terminal.stderr.write(said.map((line) => `${line}\n`).join(''))
-    return verdict(found, failOn)
+    return verdict(found, values['fail-on'])
   },
-}
+})
 
 /** What to preview with instead of what is written. @throws UsageError */
-function whatIf(values: {
-  readonly sidecars?: string | undefined
-  readonly gate?: string | undefined
-  readonly delivery?: string | undefined
-  readonly preset?: readonly string[] | undefined
-}) {
-  const gate = values.gate === undefined ? undefined : oneOf('--gate', values.gate, gates)
-  const delivery = values.delivery === undefined ? undefined : oneOf('--delivery', values.delivery, deliveries)
-  const wanted = (values.preset ?? []).map((name) => oneOf('--preset', name, presetNames))
+function whatIf({ sidecars, gate, delivery, preset }: Values<typeof options>) {
   const change = (configuration: Configuration): Configuration => {
     const changed = withSettings(configuration, {
       ...(gate && { gate }),
       ...(delivery && { delivery }),
-      presets: wanted,
+      presets: preset,
     })
     if (!changed.ok) throw new UsageError('flags-together', changed.problem)
     return changed.value
   }
-  return { change, trial: { sidecars: values.sidecars, gate, delivery } }
+  return { change, trial: { sidecars, gate, delivery } }
 }
 
 const has = (sidecars: string) => (preview: Preview) => {

@@ -1,11 +1,11 @@
-import { parseArgs } from 'node:util'
 import type { KubeConfig } from '@kubernetes/client-node'
 import type { RolloutCluster } from '../../rollouts/client/calls.ts'
 import { parsePartition, parseSeconds, startFlags, startRequest } from '../../rollouts/client/request.ts'
 import type { Session } from '../../rollouts/client/session.ts'
 import type { SidecarRollout } from '../../rollouts/types.ts'
 import { quote } from '../admission/words/quote.ts'
-import { type Command, UsageError } from '../terminal/command.ts'
+import { UsageError } from '../terminal/command.ts'
+import { defineCommand, type Values } from '../terminal/define-command.ts'
 import { actionOf } from '../terminal/flag.ts'
 
 const help = `Upgrades a sidecar of running pods in place, a few pods at a time, while their
@@ -66,31 +66,27 @@ const options = {
   wait: { type: 'boolean', default: false },
   'to-origin': { type: 'boolean', default: false },
   force: { type: 'boolean', default: false },
-  timeout: { type: 'string' },
-  output: { type: 'string', short: 'o' },
+  timeout: { type: 'string', read: parseSeconds },
+  output: { type: 'string', short: 'o', choices: ['json'] },
 } as const
-type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>['values']
+type Flags = Values<typeof options>
 
 const actions = ['start', 'status', 'pause', 'resume', 'promote', 'undo', 'finish'] as const
 type Action = (typeof actions)[number]
 
-export const rollout: Command = {
+export const rollout = defineCommand({
   help,
   options,
   names: actions,
-  choices: { output: ['json'], 'on-failure': ['pause', 'rollback'] },
-  async run(args, terminal) {
-    const { values: flags, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const [word, name, ...rest] = positionals
+  async run(flags, [word, name, ...rest], terminal) {
     const action = actionOf(word, actions)
     checkFlags(action, name, flags, rest)
-    const seconds = flags.timeout === undefined ? undefined : parseSeconds('--timeout', flags.timeout)
     const partition = parsePartition(flags.partition ?? '0')
     // Checked before any cluster is asked.
     const request = (namespace: string) => startRequest(flags, namespace)
     if (action === 'start') request('default')
     const { cluster, namespace, kubeconfig } = await connect(flags)
-    const session: Session = { cluster, namespace, terminal, wait: flags.wait, seconds }
+    const session: Session = { cluster, namespace, terminal, wait: flags.wait, seconds: flags.timeout }
     const { change, ...of } = await import('../../rollouts/client/actions.ts')
     switch (action) {
       case 'start': {
@@ -121,7 +117,7 @@ export const rollout: Command = {
         return action satisfies never
     }
   },
-}
+})
 
 /** A flag that would have no effect is a mistake. */
 function checkFlags(action: Action, name: string | undefined, flags: Flags, rest: readonly string[]): void {
@@ -142,8 +138,6 @@ function checkFlags(action: Action, name: string | undefined, flags: Flags, rest
   only('force', 'finish')
   only('wait', 'start', 'status', 'resume', 'promote', 'undo')
   if (given('timeout') && !flags.wait) throw new UsageError('flags-together', '--timeout goes with --wait')
-  if (given('output') && flags.output !== 'json')
-    throw new UsageError('flag-value', `-o takes json, not ${quote(flags.output ?? '')}`)
   if (given('output') && flags.wait) throw new UsageError('flags-together', '-o json does not go with --wait')
 }
 

@@ -1,10 +1,8 @@
-import { parseArgs } from 'node:util'
-import { durationRange } from '../admission/check/duration.ts'
 import { defaultConfiguration } from '../admission/intent/configuration.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { objectNames } from '../kubernetes/names.ts'
-import type { Command, ExitCode } from '../terminal/command.ts'
-import { duration, runAlone } from '../terminal/flag.ts'
+import { defineCommand } from '../terminal/define-command.ts'
+import { durationWithin, runAlone } from '../terminal/flag.ts'
 import { runFlags, untilStopped } from '../terminal/until-stopped.ts'
 import { version } from '../version.ts'
 
@@ -30,30 +28,25 @@ ${runFlags.help.log}
 Example: sidecar-first rollouts run --metrics-port 0
 `
 
+const range = durationWithin('1s', '1d')
 const options = {
   namespace: { type: 'string', default: objectNames.namespace },
-  lease: { type: 'string', default: '15s' },
-  resync: { type: 'string', default: '2m' },
+  lease: { type: 'string', read: range, default: '15s' },
+  resync: { type: 'string', read: range, default: '2m' },
   'waiter-image': { type: 'string', default: waiterImage },
   ...runFlags.options,
 } as const
 
-export const rollouts: Command = {
+export const rollouts = defineCommand({
   help,
   options,
   names: ['run'],
-  choices: runFlags.choices,
-  async run(args): Promise<ExitCode> {
-    const { values: flags, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    runAlone(positionals)
-    const range = durationRange('1s', '1d')
-    const lease = duration('--lease', flags.lease, range)
-    const resync = duration('--resync', flags.resync, range)
-    const { namespace, 'waiter-image': waiter } = flags
+  async run({ namespace, lease, resync, 'waiter-image': waiter, ...flags }, words) {
+    runAlone(words)
     return await untilStopped(flags, async (running) => {
       const { kubeconfig } = await loadKubeconfig()
       const { run } = await import('../../rollouts/controller/run.ts')
       await run({ kubeconfig, namespace, lease, resync, waiter, ...running })
     })
   },
-}
+})

@@ -1,4 +1,3 @@
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { presets } from '../admission/intent/presets.ts'
 import { readConfigurationFile } from '../files/configuration-file.ts'
@@ -8,8 +7,9 @@ import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
 import { withoutIgnored } from '../scan/ignore.ts'
 import { failures, hasFailed, type Picture } from '../scan/report.ts'
 import type { Survey } from '../scan/survey.ts'
-import { type Command, type Terminal, UsageError } from '../terminal/command.ts'
-import { namespaceName, oneOf } from '../terminal/flag.ts'
+import { type Terminal, UsageError } from '../terminal/command.ts'
+import { defineCommand, type Values } from '../terminal/define-command.ts'
+import { namespaceName } from '../terminal/flag.ts'
 import { exact, lookOf } from '../terminal/look.ts'
 import { createStatusLine, waitOut } from '../terminal/status-line.ts'
 import { version } from '../version.ts'
@@ -40,22 +40,21 @@ Example: sidecar-first scan -o html >starts.html
 `
 
 const options = {
-  namespace: { type: 'string', short: 'n' },
+  namespace: { type: 'string', read: namespaceName, short: 'n' },
   selector: { type: 'string', short: 'l' },
-  preset: { type: 'string', multiple: true, default: [] },
-  filename: { type: 'string', short: 'f', multiple: true, default: [] },
-  exclude: { type: 'string', multiple: true, default: [] },
+  preset: { type: 'string', choices: presets.map(({ name }) => name), multiple: true, default: [] as string[] },
+  filename: { type: 'string', short: 'f', multiple: true, default: [] as string[] },
+  exclude: { type: 'string', multiple: true, default: [] as string[] },
   config: { type: 'string' },
-  output: { type: 'string', short: 'o', default: 'text' },
+  output: { type: 'string', short: 'o', choices: ['text', 'json', 'html'], default: 'text' },
   all: { type: 'boolean', default: false },
   ...ignoreOption,
-  'fail-on': { type: 'string', default: 'never' },
+  'fail-on': { type: 'string', choices: failures, default: 'never' },
   context: { type: 'string' },
-} as const satisfies ParseArgsOptionsConfig
+} as const
 
-type Flags = ReturnType<typeof parse>['values']
-const parse = (args: readonly string[]) => parseArgs({ args: [...args], options, allowPositionals: true })
-type Output = 'text' | 'json' | 'html'
+type Flags = Values<typeof options>
+type Output = Flags['output']
 
 /** What is wanted, checked. */
 interface How {
@@ -75,31 +74,26 @@ interface Found {
   readonly whole: boolean
 }
 
-export const scan: Command = {
+export const scan = defineCommand({
   help,
   options,
-  async run(args, terminal) {
-    const { values, positionals } = parse(args)
-    if (positionals.length > 0)
+  names: [],
+  async run(values, words, terminal) {
+    if (words.length > 0)
       throw new UsageError('wrong-arguments', 'scan takes no names; -n and -l narrow it down, -f names files')
-    const output = oneOf('--output', values.output, ['text', 'json', 'html'])
-    const failOn = oneOf('--fail-on', values['fail-on'], failures)
-    const names = presets.map(({ name }) => name)
-    const only = values.preset.map((name) => oneOf('--preset', name, names))
     const fromFiles = values.filename.length > 0
     if (!fromFiles && values.exclude.length > 0) throw new UsageError('flags-together', '--exclude goes with -f')
     if (!fromFiles && values.config !== undefined)
       throw new UsageError('flags-together', '--config goes with -f: in a cluster only what holds the app counts')
     if (fromFiles && (values.selector ?? values.context) !== undefined)
       throw new UsageError('flags-together', '-f scans manifests: --selector and --context are for a cluster')
-    if (values.namespace !== undefined && !fromFiles) namespaceName('--namespace', values.namespace)
     const ignored = await ignoredCodes(values.ignore)
-    const how = { only, ignored, output }
+    const how = { only: values.preset, ignored, output: values.output }
     const found = await (fromFiles ? ofManifests(values, how, terminal) : ofCluster(values, how, terminal))
-    terminal.stdout.write(await written(found, output, values.all, terminal))
-    return hasFailed(found.survey, failOn) || !found.whole ? 1 : 0
+    terminal.stdout.write(await written(found, values.output, values.all, terminal))
+    return hasFailed(found.survey, values['fail-on']) || !found.whole ? 1 : 0
   },
-}
+})
 
 async function written({ survey, pictures, now }: Found, output: Output, all: boolean, terminal: Terminal) {
   switch (output) {

@@ -1,13 +1,12 @@
 import { isIP, isIPv6 } from 'node:net'
-import { parseArgs } from 'node:util'
-import { durationRange } from '../admission/check/duration.ts'
 import { defaultConfiguration } from '../admission/intent/configuration.ts'
 import { FileError, readText } from '../files/files.ts'
 import { fixedConfiguration, type LiveConfiguration } from '../server/configuration.ts'
-import { type Route, type RunningServer, routes, startServer } from '../server/server.ts'
-import { type Command, type ExitCode, ExpectedError, UsageError } from '../terminal/command.ts'
-import { duration, oneOf, port, wholeNumber } from '../terminal/flag.ts'
-import { createLog, type Level, levels } from '../terminal/log.ts'
+import { type RunningServer, routes, startServer } from '../server/server.ts'
+import { type ExitCode, ExpectedError, UsageError } from '../terminal/command.ts'
+import { defineCommand } from '../terminal/define-command.ts'
+import { durationWithin, oneOf, port, wholeNumber } from '../terminal/flag.ts'
+import { createLog, levels } from '../terminal/log.ts'
 import { version } from '../version.ts'
 
 const help = `Answers admission requests and previews over HTTPS.
@@ -34,78 +33,65 @@ A second signal stops it at once.
 Example: sidecar-first serve --port 8443
 `
 
+const drain = durationWithin('0s', '10m')
 const options = {
   host: { type: 'string', default: '127.0.0.1' },
-  port: { type: 'string', default: '8443' },
+  port: { type: 'string', read: port, default: '8443' },
   cert: { type: 'string' },
   key: { type: 'string' },
   'client-ca': { type: 'string' },
   config: { type: 'string' },
-  routes: { type: 'string', default: routes.join(',') },
-  'max-in-flight': { type: 'string', default: '100' },
-  drain: { type: 'string', default: '10s' },
-  'log-level': { type: 'string', default: 'info' },
+  routes: {
+    type: 'string',
+    choices: routes,
+    read: (flag: string, text: string) => new Set(text.split(',').map((name) => oneOf(flag, name.trim(), routes))),
+    default: routes.join(','),
+  },
+  'max-in-flight': {
+    type: 'string',
+    read: (flag: string, text: string) => wholeNumber(flag, text, 1, 10_000),
+    default: '100',
+  },
+  drain: {
+    type: 'string',
+    read: (flag: string, text: string) => drain(flag, text === '0' ? '0s' : text),
+    default: '10s',
+  },
+  'log-level': { type: 'string', choices: levels, default: 'info' },
 } as const
 
-export const serve: Command = {
+export const serve = defineCommand({
   help,
   options,
-  choices: { routes, 'log-level': levels },
-  async run(args, terminal) {
-    const flags = readFlags(args)
-    const { log, inform, flush } = createLog(flags.logLevel)
+  async run({ host, port, cert, key, routes, ...flags }, _, terminal) {
+    if ((cert === undefined) !== (key === undefined))
+      throw new UsageError('flags-together', '--cert and --key go together')
+    const given = cert !== undefined && key !== undefined ? { cert, key } : undefined
+    const { log, inform, flush } = createLog(flags['log-level'])
     const configuration = await configurationOf(flags.config)
-    const pair = flags.pair ?? { made: await makeCertificate(flags.host) }
+    const pair = given ?? { made: await makeCertificate(host) }
     const server = await startServer({
-      ...flags,
-      sources: { pair, clientCa: flags.clientCa },
+      host,
+      port,
+      routes,
+      maxInFlight: flags['max-in-flight'],
+      sources: { pair, clientCa: flags['client-ca'] },
       configuration,
       log,
       inform,
-    }).catch(explained(flags))
+    }).catch(explained(host, port))
     // Set up before anybody can hear that it is ready and send a signal.
     const ended = untilAsked(server, flags.drain, () => log.info('shutting down'))
     const url = `https://${isIPv6(server.address.address) ? `[${server.address.address}]` : server.address.address}:${server.address.port}`
     const line = `sidecar-first ${version} serves on ${url}`
-    if (flags.pair) log.info({ address: url }, line)
-    else terminal.stdout.write(`${line}\n${flags.routes.has('preview') ? await tryIt(url) : ''}`)
+    if (given) log.info({ address: url }, line)
+    else terminal.stdout.write(`${line}\n${routes.has('preview') ? await tryIt(url) : ''}`)
     await flush()
     const code = await ended
     await flush()
     return code
   },
-}
-
-interface Flags {
-  readonly host: string
-  readonly port: number
-  readonly pair: { readonly cert: string; readonly key: string } | undefined
-  readonly clientCa: string | undefined
-  readonly config: string | undefined
-  readonly routes: ReadonlySet<Route>
-  readonly maxInFlight: number
-  /** Milliseconds. */
-  readonly drain: number
-  readonly logLevel: Level
-}
-
-function readFlags(args: readonly string[]): Flags {
-  const { values } = parseArgs({ args: [...args], options, allowPositionals: false })
-  const { cert, key } = values
-  if ((cert === undefined) !== (key === undefined))
-    throw new UsageError('flags-together', '--cert and --key go together')
-  return {
-    host: values.host,
-    port: port('--port', values.port),
-    pair: cert !== undefined && key !== undefined ? { cert, key } : undefined,
-    clientCa: values['client-ca'],
-    config: values.config,
-    routes: new Set(values.routes.split(',').map((name) => oneOf('--routes', name.trim(), routes))),
-    maxInFlight: wholeNumber('--max-in-flight', values['max-in-flight'], 1, 10_000),
-    drain: duration('--drain', values.drain === '0' ? '0s' : values.drain, durationRange('0s', '10m')),
-    logLevel: oneOf('--log-level', values['log-level'], levels),
-  }
-}
+})
 
 async function configurationOf(path: string | undefined): Promise<LiveConfiguration> {
   if (path === undefined) return fixedConfiguration(defaultConfiguration(version))
@@ -127,7 +113,7 @@ async function makeCertificate(host: string) {
 }
 
 /** Explains why the system doesn't let us listen. */
-function explained({ host, port }: Flags): (error: unknown) => never {
+function explained(host: string, port: number): (error: unknown) => never {
   const reasons: Partial<Record<string, string>> = {
     EADDRINUSE: `port ${port} of ${host} is in use; choose another with --port, or 0 for any free one`,
     EACCES: `port ${port} needs privileges; choose one above 1023 with --port`,

@@ -1,8 +1,6 @@
-import { parseArgs } from 'node:util'
-import { durationRange } from '../admission/check/duration.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
-import type { Command, ExitCode } from '../terminal/command.ts'
-import { duration, runAlone } from '../terminal/flag.ts'
+import { defineCommand } from '../terminal/define-command.ts'
+import { durationWithin, runAlone } from '../terminal/flag.ts'
 import { runFlags, untilStopped } from '../terminal/until-stopped.ts'
 
 const help = `An exporter: counts how the pods of a cluster start, for Prometheus. It reads
@@ -29,24 +27,20 @@ const options = {
   context: { type: 'string' },
   'without-namespaces': { type: 'boolean', default: false },
   state: { type: 'string' },
-  resync: { type: 'string', default: '10m' },
+  resync: { type: 'string', read: durationWithin('10s', '1d'), default: '10m' },
   ...runFlags.options,
 } as const
 
-export const starts: Command = {
+export const starts = defineCommand({
   help,
   options,
   names: ['run'],
-  choices: runFlags.choices,
-  async run(args): Promise<ExitCode> {
-    const { values: flags, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    runAlone(positionals)
-    const resync = duration('--resync', flags.resync, durationRange('10s', '1d'))
-    const { state, 'without-namespaces': without } = flags
+  async run({ context, resync, state, 'without-namespaces': without, ...flags }, words) {
+    runAlone(words)
     return await untilStopped(flags, async (running) => {
-      const { kubeconfig } = await loadKubeconfig(flags.context)
+      const { kubeconfig } = await loadKubeconfig(context)
       const { runExporter } = await import('../starts/exporter.ts')
       await runExporter({ kubeconfig, resync, namespaces: !without, state, ...running })
     })
   },
-}
+})

@@ -1,11 +1,11 @@
-import { parseArgs } from 'node:util'
 import type { V1Pod } from '@kubernetes/client-node'
 import { quote } from '../admission/words/quote.ts'
 import { parseSubject } from '../check/pod/subject.ts'
 import { createClock } from '../kubernetes/clock.ts'
 import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
-import { type Command, ExpectedError, UsageError } from '../terminal/command.ts'
-import { namespaceName, oneOf } from '../terminal/flag.ts'
+import { ExpectedError, UsageError } from '../terminal/command.ts'
+import { defineCommand } from '../terminal/define-command.ts'
+import { namespaceName } from '../terminal/flag.ts'
 import { lookOf } from '../terminal/look.ts'
 import { createStatusLine, waitOut } from '../terminal/status-line.ts'
 import type { Timeline } from '../timeline/timeline.ts'
@@ -30,34 +30,27 @@ Example: sidecar-first timeline -n shop pod/web-6ddb87c549-9vlmv
 `
 
 const options = {
-  namespace: { type: 'string', short: 'n' },
+  namespace: { type: 'string', read: namespaceName, short: 'n' },
   context: { type: 'string' },
-  output: { type: 'string', short: 'o', default: 'text' },
+  output: { type: 'string', short: 'o', choices: ['text', 'json', 'html'], default: 'text' },
 } as const
 
-const outputs = ['text', 'json', 'html'] as const
 /** Those of a CronJob are its Jobs'. */
 const kinds = ['Pod', 'Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet', 'Job']
 
-export const timeline: Command = {
+export const timeline = defineCommand({
   help,
   options,
   names: 'pods',
-  choices: { output: outputs },
-  async run(args, terminal) {
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    const { context } = values
-    const output = oneOf('--output', values.output, outputs)
-    const [subject = '', ...others] = positionals
-    const found = parseSubject(subject)
-    if (!found || others.length > 0 || !kinds.includes(found.kind.kind)) {
-      const not = positionals.length > 0 ? `, not ${quote(positionals.join(' '))}` : ''
+  async run({ context, output, ...flags }, words, terminal) {
+    const found = parseSubject(words[0] ?? '')
+    if (!found || words.length > 1 || !kinds.includes(found.kind.kind)) {
+      const not = words.length > 0 ? `, not ${quote(words.join(' '))}` : ''
       throw new UsageError('wrong-arguments', `name one pod/NAME or deploy/NAME${not}`)
     }
     const { kind, name } = found
-    if (values.namespace !== undefined) namespaceName('--namespace', values.namespace)
     const { kubeconfig } = await loadKubeconfig(context)
-    const namespace = values.namespace ?? namespaceOf(kubeconfig)
+    const namespace = flags.namespace ?? namespaceOf(kubeconfig)
     const { connection } = await import('../kubernetes/connection.ts')
     const { now, heard } = createClock()
     const connected = connection(kubeconfig, { heard })
@@ -94,7 +87,7 @@ export const timeline: Command = {
     } else write((await import('../timeline/draw.ts')).drawTimeline(single, look))
     return 0
   },
-}
+})
 
 async function readPod(
   connected: ReturnType<typeof import('../kubernetes/connection.ts').connection>,

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises'
-import { parseArgs } from 'node:util'
 import { connect } from '../install/connect.ts'
-import { checkNamespace } from '../install/namespace.ts'
+import { ownNamespace } from '../install/namespace.ts'
 import { findInstalled, rehearse, uninstall as remove } from '../install/uninstall.ts'
 import { objectKeys } from '../kubernetes/names.ts'
-import { type Command, ExpectedError, type Terminal } from '../terminal/command.ts'
+import { ExpectedError, type Terminal } from '../terminal/command.ts'
+import { defineCommand } from '../terminal/define-command.ts'
 import { duration } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
 import { createProgress } from '../terminal/progress.ts'
@@ -31,21 +31,18 @@ Example: sidecar-first uninstall --context staging --yes
 
 const options = {
   context: { type: 'string' },
-  namespace: { type: 'string', short: 'n' },
+  namespace: { type: 'string', read: ownNamespace, short: 'n' },
   'keep-namespace': { type: 'boolean', default: false },
   crds: { type: 'boolean', default: false },
   'dry-run': { type: 'boolean', default: false },
   yes: { type: 'boolean', default: false },
-  timeout: { type: 'string', default: '5m' },
+  timeout: { type: 'string', read: duration, default: '5m' },
 } as const
 
-export const uninstall: Command = {
+export const uninstall = defineCommand({
   help,
   options,
-  async run(args, terminal) {
-    const { values: flags } = parseArgs({ args: [...args], options })
-    const timeout = duration('--timeout', flags.timeout)
-    if (flags.namespace !== undefined) checkNamespace(flags.namespace)
+  async run(flags, _, terminal) {
     const { objects, context, server } = await connect(flags.context)
     const installed = await findInstalled(objects, flags.namespace)
     if (installed.found.length === 0) {
@@ -70,7 +67,7 @@ export const uninstall: Command = {
       progress: createProgress(terminal.stdout),
       keepNamespace: flags['keep-namespace'],
       definitions: flags.crds,
-      signal: AbortSignal.any([AbortSignal.timeout(timeout), interrupted()]),
+      signal: AbortSignal.any([AbortSignal.timeout(flags.timeout), interrupted()]),
     })
     const labelSelector = objectKeys.injection
     const labelled = await objects.list({ apiVersion: 'v1', kind: 'Namespace' }, { labelSelector })
@@ -79,7 +76,7 @@ export const uninstall: Command = {
     if (names !== '') terminal.stdout.write(`These namespaces keep the label ${labelSelector}: ${names}\n`)
     return 0
   },
-}
+})
 
 /** Asks the person at the terminal; without one, the call itself is consent. */
 async function agrees(question: string, { stdin, stdout }: Terminal): Promise<boolean> {

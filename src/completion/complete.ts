@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import type { Command } from '../terminal/command.ts'
 import type { Cluster } from './cluster.ts'
 
@@ -11,12 +12,8 @@ interface Known {
   readonly [name: string]: { readonly summary: string; readonly load: () => Promise<Command> }
 }
 
-/** What may stand at a place. */
-type Place =
-  | { readonly kind: 'words'; readonly words: readonly string[] }
-  /** The shell knows them better. */
-  | { readonly kind: 'files' }
-  | { readonly kind: 'contexts' | 'namespaces' | 'pods'; readonly given: ReadonlyMap<string, string> }
+/** Candidates, or files, which the shell knows better. */
+type Found = readonly string[] | 'files'
 
 /**
  * What `__complete` prints for the words behind the program's name, of which the last is being typed: a candidate a line (what it is stands behind a
@@ -45,7 +42,7 @@ async function candidates(
   typed: string,
   commands: Known,
   cluster: () => Promise<Cluster>,
-): Promise<readonly string[] | 'files'> {
+): Promise<Found> {
   const [name, ...words] = before[0] === 'help' && before.length === 1 ? [] : before
   if (name === undefined) {
     const all = Object.entries(commands).map(([each, { summary }]) => `${each}\t${summary}`)
@@ -54,70 +51,47 @@ async function candidates(
   const command = Object.hasOwn(commands, name) ? await commands[name]?.load() : undefined
   if (command === undefined) return []
   const [, flag] = /^--([^=]+)=/.exec(typed) ?? []
-  const place = placeOf(command, words, flag === undefined ? typed : '', flag)
-  const found = await at(place, cluster)
+  const found = await candidatesOf(command, words, flag === undefined ? typed : '', flag, cluster)
   return flag === undefined || found === 'files' ? found : found.map((each) => `--${flag}=${each}`)
 }
 
-async function at(place: Place, cluster: () => Promise<Cluster>): Promise<readonly string[] | 'files'> {
-  if (place.kind === 'words') return place.words
-  if (place.kind === 'files') return 'files'
-  const { kind, given } = place
-  return await (await cluster())[kind]({ context: given.get('context'), namespace: given.get('namespace') })
-}
-
 /** @param flag whose value is being typed in one word with it */
-function placeOf(
-  { options, choices = {}, names }: Command,
+async function candidatesOf(
+  { options, names }: Command,
   words: readonly string[],
   typed: string,
-  flag?: string,
-): Place {
-  const byShort = new Map(
-    Object.entries(options).flatMap(([long, { short }]) => (short ? [[short, long] as const] : [])),
-  )
-  const given = new Map<string, string>()
-  const positionals: string[] = []
-  let open: string | undefined
-  for (const word of words) {
-    const [, long, value] = /^--([^=]+)(?:=(.*))?$/s.exec(word) ?? []
-    const name = long ?? (/^-\w$/.test(word) ? byShort.get(word.slice(1)) : undefined)
-    if (open !== undefined) {
-      given.set(open, word)
-      open = undefined
-    } else if (name === undefined) positionals.push(word)
-    else if (value !== undefined) given.set(name, value)
-    else if (options[name]?.type === 'string') open = name
-  }
-  const valued = flag ?? open
-  if (valued !== undefined) return valuePlace(valued, choices, given)
-  if (typed.startsWith('-')) {
-    const flags = Object.keys(options).filter((each) => options[each]?.multiple || !given.has(each))
-    return { kind: 'words', words: [...flags.map((each) => `--${each}`), '--help'] }
-  }
-  if (names === 'pods') return positionals.length === 0 ? { kind: 'pods', given } : nothing
-  if (names === 'files') return { kind: 'files' }
-  return positionals.length === 0 && names !== undefined ? { kind: 'words', words: names } : nothing
-}
-
-const nothing: Place = { kind: 'words', words: [] }
-
-function valuePlace(flag: string, choices: NonNullable<Command['choices']>, given: ReadonlyMap<string, string>): Place {
-  const known = choices[flag]
-  if (known !== undefined) return { kind: 'words', words: known }
-  switch (flag) {
+  flag: string | undefined,
+  cluster: () => Promise<Cluster>,
+): Promise<Found> {
+  const { tokens } = parseArgs({ args: [...words], options, strict: false, allowPositionals: true, tokens: true })
+  const given = new Map(tokens.flatMap((token) => (token.kind === 'option' ? [[token.name, token.value]] : [])))
+  const ask = async (what: keyof Cluster) =>
+    await (await cluster())[what]({ context: given.get('context'), namespace: given.get('namespace') })
+  const last = tokens.at(-1)
+  const isOpen = last?.kind === 'option' && last.value === undefined && options[last.name]?.type === 'string'
+  const valued = flag ?? (isOpen ? last.name : undefined)
+  switch (valued) {
+    case undefined:
+      break
     case 'context':
-      return { kind: 'contexts', given }
+      return await ask('contexts')
     case 'namespace':
-      return { kind: 'namespaces', given }
+      return await ask('namespaces')
     case 'filename':
     case 'config':
     case 'cert':
     case 'key':
     case 'client-ca':
     case 'dir':
-      return { kind: 'files' }
+      return 'files'
     default:
-      return nothing
+      return options[valued]?.choices ?? []
   }
+  if (typed.startsWith('-')) {
+    const flags = Object.keys(options).filter((each) => options[each]?.multiple || !given.has(each))
+    return [...flags.map((each) => `--${each}`), '--help']
+  }
+  if (names === 'files') return 'files'
+  if (names === undefined || tokens.some(({ kind }) => kind === 'positional')) return []
+  return names === 'pods' ? await ask('pods') : names
 }

@@ -22,7 +22,7 @@ import { createTallies } from './tally.ts'
 import { createTurns } from './turns.ts'
 
 export const routes = ['admission', 'preview'] as const
-export type Route = (typeof routes)[number]
+type Route = (typeof routes)[number]
 
 interface ServerOptions {
   readonly host: string

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { ParseArgsOptionsConfig } from 'node:util'
+import type { ParseArgsOptionDescriptor } from 'node:util'
 import { type Failure, failures } from './failures.ts'
 
 /** The streams a command reads and writes. `color`: only ever true on a terminal. */
@@ -13,14 +13,20 @@ export interface Terminal {
 /** 0: done; 1: refused, failed or incomplete; 2: wrong call. */
 export type ExitCode = 0 | 1 | 2
 
+/** A flag as `parseArgs` takes it, and what it takes: what `read` can make something of, or else one of its choices. */
+export interface Flag extends ParseArgsOptionDescriptor {
+  /** For completion, too. */
+  readonly choices?: readonly string[]
+  /** @throws UsageError that names the flag */
+  readonly read?: (flag: string, text: string) => unknown
+}
+
 /** A subcommand of `sidecar-first`. Each has its own file, which is loaded only when it is called. */
 export interface Command {
   /** `--help`: what it does, its flags, an example that works when pasted. */
   readonly help: string
-  /** Its flags, as `parseArgs` takes them. */
-  readonly options: ParseArgsOptionsConfig
-  /** For completion: what flags take, and what stands without one. Contexts, namespaces and files are known by their flags. */
-  readonly choices?: Readonly<Record<string, readonly string[]>>
+  readonly options: Readonly<Record<string, Flag>>
+  /** What stands without a flag, for completion. Contexts, namespaces and files are known by their flags. */
   readonly names?: 'pods' | 'files' | readonly string[]
   /** Takes the words after the command's name. Returns or throws; only main.ts ends the process. @throws ExpectedError */
   run(args: readonly string[], terminal: Terminal): Promise<ExitCode>

@@ -1,4 +1,4 @@
-import { type DurationRange, durationRange, parseDuration } from '../admission/check/duration.ts'
+import { durationRange, parseDuration } from '../admission/check/duration.ts'
 import { textOf } from '../admission/words/messages.ts'
 import { quote } from '../admission/words/quote.ts'
 import { UsageError } from './command.ts'
@@ -7,7 +7,7 @@ import { UsageError } from './command.ts'
 export function oneOf<T extends string>(flag: string, text: string, choices: readonly T[]): T {
   const choice = choices.find((name) => name === text)
   if (choice !== undefined) return choice
-  const list = `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`
+  const list = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(choices)
   throw new UsageError('flag-value', `${flag} takes ${list}, not ${quote(text)}`)
 }
 
@@ -42,15 +42,18 @@ export function wholeNumber(flag: string, text: string, least: number, most: num
   return value
 }
 
-/** How long a command may wait. A timer takes 24 days at most; one beyond that ends at once. */
-const patience = durationRange('1s', '7d')
-
-/** Milliseconds. @throws UsageError that names the flag and its range */
-export function duration(flag: string, text: string, range: DurationRange = patience): number {
-  const parsed = parseDuration(text, range)
-  if (!parsed.ok) throw new UsageError('flag-value', `${flag}: ${textOf(parsed.problem)}`)
-  return parsed.value
+/** Reads milliseconds. @throws UsageError that names the flag and its range */
+export function durationWithin(least: string, most: string): (flag: string, text: string) => number {
+  const range = durationRange(least, most)
+  return (flag, text) => {
+    const parsed = parseDuration(text, range)
+    if (!parsed.ok) throw new UsageError('flag-value', `${flag}: ${textOf(parsed.problem)}`)
+    return parsed.value
+  }
 }
+
+/** How long a command may wait. A timer takes 24 days at most; one beyond that ends at once. */
+export const duration = durationWithin('1s', '7d')
 
 /** 0 picks a free one. @throws UsageError that names the flag */
 export const port = (flag: string, text: string): number => wholeNumber(flag, text, 0, 65_535)

@@ -2,7 +2,7 @@ import { write } from 'node:fs'
 import { type Logger, pino } from 'pino'
 
 export const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
-export type Level = (typeof levels)[number]
+type Level = (typeof levels)[number]
 
 /**
  * JSON lines on standard output. They are written in batches, at most a quarter of a second late: one system call for each

@@ -1,25 +1,20 @@
 import type { ExitCode } from './command.ts'
-import { oneOf, port } from './flag.ts'
+import type { Values } from './define-command.ts'
+import { port } from './flag.ts'
 import { interrupted } from './interrupted.ts'
 import { createLog, levels } from './log.ts'
 
 /** Flags of a command that runs until it is stopped, with metrics and a log. */
 export const runFlags = {
   options: {
-    'metrics-port': { type: 'string', default: '8080' },
-    'log-level': { type: 'string', default: 'info' },
+    'metrics-port': { type: 'string', read: port, default: '8080' },
+    'log-level': { type: 'string', choices: levels, default: 'info' },
   },
-  choices: { 'log-level': levels },
   help: {
     metrics: '  --metrics-port PORT   metrics and health over HTTP (8080); 0 picks a free port',
     log: `  --log-level LEVEL     ${levels.join(', ')} (info)`,
   },
 } as const
-
-interface Values {
-  readonly 'metrics-port': string
-  readonly 'log-level': string
-}
 
 /** What such a command is given. */
 interface Running {
@@ -29,15 +24,13 @@ interface Running {
   readonly metricsPort: number
 }
 
-/** @throws UsageError that names the flag */
-export const logOf = (values: Pick<Values, 'log-level'>): ReturnType<typeof createLog> =>
-  createLog(oneOf('--log-level', values['log-level'], levels))
-
-/** Runs it until it ends, and everything is logged. @throws UsageError that names the flag */
-export async function untilStopped(values: Values, run: (running: Running) => Promise<void>): Promise<ExitCode> {
-  const metricsPort = port('--metrics-port', values['metrics-port'])
-  const { log, flush } = logOf(values)
-  await run({ log, signal: interrupted(), metricsPort })
+/** Runs it until it ends, and everything is logged. */
+export async function untilStopped(
+  flags: Values<typeof runFlags.options>,
+  run: (running: Running) => Promise<void>,
+): Promise<ExitCode> {
+  const { log, flush } = createLog(flags['log-level'])
+  await run({ log, signal: interrupted(), metricsPort: flags['metrics-port'] })
   await flush()
   return 0
 }

@@ -320,8 +320,8 @@ test('a wrong call is one line and exit code 2', async () => {
     ['inject nowhere.yaml', 'SF006 cannot read nowhere.yaml: no such file'],
     ['inject - -', 'SF005 standard input can be read once'],
     ['preview --config nowhere.yaml pod.yaml', 'SF006 cannot read nowhere.yaml: no such file'],
-    ['preview -o xml pod.yaml', 'SF003 --output takes text, diff, json, yaml, patch, github, sarif'],
-    ['preview --fail-on all pod.yaml', 'SF003 --fail-on takes refused, warning'],
+    ['preview -o xml pod.yaml', 'SF003 --output takes text, diff, json, yaml, patch, github or sarif, not "xml"'],
+    ['preview --fail-on all pod.yaml', 'SF003 --fail-on takes refused or warning, not "all"'],
     ['preview -o patch pod.yaml secret.yaml', 'SF004 --output patch is for one object'],
     ['inject --filname x', "SF002 Unknown option '--filname'; did you mean --filename?\n"],
   ] as const) {

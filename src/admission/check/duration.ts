@@ -5,7 +5,7 @@ const units = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as cons
 const form = /^(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m(?!s))?(?:(\d{1,9})s)?(?:(\d{1,9})ms)?$/
 
 /** The durations that a setting takes, in milliseconds, both ends included. */
-export interface DurationRange {
+interface DurationRange {
   readonly least: number
   readonly most: number
   /** As a message says it: `100ms to 10m`. */

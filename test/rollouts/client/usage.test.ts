@@ -23,7 +23,7 @@ const wrong: readonly [words: string, message: RegExp][] = [
   ['promote a --timeout 5m', /^--timeout goes with --wait$/],
   ['promote a --wait --timeout soon', /^--timeout: "soon" is not a duration; use 1s to 7d/],
   ['status --wait', /^--wait needs the rollout's NAME$/],
-  ['status a -o yaml', /^-o takes json, not "yaml"$/],
+  ['status a -o yaml', /^--output takes json, not "yaml"$/],
   ['status a -o json --wait', /^-o json does not go with --wait$/],
   ['resume a -o json', /^resume takes no --output$/],
   ['status a --color', /Unknown option '--color'/],
