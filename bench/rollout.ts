@@ -4,8 +4,6 @@
  *
  *   npm run bench:rollout -- [ROUNDS] [REPLICAS]
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SidecarRollout } from '../rollouts/types.ts'
 import { connection } from '../src/kubernetes/connection.ts'
@@ -15,6 +13,7 @@ import { create, createNamespace, deleteNamespaces, kubectl, tryKubectl, until }
 import { getPods, podSpec, sidecar } from '../test/cluster/pod.ts'
 import { startWebhook } from '../test/cluster/webhook.ts'
 import { startController } from '../test/rollouts/client/controller.ts'
+import { keep, median, rounded } from './figures.ts'
 import { type Seen, startClients } from './rollout/clients.ts'
 
 const rounds = Number(process.argv[2] ?? 3)
@@ -142,9 +141,6 @@ async function measure({ strategy, change }: Way): Promise<Run> {
   return { ...seen, total, recreated: [...now.keys()].filter((uid) => !first.has(uid)).length }
 }
 
-const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN
-
 const runs: Record<string, Run[]> = Object.fromEntries(Object.keys(ways).map((way) => [way, []]))
 await kubectl('apply', '--server-side', '-f', 'manifests/rollouts/crd.yaml')
 await until('the kind', async () => (await tryKubectl(['get', 'sidecarrollouts'])).code === 0 || undefined)
@@ -166,7 +162,7 @@ try {
   await webhook.remove()
 }
 
-const of = (way: string, figure: (run: Run) => number): number => round2(median((runs[way] ?? []).map(figure)))
+const of = (way: string, figure: (run: Run) => number): number => rounded(median((runs[way] ?? []).map(figure)))
 const [ours = ''] = Object.keys(ways)
 console.log(
   `\nmedians of ${rounds} rounds of ${replicas} pods; the sidecar is ready ${ready.sidecar} ms after its start, the app ${ready.app} ms`,
@@ -178,7 +174,7 @@ console.table(
       {
         'pods recreated': of(way, (run) => run.recreated),
         'time to all ready, s': of(way, (run) => run.total),
-        'ours : this': round2(of(ours, (run) => run.total) / of(way, (run) => run.total)),
+        'ours : this': rounded(of(ours, (run) => run.total) / of(way, (run) => run.total)),
         'without the app a pod, s': of(way, (run) => run.app.missing),
         'requests to the app broken': of(way, (run) => run.app.broken),
         'without the sidecar a pod, s': of(way, (run) => run.sidecar.missing),
@@ -186,10 +182,4 @@ console.table(
     ]),
   ),
 )
-mkdirSync(join(import.meta.dirname, 'results'), { recursive: true })
-const file = join(import.meta.dirname, 'results/rollout.json')
-writeFileSync(file, JSON.stringify({ rounds, replicas, ready, runs }, null, 1))
-
-function round2(value: number): number {
-  return Math.round(value * 100) / 100
-}
+keep('rollout', { rounds, replicas, ready, runs })

@@ -4,8 +4,6 @@
  *
  *   npm run bench:start -- [ROUNDS] [ROWS]   ROWS: only those whose name matches this, such as startupProbe
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { create, createNamespace, deleteNamespaces, kubectl } from '../test/cluster/cluster.ts'
 import {
   app,
@@ -19,6 +17,7 @@ import {
   sidecar,
 } from '../test/cluster/pod.ts'
 import { startWebhook } from '../test/cluster/webhook.ts'
+import { keep, median, rounded } from './figures.ts'
 
 const rounds = Number(process.argv[2] ?? 7)
 const only = process.argv[3] ?? ''
@@ -28,7 +27,7 @@ const readyAfter = 300
 /** One way to hold the app back. */
 interface Variant {
   readonly containers: readonly Container[]
-  readonly options?: PodOptions
+  readonly options?: PodOptions | undefined
   /** The sidecars' names, to find out when the last of them was ready. */
   readonly sidecars?: readonly string[]
   /** It takes so long that three runs must do. */
@@ -46,6 +45,8 @@ const probe = { httpGet: { path: '/ready', port: 15021 } }
 const late = (more: Record<string, unknown> = {}, name = 'late', port = 15_021, ms = readyAfter): Container =>
   sidecar(name, { READY_AFTER: `${ms}ms`, HTTP: `:${port}` }, more)
 const shellImage = { image: 'docker.io/sidecar-first/test-shell:1' }
+const imageVolume = { 'sidecar-first.dev/waiter': 'image-volume' }
+const nativeGate = { 'sidecar-first.dev/gate': 'native', ...imageVolume }
 const ours = (more: Record<string, string> = {}): PodOptions => ({
   annotations: {
     'sidecar-first.dev/sidecars': 'late',
@@ -67,68 +68,54 @@ const sleepsFirst = {
   },
 }
 
-const rows: Record<string, Variant> = {
+/** Those of the lock come after them. */
+const unlocked: Record<string, Variant> = {
   'not held back': { containers: [late(), app()] },
   'ours, init container': { containers: [app(), late()], options: ours() },
-  'ours, image volume': { containers: [app(), late()], options: ours({ 'sidecar-first.dev/waiter': 'image-volume' }) },
+  'ours, image volume': { containers: [app(), late()], options: ours(imageVolume) },
   'ours, shell': { containers: [app(), late(shellImage)], options: ours({ 'sidecar-first.dev/waiter': 'shell' }) },
   '500 ms waiter that sleeps first': { containers: [late(sleepsFirst), app()] },
   'native sidecar, startupProbe 1 s': {
     containers: [app()],
     options: native(late({ startupProbe: { ...probe, periodSeconds: 1, failureThreshold: 60 } })),
   },
-  'ours, native, image volume': {
-    containers: [app(), late()],
-    options: ours({ 'sidecar-first.dev/gate': 'native', 'sidecar-first.dev/waiter': 'image-volume' }),
-  },
+  'ours, native, image volume': { containers: [app(), late()], options: ours(nativeGate) },
 }
 
 /** A native sidecar with a startupProbe of 10 s: as it is, and as ours makes it. */
 const slowProbe = { startupProbe: { ...probe, periodSeconds: 10, failureThreshold: 60 } }
 for (const choice of ['keep', 'eager', 'hook']) {
-  const asked = ours({
-    'sidecar-first.dev/gate': 'native',
-    'sidecar-first.dev/waiter': 'image-volume',
-    'sidecar-first.dev/startup-probe': choice,
-  })
-  rows[`ours, startupProbe 10 s, in place, ${choice}`] = {
+  const asked = ours({ ...nativeGate, 'sidecar-first.dev/startup-probe': choice })
+  unlocked[`ours, startupProbe 10 s, in place, ${choice}`] = {
     containers: [app()],
     options: { ...asked, ...native(late(slowProbe)) },
   }
-  rows[`ours, startupProbe 10 s, moves in, ${choice}`] = { containers: [app(), late(slowProbe)], options: asked }
+  unlocked[`ours, startupProbe 10 s, moves in, ${choice}`] = { containers: [app(), late(slowProbe)], options: asked }
 }
-/** Each with the lock right after the same without it. */
-const locked = Object.fromEntries(
-  Object.entries(rows)
-    .filter(([row]) => /^ours, (init|image|shell|native|startupProbe.*, eager)/.test(row))
-    .map(([row, { containers, options }]) => [row, { containers, options: withLock(options) }]),
-)
-for (const [row, variant] of Object.entries(rows)) {
-  delete rows[row]
+const rows: Record<string, Variant> = {}
+for (const [row, variant] of Object.entries(unlocked)) {
   rows[row] = variant
-  if (locked[row]) rows[`${row}, lock`] = locked[row]
+  // Each with the lock right after the same without it.
+  if (/^ours, (init|image|shell|native|startupProbe.*, eager)/.test(row)) rows[`${row}, lock`] = withLock(variant)
 }
 // The hook is handed over after 30 s: then the kubelet learns from the readinessProbe that the sidecar is ready.
 for (const way of ['init container', 'image volume', 'shell', 'native, image volume']) {
-  const { containers: [first, sidecar] = [], options } = rows[`ours, ${way}`] ?? { containers: [] }
-  if (first === undefined || sidecar === undefined) continue
-  const slow = late({ readinessProbe: { ...probe, periodSeconds: 1 } }, 'late', 15_021, 35_000)
-  const containers = [first, { ...sidecar, ...slow, image: sidecar.image }]
-  rows[`ours, ${way}, lock, ready after 35 s`] = { containers, options: withLock(options), slow: true }
+  const { options } = unlocked[`ours, ${way}`] ?? {}
+  const more = { readinessProbe: { ...probe, periodSeconds: 1 }, ...(way === 'shell' && shellImage) }
+  const containers = [app(), late(more, 'late', 15_021, 35_000)]
+  rows[`ours, ${way}, lock, ready after 35 s`] = { ...withLock({ containers, options }), slow: true }
 }
 
-function withLock(options: PodOptions = {}): PodOptions {
-  return { ...options, annotations: { ...options.annotations, 'sidecar-first.dev/lock': 'on' } }
+function withLock({ containers, options }: Variant): Variant {
+  const annotations = { ...options?.annotations, 'sidecar-first.dev/lock': 'on' }
+  return { containers, options: { ...options, annotations } }
 }
 
 // What ours did before: the hook and the probe wait for the same.
 rows['native sidecar, startupProbe 1 s and a hook'] = {
   containers: [app()],
   options: {
-    ...ours({
-      'sidecar-first.dev/waiter': 'image-volume',
-      'check.sidecar-first.dev/late': 'http://127.0.0.1:15021/ready',
-    }),
+    ...ours({ ...imageVolume, 'check.sidecar-first.dev/late': 'http://127.0.0.1:15021/ready' }),
     ...native(late({ startupProbe: { ...probe, periodSeconds: 1, failureThreshold: 60 } })),
   },
 }
@@ -148,7 +135,7 @@ function tier(count: number, gate: string): Variant {
       annotations: {
         'sidecar-first.dev/sidecars': names.join('+'),
         'sidecar-first.dev/gate': gate,
-        'sidecar-first.dev/waiter': 'image-volume',
+        ...imageVolume,
         ...Object.fromEntries(checks),
       },
     },
@@ -173,9 +160,6 @@ async function measure(name: string, { containers, options, sidecars = ['late'] 
     sinceFirst: first - Math.min(...marks('started')),
   }
 }
-
-const median = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN
 
 const runs: Record<string, Run[]> = Object.fromEntries(Object.keys(rows).map((row) => [row, []]))
 const webhook = await startWebhook('bench-start')
@@ -212,10 +196,10 @@ console.table(
         row,
         {
           'gap, ms': gap,
-          'gap : floor': held ? ratio(gap, floor) : '',
-          '500 ms waiter : gap': held ? ratio(istio, gap) : '',
+          'gap : floor': held ? rounded(gap / floor) : '',
+          '500 ms waiter : gap': held ? rounded(istio / gap) : '',
           'total, ms': of(row, 'total'),
-          'locked : not': row.endsWith(', lock') ? ratio(gap, of(row.replace(/, lock$/, ''), 'gap')) : '',
+          'locked : not': row.endsWith(', lock') ? rounded(gap / of(row.replace(/, lock$/, ''), 'gap')) : '',
         },
       ]
     }),
@@ -230,15 +214,9 @@ console.table(
       ['hook', 'native'].map((gate) => {
         const row = `tier of ${count}, 1 s each, ${gate}`
         const took = of(row, 'sinceFirst')
-        return [row, { ms: took, ratio: ratio(took, 1000 + count * floor) }]
+        return [row, { ms: took, ratio: rounded(took / (1000 + count * floor)) }]
       }),
     ),
   ),
 )
-mkdirSync(join(import.meta.dirname, 'results'), { recursive: true })
-const file = join(import.meta.dirname, only === '' ? 'results/start.json' : 'results/start-some.json')
-writeFileSync(file, JSON.stringify({ rounds, readyAfter, floor, runs }, null, 1))
-
-function ratio(a: number, b: number): number {
-  return Math.round((a / b) * 100) / 100
-}
+keep(only === '' ? 'start' : 'start-some', { rounds, readyAfter, floor, runs })
