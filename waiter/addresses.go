@@ -17,10 +17,7 @@ func addresses(host string) iter.Seq[string] {
 		if !yield("127.0.0.1") || !yield("::1") {
 			return
 		}
-		own, err := net.InterfaceAddrs()
-		if err != nil {
-			return
-		}
+		own, _ := net.InterfaceAddrs()
 		for _, a := range own {
 			// A link-local address would need a zone.
 			if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && !yield(n.IP.String()) {
@@ -39,48 +36,37 @@ func onEachAddress(ctx context.Context, host string, limit time.Duration, probe 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make(chan error)
+	next, stop := iter.Pull(addresses(host))
+	defer stop()
 	var first error
-	pending := 0
-	note := func(err error) {
-		pending--
-		if first == nil || isRefused(first) && !isRefused(err) {
-			first = err
+	for pending := 0; ; {
+		var patience <-chan time.Time
+		if address, more := next(); more {
+			pending++
+			patience = time.After(limit / 4)
+			go func() {
+				select {
+				case results <- probe(ctx, address):
+				case <-ctx.Done():
+				}
+			}()
+		} else if pending == 0 {
+			return first
 		}
-	}
-	for address := range addresses(host) {
-		pending++
-		go func() {
-			select {
-			case results <- probe(ctx, address):
-			case <-ctx.Done():
-			}
-		}()
-		patience := time.NewTimer(limit / 4)
-		select {
-		case err := <-results:
-			patience.Stop()
-			if err == nil {
-				return nil
-			}
-			note(err)
-		case <-patience.C:
-		case <-ctx.Done():
-			patience.Stop()
-			return orElse(first, ctx.Err())
-		}
-	}
-	for pending > 0 {
 		select {
 		case err := <-results:
 			if err == nil {
 				return nil
 			}
-			note(err)
+			pending--
+			if first == nil || isRefused(first) && !isRefused(err) {
+				first = err
+			}
+		case <-patience:
 		case <-ctx.Done():
 			return orElse(first, ctx.Err())
 		}
 	}
-	return first
 }
 
 func orElse(err, other error) error {

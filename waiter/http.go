@@ -103,7 +103,11 @@ func (g getter) get(ctx context.Context, target *url.URL) (int, error) {
 func newTransport(ctx context.Context) *http.Transport {
 	return &http.Transport{
 		DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
-			return dialBound(ctx, network, address)
+			conn, err := dial(ctx, network, address)
+			if err == nil {
+				context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+			}
+			return conn, err
 		},
 		DisableKeepAlives:      true,
 		DisableCompression:     true,
@@ -168,27 +172,4 @@ func refused(err error, wantsCertificate bool) error {
 		return errors.New("refused the connection: " + plain(err))
 	}
 	return err
-}
-
-// A boundConn is a connection that ends with a context.
-type boundConn struct {
-	net.Conn
-	release func() bool
-}
-
-func dialBound(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := dial(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	if deadline, ok := ctx.Deadline(); ok {
-		conn.SetDeadline(deadline)
-	}
-	release := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
-	return &boundConn{conn, release}, nil
-}
-
-func (c *boundConn) Close() error {
-	c.release()
-	return c.Conn.Close()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -8,7 +9,7 @@ import (
 )
 
 // install copies this program to dir/wait. The name appears only when the file is complete. An existing file is replaced, even if it is running.
-func install(dir string) (err error) {
+func install(dir string) error {
 	const pattern = ".wait-*"
 	self, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -27,29 +28,23 @@ func install(dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		temp.Close()
-		if err != nil {
-			os.Remove(temp.Name())
-		}
-	}()
-	if _, err = io.Copy(temp, self); err != nil {
-		return err
-	}
-	if err = temp.Chmod(0o755); err != nil {
-		return err
-	}
-	if err = temp.Sync(); err != nil {
-		return err
-	}
-	// The kernel can't run a file that is open for writing, so close it first.
-	if err = temp.Close(); err != nil {
-		return err
-	}
+	_, err = io.Copy(temp, self)
 	path := filepath.Join(dir, "wait")
-	if err = os.Rename(temp.Name(), path); err != nil {
+	if err = putInPlace(temp, 0o755, path, errors.Join(err, temp.Sync())); err != nil {
 		return err
 	}
 	fmt.Println("installed", path)
 	return nil
+}
+
+// putInPlace gives a file that has been written, or not (err), its mode and its name. The kernel can't run a file that is open for writing, so
+// it is closed first.
+func putInPlace(temp *os.File, mode os.FileMode, path string, err error) error {
+	if err = errors.Join(err, temp.Chmod(mode), temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(temp.Name())
+	}
+	return err
 }

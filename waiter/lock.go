@@ -120,13 +120,7 @@ func renameOver(path, content string) error {
 		return err
 	}
 	_, err = temp.WriteString(content)
-	if err = errors.Join(err, temp.Chmod(lockMode), temp.Close()); err == nil {
-		err = os.Rename(name, path)
-	}
-	if err != nil {
-		os.Remove(name)
-	}
-	return err
+	return putInPlace(temp, lockMode, path, err)
 }
 
 func writeInPlace(path, content string) error {
@@ -252,18 +246,15 @@ func missing(ctx context.Context, waits []wait) []string {
 		go func() {
 			ctx, cancel := context.WithTimeout(ctx, w.attemptTimeout)
 			defer cancel()
-			err, done := context.DeadlineExceeded, false
+			err := context.DeadlineExceeded
 			if w.check.kind != kindExec || takeExec(ctx) {
-				err, done = w.try(ctx)
+				err, _ = w.try(ctx)
 			}
-			switch {
-			case done && err == nil:
+			if err == nil {
 				results <- ""
-			case done:
-				results <- w.name() + " of an earlier tier is no longer ready: " + plain(err)
-			default:
-				results <- w.name() + " of an earlier tier is no longer ready: no answer in time"
+				return
 			}
+			results <- w.name() + " of an earlier tier is no longer ready: " + plain(err)
 		}()
 	}
 	var lines []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"slices"
 	"syscall"
@@ -79,7 +80,7 @@ func (w wait) poll(ctx context.Context) string {
 	}
 	deadline := start.Add(w.timeout)
 	if w.late && !w.goOn {
-		deadline = start.Add(maxDuration)
+		deadline = start.Add(math.MaxInt64) // 292 years
 	}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -155,8 +156,8 @@ func (w wait) try(ctx context.Context) (err error, done bool) {
 	case err := <-result:
 		return err, true
 	case <-ctx.Done():
+		return ctx.Err(), false
 	}
-	return nil, false
 }
 
 func sleep(ctx context.Context, d time.Duration) {

@@ -106,41 +106,41 @@ func parseWaits(list string, checks []checkJSON) ([]wait, error) {
 		if c.Container == "" {
 			return nil, fmt.Errorf("%s: container is missing", where)
 		}
-		where += " (" + shown(c.Container) + ")"
-		w := wait{container: c.Container, headers: c.Headers, path: c.Path, attemptTimeout: defaultAttemptTimeout, successes: 1}
-		var err error
-		if w.check, err = parseCheck(c.Check); err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
-		}
-		if w.timeout, err = parseTimeout(c.Timeout); err != nil {
-			return nil, fmt.Errorf("%s: timeout: %w", where, err)
-		}
-		if c.AttemptTimeout != nil {
-			if w.attemptTimeout, err = parseDuration(*c.AttemptTimeout); err != nil {
-				return nil, fmt.Errorf("%s: attemptTimeout: %w", where, err)
-			}
-		}
-		switch c.OnTimeout {
-		case "fail":
-		case "continue":
-			w.goOn = true
-		default:
-			return nil, fmt.Errorf("%s: onTimeout is fail or continue, not %s", where, shown(strconv.Quote(c.OnTimeout)))
-		}
-		if c.Successes != nil {
-			if w.successes = *c.Successes; w.successes < 1 {
-				return nil, fmt.Errorf("%s: successes is at least 1, not %d", where, w.successes)
-			}
-		}
-		if (len(c.Headers) > 0 || c.Path != nil) && w.check.kind != kindHTTP && w.check.kind != kindHTTPS {
-			return nil, fmt.Errorf("%s: only http and https checks can have headers and a path", where)
-		}
-		if err := validHeaders(c.Headers); err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
+		w, err := c.parse()
+		if err != nil {
+			return nil, fmt.Errorf("%s (%s): %w", where, shown(c.Container), err)
 		}
 		waits = append(waits, w)
 	}
 	return waits, nil
+}
+
+func (c checkJSON) parse() (w wait, err error) {
+	w = wait{container: c.Container, headers: c.Headers, path: c.Path, attemptTimeout: defaultAttemptTimeout, successes: 1}
+	if w.check, err = parseCheck(c.Check); err != nil {
+		return w, err
+	}
+	if w.timeout, err = parseTimeout(c.Timeout); err != nil {
+		return w, fmt.Errorf("timeout: %w", err)
+	}
+	if c.AttemptTimeout != nil {
+		if w.attemptTimeout, err = parseDuration(*c.AttemptTimeout); err != nil {
+			return w, fmt.Errorf("attemptTimeout: %w", err)
+		}
+	}
+	w.goOn = c.OnTimeout == "continue"
+	if !w.goOn && c.OnTimeout != "fail" {
+		return w, fmt.Errorf("onTimeout is fail or continue, not %s", shown(strconv.Quote(c.OnTimeout)))
+	}
+	if c.Successes != nil {
+		if w.successes = *c.Successes; w.successes < 1 {
+			return w, fmt.Errorf("successes is at least 1, not %d", w.successes)
+		}
+	}
+	if (len(c.Headers) > 0 || c.Path != nil) && w.check.kind != kindHTTP && w.check.kind != kindHTTPS {
+		return w, errors.New("only http and https checks can have headers and a path")
+	}
+	return w, validHeaders(c.Headers)
 }
 
 // parseCommandLine reads a command as a JSON array, the form that checks and messages use.
