@@ -36,14 +36,9 @@ interface Platform {
 }
 
 /**
- * The tarball of an image for one platform.
- * @param name the full name with registry and tag (`docker.io/sidecar-first/waiter:0.1.0`), as the kubelet normalises it
+ * One tarball of several images, each for one platform; what they share is in it once. A name is the full one with registry and tag
+ * (`docker.io/sidecar-first/waiter:0.1.0`), as the kubelet normalises it.
  */
-function buildImage(name: string, config: Config, platform: Platform): Uint8Array {
-  return buildImages([{ name, config, platform }])
-}
-
-/** One tarball of several images; what they share is in it once. */
 export function buildImages(
   images: readonly { readonly name: string; readonly config: Config; readonly platform: Platform }[],
 ): Uint8Array {
@@ -182,7 +177,8 @@ function main([out, name, ...rest]: string[]): void {
   const [only, ...each] = platforms
   if (!only || (each.length > 0 && only.entries.length > 0)) throw new Error('files stand before the first --platform')
   // Renamed into place, so that nobody ever reads half an image.
-  writeFileSync(`${out}.partial`, each.length > 0 ? buildIndex(name, config, each) : buildImage(name, config, only))
+  const tarball = each.length > 0 ? buildIndex(name, config, each) : buildImages([{ name, config, platform: only }])
+  writeFileSync(`${out}.partial`, tarball)
   renameSync(`${out}.partial`, out)
 }
 

@@ -7,9 +7,10 @@
  * start no process. What survives deserves a test, or a reason why it can't be noticed. Exit code 0, whatever the score.
  */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
 import { registerHooks, stripTypeScriptTypes } from 'node:module'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { run } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -47,28 +48,18 @@ async function test(mutant: Mutant, suite: string): Promise<void> {
     .resume()
 }
 
-function judge(mutant: Mutant, suite: 'own' | 'all', limit: number): Promise<Fate> {
-  const { promise, resolve } = Promise.withResolvers<Fate>()
-  const runs = suite === 'own' ? '0.1' : '1'
+async function judge(mutant: Mutant, suite: 'own' | 'all', timeout: number): Promise<Fate> {
   const env = {
     ...process.env,
     NODE_NO_WARNINGS: '1',
     MUTANT: JSON.stringify(mutant),
     MUTANT_SUITE: suite,
-    TEST_RUNS: runs,
+    TEST_RUNS: suite === 'own' ? '0.1' : '1',
     CI: '1',
   }
-  const child = spawn(process.execPath, [fileURLToPath(import.meta.url)], { env, stdio: 'ignore' })
-  let late = false
-  const timer = setTimeout(() => {
-    late = true
-    child.kill('SIGKILL')
-  }, limit)
-  child.on('exit', (code) => {
-    clearTimeout(timer)
-    resolve(late ? 'timeout' : code === 0 ? 'survived' : 'killed')
-  })
-  return promise
+  const how = { env, stdio: 'ignore', timeout, killSignal: 'SIGKILL' } as const
+  const [code] = await once(spawn(process.execPath, [fileURLToPath(import.meta.url)], how), 'exit')
+  return code === null ? 'timeout' : code === 0 ? 'survived' : 'killed'
 }
 
 async function main(): Promise<void> {
@@ -117,15 +108,13 @@ async function main(): Promise<void> {
 /** Spread over all files; another seed takes others. */
 function pick(mutants: readonly Mutant[], count: number, seed: number): readonly Mutant[] {
   const step = mutants.length / count
-  return Array.from({ length: count }, (_, index) => mutants[Math.floor(index * step + (seed % step))]).filter(
-    (mutant) => mutant !== undefined,
-  )
+  return Array.from({ length: count }, (_, index) => mutants[Math.floor(index * step + (seed % step))] ?? []).flat()
 }
 
 function describe({ file, start, end, text }: Mutant): string {
   const source = readFileSync(join(root, file), 'utf8')
   const line = source.slice(0, start).split('\n').length
-  return `${relative(root, join(root, file))}:${line}  ${source.slice(start, end).replaceAll(/\s+/g, ' ')}  →  ${text}`
+  return `${file}:${line}  ${source.slice(start, end).replaceAll(/\s+/g, ' ')}  →  ${text}`
 }
 
 const swapped: Readonly<Record<string, string>> = {

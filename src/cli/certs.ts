@@ -1,4 +1,5 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Names } from '../../certs/kubernetes.ts'
 import type { Asked, Lifetimes } from '../../certs/next-step.ts'
@@ -170,20 +171,11 @@ async function issue(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   const lifetimes = lifetimesOf(flags)
   const at = new Date()
   const path = (name: string) => join(dir, name)
-  const there = await Promise.all(
-    ['ca.crt', 'ca.key'].map((name) =>
-      stat(path(name)).then(
-        () => true,
-        () => false,
-      ),
-    ),
-  )
+  const read = (name: string) => readFile(path(name), 'utf8').catch(() => '')
+  const keeps = !flags.force && (existsSync(path('ca.crt')) || existsSync(path('ca.key')))
   let authority: { certificate: string; key: string }
-  if (there.some(Boolean) && !flags.force) {
-    const [certificate, key] = await Promise.all(
-      ['ca.crt', 'ca.key'].map((name) => readFile(path(name), 'utf8').catch(() => '')),
-    )
-    authority = { certificate: certificate ?? '', key: key ?? '' }
+  if (keeps) {
+    authority = { certificate: await read('ca.crt'), key: await read('ca.key') }
     const [problem] = checkAuthorityPair({ ...authority, at })
     if (problem)
       throw new ExpectedError('bad-certificate', `the CA in ${dir} can't sign: ${problem.message}; --force replaces it`)
@@ -197,9 +189,7 @@ async function issue(flags: Flags, terminal: Terminal): Promise<ExitCode> {
   await write(path('ca.key'), authority.key, 0o600)
   await write(path('tls.crt'), leaf.certificate, 0o644)
   await write(path('tls.key'), leaf.key, 0o600)
-  terminal.stdout.write(
-    `${there.some(Boolean) && !flags.force ? 'New leaf from the CA' : 'New CA and leaf'} in ${dir}: ${names.join(', ')}\n`,
-  )
+  terminal.stdout.write(`${keeps ? 'New leaf from the CA' : 'New CA and leaf'} in ${dir}: ${names.join(', ')}\n`)
   return 0
 }
 

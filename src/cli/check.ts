@@ -97,7 +97,7 @@ async function everything(flags: Flags, terminal: Terminal, signal: AbortSignal)
   const { configuration, ...others } = site.installed
   if (!configuration.ok && Object.values(others).every(({ ok }) => !ok)) throw configuration.error
   const { runChecks } = await import('../check/checks.ts')
-  const progress = createStatusLine(terminal)
+  const progress = createStatusLine(terminal.stderr)
   try {
     return await runChecks({ ...site, only: flags.namespace, pods: !flags['no-pods'], signal, progress: progress.say })
   } finally {

@@ -1,9 +1,8 @@
-import type { KubeConfig } from '@kubernetes/client-node'
-import type { RolloutCluster } from '../../rollouts/client/calls.ts'
 import { parsePartition, parseSeconds, startFlags, startRequest } from '../../rollouts/client/request.ts'
 import type { Session } from '../../rollouts/client/session.ts'
 import type { SidecarRollout } from '../../rollouts/types.ts'
 import { quote } from '../admission/words/quote.ts'
+import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { UsageError } from '../terminal/command.ts'
 import { defineCommand, type Values } from '../terminal/define-command.ts'
 import { actionOf } from '../terminal/flag.ts'
@@ -85,7 +84,10 @@ export const rollout = defineCommand({
     // Checked before any cluster is asked.
     const request = (namespace: string) => startRequest(flags, namespace)
     if (action === 'start') request('default')
-    const { cluster, namespace, kubeconfig } = await connect(flags)
+    const { kubeconfig } = await loadKubeconfig(flags.context)
+    const namespace = flags.namespace ?? namespaceOf(kubeconfig)
+    const { rolloutCluster } = await import('../../rollouts/client/calls.ts')
+    const cluster = rolloutCluster(kubeconfig, namespace)
     const session: Session = { cluster, namespace, terminal, wait: flags.wait, seconds: flags.timeout }
     const { change, ...of } = await import('../../rollouts/client/actions.ts')
     switch (action) {
@@ -139,18 +141,4 @@ function checkFlags(action: Action, name: string | undefined, flags: Flags, rest
   only('wait', 'start', 'status', 'resume', 'promote', 'undo')
   if (given('timeout') && !flags.wait) throw new UsageError('flags-together', '--timeout goes with --wait')
   if (given('output') && flags.wait) throw new UsageError('flags-together', '-o json does not go with --wait')
-}
-
-interface Connected {
-  readonly cluster: RolloutCluster
-  readonly namespace: string
-  readonly kubeconfig: KubeConfig
-}
-
-async function connect({ context, namespace }: Flags): Promise<Connected> {
-  const { loadKubeconfig, namespaceOf } = await import('../kubernetes/kubeconfig.ts')
-  const { kubeconfig } = await loadKubeconfig(context)
-  const where = namespace ?? namespaceOf(kubeconfig)
-  const { rolloutCluster } = await import('../../rollouts/client/calls.ts')
-  return { cluster: rolloutCluster(kubeconfig, where), namespace: where, kubeconfig }
 }

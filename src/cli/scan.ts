@@ -148,7 +148,7 @@ async function ofCluster(
   const { picturesOf } = await import('../scan/pictures.ts')
   const { now, heard } = createClock()
   const configuration = connection(kubeconfig, { timeout, heard })
-  const status = createStatusLine(terminal)
+  const status = createStatusLine(terminal.stderr)
   const busy = waitOut(status.say)
   try {
     const all = await scanCluster(

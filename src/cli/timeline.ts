@@ -66,7 +66,7 @@ export const timeline = defineCommand({
       const { rawCalls } = await import('../kubernetes/raw.ts')
       const { readStarts } = await import('../timeline/read.ts')
       let expired = false
-      const status = createStatusLine(terminal)
+      const status = createStatusLine(terminal.stderr)
       const calls = rawCalls(connected, { busy: waitOut(status.say) })
       const starts = await readStarts(calls, { ...kind, namespace, name }, now, () => {
         expired = true

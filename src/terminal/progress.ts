@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import { harmless } from './look.ts'
+import { createStatusLine } from './status-line.ts'
 
 /** Reports what is being done, one line for each thing. */
 export interface Progress {
@@ -12,26 +13,21 @@ export interface Progress {
 const width = 52
 
 export function createProgress(out: Writable): Progress {
-  const terminal = 'isTTY' in out && out.isTTY === true
-  let open = false
+  const { shown, say, end } = createStatusLine(out)
   let last = ''
   // States quote what an API server or a pod says.
   const lineOf = (thing: string, state: string) => harmless(`${thing.padEnd(width)} ${state}`)
-  const clear = () => (open ? '\r\u001b[K' : '')
   return {
     done(thing, state) {
-      out.write(`${clear()}${lineOf(thing, state)}\n`)
-      open = false
+      end()
+      out.write(`${lineOf(thing, state)}\n`)
     },
     waiting(thing, state) {
       const line = lineOf(thing, state)
       if (line === last) return
       last = line
-      if (!terminal) return void out.write(`${line}\n`)
-      // Cut, because of a wrapped line only the last row could be overwritten.
-      const columns = 'columns' in out && Number(out.columns) > 0 ? Number(out.columns) : 80
-      out.write(clear() + line.slice(0, columns - 1))
-      open = true
+      if (shown) say(line)
+      else out.write(`${line}\n`)
     },
   }
 }

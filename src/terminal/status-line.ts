@@ -1,22 +1,21 @@
+import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Terminal } from './command.ts'
 
 /** One line that is overwritten, on a terminal only. */
-export function createStatusLine({ stderr }: Pick<Terminal, 'stderr'>): {
-  say: (what: string) => void
-  end: () => void
-} {
-  const shown = 'isTTY' in stderr && stderr.isTTY === true
-  const columns = 'columns' in stderr && typeof stderr.columns === 'number' ? stderr.columns : 80
+export function createStatusLine(out: Writable) {
+  const shown = 'isTTY' in out && out.isTTY === true
+  const columns = 'columns' in out && Number(out.columns) > 0 ? Number(out.columns) : 80
   let open = false
   return {
-    say(what) {
+    shown,
+    say(what: string) {
       if (!shown) return
-      stderr.write(`\r\u001b[K${what.slice(0, columns - 1)}`)
+      // Cut, because of a wrapped line only the last row could be overwritten.
+      out.write(`\r\u001b[K${what.slice(0, columns - 1)}`)
       open = true
     },
     end() {
-      if (open) stderr.write('\r\u001b[K')
+      if (open) out.write('\r\u001b[K')
       open = false
     },
   }
