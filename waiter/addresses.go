@@ -2,29 +2,39 @@ package main
 
 import (
 	"context"
-	"iter"
 	"net"
 	"time"
 )
 
-// addresses are the hosts to try for a check: the one it names, or else loopback and then the container's own addresses.
-func addresses(host string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if host != "" {
-			yield(host)
-			return
+// addresses returns what gives, one by one, the hosts to try for a check, and then nothing: the one it names, or else loopback and then the
+// container's own addresses, which are only looked up if they are needed.
+func addresses(host string) (next func() string) {
+	hosts, isAll := []string{host}, host != ""
+	if !isAll {
+		hosts = []string{"127.0.0.1", "::1"}
+	}
+	return func() string {
+		if len(hosts) == 0 && !isAll {
+			hosts, isAll = ownAddresses(), true
 		}
-		if !yield("127.0.0.1") || !yield("::1") {
-			return
+		if len(hosts) == 0 {
+			return ""
 		}
-		own, _ := net.InterfaceAddrs()
-		for _, a := range own {
-			// A link-local address would need a zone.
-			if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && !yield(n.IP.String()) {
-				return
-			}
+		first := hosts[0]
+		hosts = hosts[1:]
+		return first
+	}
+}
+
+func ownAddresses() (hosts []string) {
+	own, _ := net.InterfaceAddrs()
+	for _, a := range own {
+		// A link-local address would need a zone.
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+			hosts = append(hosts, n.IP.String())
 		}
 	}
+	return hosts
 }
 
 // onEachAddress probes the addresses in order until one is ready. If one hangs for a quarter of the attempt's time, the next is
@@ -36,12 +46,11 @@ func onEachAddress(ctx context.Context, host string, limit time.Duration, probe 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make(chan error)
-	next, stop := iter.Pull(addresses(host))
-	defer stop()
+	next := addresses(host)
 	var first error
 	for pending := 0; ; {
 		var patience <-chan time.Time
-		if address, more := next(); more {
+		if address := next(); address != "" {
 			pending++
 			patience = time.After(limit / 4)
 			go func() {

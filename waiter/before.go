@@ -102,7 +102,8 @@ func named(host, port string) string {
 func getOnce(ctx context.Context, scheme, host, port, path string, headers []header) error {
 	hook := getter{headers: headers, userAgent: "kube-lifecycle/sidecar-first", hook: true}
 	var first error
-	for address := range addresses(host) {
+	next := addresses(host)
+	for address := next(); address != ""; address = next() {
 		target, err := probeURL(scheme, address, port, path)
 		if err != nil {
 			return err
