@@ -155,18 +155,14 @@ function report({ turns: made, bursts }: Awaited<ReturnType<typeof bench>>): voi
     }
     console.log(loads[load].title)
     console.table(
-      Object.fromEntries(
-        order.map((way) => [
-          ways[way],
-          {
-            'pods/s': rounded(median(of(way).map(({ perSecond }) => perSecond))),
-            'p50, ms': rounded(median(of(way).map(({ p50 }) => p50))),
-            'p99, ms': rounded(median(of(way).map(({ p99 }) => p99))),
-            'to none': beside(way, 'none'),
-            'to bare': beside(way, 'bare'),
-          },
-        ]),
-      ),
+      order.map((way) => ({
+        way: ways[way],
+        'pods/s': rounded(median(of(way).map(({ perSecond }) => perSecond))),
+        'p50, ms': rounded(median(of(way).map(({ p50 }) => p50))),
+        'p99, ms': rounded(median(of(way).map(({ p99 }) => p99))),
+        'to none': beside(way, 'none'),
+        'to bare': beside(way, 'bare'),
+      })),
     )
   }
   console.log(`${burst} at once`)

@@ -48,7 +48,7 @@ interface Start {
 }
 
 if (check) {
-  const { rounds } = await measureLoad(names, ['templates'])
+  const rounds = await measureLoad(names, ['templates'])
   const cpu = (name: Name) => medianOf(rounds, name, 'templates', 'cpu')
   const ratio = cpu('ours') / cpu('bare')
   process.stdout.write(`CPU of an admission: ${ratio.toFixed(2)} times a bare handler's, at most ${ceiling}\n`)
@@ -57,14 +57,11 @@ if (check) {
   const cpu = await measureLoad(names, ['same', 'replicaSets', 'templates'])
   const rules = await measureLoad(ruled, ['same'])
   const start = await measureStarts()
-  report([...cpu.rounds, ...rules.rounds], { ...cpu.loaded, ...rules.loaded }, start)
-  keep('server', { node: process.version, ...cpu, rules, start })
+  report([...cpu, ...rules], start)
+  keep('server', { node: process.version, rounds: cpu, rules, start })
 }
 
-async function measureLoad(
-  pair: Pair,
-  varieties: readonly Variety[],
-): Promise<{ rounds: Round[]; loaded: Partial<Record<Name, number>> }> {
+async function measureLoad(pair: Pair, varieties: readonly Variety[]): Promise<Round[]> {
   const running = new Map<Name, Running>()
   for (const name of pair) running.set(name, await server.start(programs[name]))
   const rounds: Round[] = []
@@ -87,12 +84,8 @@ async function measureLoad(
       for (const name of round % 2 === 0 ? pair : pair.toReversed()) rounds.push(await load(name, variety))
     }
   }
-  const loaded: Partial<Record<Name, number>> = {}
-  for (const [name, { child }] of running) {
-    loaded[name] = await resident(child)
-    await server.stop(child)
-  }
-  return { rounds, loaded }
+  for (const { child } of running.values()) await server.stop(child)
+  return rounds
 }
 
 async function measureStarts(): Promise<Start[]> {
@@ -134,7 +127,7 @@ function medianOf(rounds: readonly Round[], name: Name, variety: Variety, figure
   return median(rounds.flatMap((each) => (each.name === name && each.variety === variety ? [each[figure]] : [])))
 }
 
-function report(rounds: readonly Round[], loaded: Partial<Record<Name, number>>, starts: readonly Start[]): void {
+function report(rounds: readonly Round[], starts: readonly Start[]): void {
   const row = ([bare, ours]: Pair, of: (name: Name) => number, goal = '') => ({
     bare: rounded(of(bare)),
     ours: rounded(of(ours)),
@@ -147,7 +140,6 @@ function report(rounds: readonly Round[], loaded: Partial<Record<Name, number>>,
     const of = (name: Name) => starts.filter((each) => each.name === name && each.compileCache === compileCache)
     return row(names, (name) => median(of(name).map((each) => each[figure])), goal)
   }
-  const memory = (pair: Pair) => row(pair, (name) => loaded[name] ?? Number.NaN)
   console.table({
     'CPU a request, µs': load('same', 'cpu'),
     '… pods of ten ReplicaSets': load('replicaSets', 'cpu', names, '1.6'),
@@ -157,10 +149,7 @@ function report(rounds: readonly Round[], loaded: Partial<Record<Name, number>>,
     'first /healthz, ms': begin(false, 'first', '1.5'),
     '… with compile cache': begin(true, 'first'),
     'idle memory, MB': begin(false, 'idle', '1.2'),
-    'idle memory with compile cache, MB': begin(true, 'idle'),
-    'memory after load, MB': memory(names),
     '10 and 10,000 rules: CPU, µs': load('same', 'cpu', ruled, '1.10'),
-    '10 and 10,000 rules: memory after load, MB': memory(ruled),
   })
   console.log(
     `medians of ${turns} rounds of ${requests} requests over ${connections} kept connections, after ${warmUp} or more that warm each server up, and of ${starts.length / 4} starts`,

@@ -120,9 +120,10 @@ rows['native sidecar, startupProbe 1 s and a hook'] = {
   },
 }
 
-for (const count of [1, 2, 4, 8]) {
-  for (const gate of ['hook', 'native']) rows[`tier of ${count}, 1 s each, ${gate}`] = tier(count, gate)
-}
+const tiers = [1, 2, 4, 8].flatMap((count) =>
+  ['hook', 'native'].map((gate) => ({ count, gate, row: `tier of ${count}, 1 s each, ${gate}` })),
+)
+for (const { count, gate, row } of tiers) rows[row] = tier(count, gate)
 
 function tier(count: number, gate: string): Variant {
   const names = Array.from({ length: count }, (_, index) => `late-${index}`)
@@ -188,35 +189,26 @@ console.log(
   `\nmedians of ${rounds} pods a row; the sidecar is ready ${readyAfter} ms after its start; floor: ${floor} ms`,
 )
 console.table(
-  Object.fromEntries(
-    table.map((row) => {
-      const gap = of(row, 'gap')
-      const held = row !== 'not held back'
-      return [
-        row,
-        {
-          'gap, ms': gap,
-          'gap : floor': held ? rounded(gap / floor) : '',
-          '500 ms waiter : gap': held ? rounded(istio / gap) : '',
-          'total, ms': of(row, 'total'),
-          'locked : not': row.endsWith(', lock') ? rounded(gap / of(row.replace(/, lock$/, ''), 'gap')) : '',
-        },
-      ]
-    }),
-  ),
+  table.map((row) => {
+    const gap = of(row, 'gap')
+    const held = row !== 'not held back'
+    return {
+      row,
+      'gap, ms': gap,
+      'gap : floor': held ? rounded(gap / floor) : '',
+      '500 ms waiter : gap': held ? rounded(istio / gap) : '',
+      'total, ms': of(row, 'total'),
+      'locked : not': row.endsWith(', lock') ? rounded(gap / of(row.replace(/, lock$/, ''), 'gap')) : '',
+    }
+  }),
 )
 console.log(
   'tiers: from the first sidecar’s start to the app, as a ratio to the slowest sidecar (1 s) plus the containers’ own starts',
 )
 console.table(
-  Object.fromEntries(
-    [1, 2, 4, 8].flatMap((count) =>
-      ['hook', 'native'].map((gate) => {
-        const row = `tier of ${count}, 1 s each, ${gate}`
-        const took = of(row, 'sinceFirst')
-        return [row, { ms: took, ratio: rounded(took / (1000 + count * floor)) }]
-      }),
-    ),
-  ),
+  tiers.map(({ count, row }) => {
+    const took = of(row, 'sinceFirst')
+    return { row, ms: took, ratio: rounded(took / (1000 + count * floor)) }
+  }),
 )
 keep(only === '' ? 'start' : 'start-some', { rounds, readyAfter, floor, runs })
