@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -37,17 +38,8 @@ type beforeJSON struct {
 }
 
 func (b *beforeJSON) parse() (*before, error) {
-	given := 0
-	for _, there := range []bool{b.Exec != nil, b.Sleep != nil, b.HTTPGet != nil} {
-		if there {
-			given++
-		}
-	}
-	if given != 1 {
-		return nil, errors.New("it must have exactly one of exec, sleep and httpGet")
-	}
-	switch {
-	case b.Exec != nil:
+	switch given := [3]bool{b.Exec != nil, b.Sleep != nil, b.HTTPGet != nil}; given {
+	case [3]bool{0: true}:
 		command := *b.Exec
 		if err := validCommand(command); err != nil {
 			return nil, errors.New("exec: " + err.Error())
@@ -55,7 +47,7 @@ func (b *beforeJSON) parse() (*before, error) {
 		run := func(ctx context.Context) error { return runExec(ctx, command) }
 		return &before{"exec:" + commandText(command), run}, nil
 
-	case b.Sleep != nil:
+	case [3]bool{1: true}:
 		if b.Sleep.Seconds == nil || *b.Sleep.Seconds < 0 || *b.Sleep.Seconds > 1<<31 {
 			return nil, errors.New("sleep: seconds must be a whole number, at least 0")
 		}
@@ -66,12 +58,9 @@ func (b *beforeJSON) parse() (*before, error) {
 		}
 		return &before{"sleep of " + strconv.FormatInt(seconds, 10) + "s", run}, nil
 
-	default:
+	case [3]bool{2: true}:
 		g := b.HTTPGet
-		scheme := strings.ToLower(g.Scheme)
-		if scheme == "" {
-			scheme = "http"
-		}
+		scheme := cmp.Or(strings.ToLower(g.Scheme), "http")
 		if scheme != "http" && scheme != "https" {
 			return nil, errors.New("httpGet: scheme must be HTTP or HTTPS")
 		}
@@ -87,6 +76,9 @@ func (b *beforeJSON) parse() (*before, error) {
 			return getOnce(ctx, scheme, host, port, g.Path, g.HTTPHeaders)
 		}
 		return &before{"httpGet " + scheme + "://" + named(host, port) + "/" + strings.TrimPrefix(g.Path, "/"), run}, nil
+
+	default:
+		return nil, errors.New("it must have exactly one of exec, sleep and httpGet")
 	}
 }
 

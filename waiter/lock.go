@@ -124,19 +124,28 @@ func renameOver(path, content string) error {
 }
 
 func writeInPlace(path, content string) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	file, err := openPlanted(path, os.O_WRONLY)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(err, os.ErrInvalid)
-	}
-	err = file.Truncate(0)
-	if err == nil {
+	if err = file.Truncate(0); err == nil {
 		_, err = file.WriteString(content)
 	}
 	return err
+}
+
+// openPlanted opens a file where a sidecar may have planted anything: a link, a pipe, a folder.
+func openPlanted(path string, flag int) (*os.File, error) {
+	file, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		file.Close()
+		return nil, errors.Join(err, os.ErrInvalid)
+	}
+	return file, nil
 }
 
 // reset closes all tiers' locks in dir and removes whatever else is there. What can't be emptied isn't a file, so it is closed, too.
@@ -183,7 +192,6 @@ func (s *spec) runLocked(ctx context.Context) int {
 // anybody to tell (the hook has ended, or a kubelet that restarted has killed it) it asks on, for as long as its container lives.
 func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 	board := newBoard(s)
-	defer board.stop()
 	failed := func(lines []string) (heard bool) {
 		lines = signalled(ctx, lines)
 		board.say(lines...)

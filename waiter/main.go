@@ -46,11 +46,15 @@ func (s *spec) run(ctx context.Context) int {
 	if s.lock != nil {
 		return s.runLocked(ctx)
 	}
-	lines := s.failures(ctx)
-	if len(lines) == 0 {
-		return exitReady
+	if s.before != nil {
+		if err := s.before.run(ctx); err != nil {
+			return s.fail(signalled(ctx, []string{s.before.failure(err)}))
+		}
 	}
-	return s.fail(signalled(ctx, lines))
+	if lines := waitForAll(ctx, s.waits); len(lines) > 0 {
+		return s.fail(signalled(ctx, lines))
+	}
+	return exitReady
 }
 
 // fail says why, also in the termination message.
@@ -71,14 +75,4 @@ func signalled(ctx context.Context, lines []string) []string {
 		return lines
 	}
 	return append([]string{"ended by a signal while it waited"}, lines...)
-}
-
-// failures returns a line for each failure; none means that the hook succeeds.
-func (s *spec) failures(ctx context.Context) []string {
-	if s.before != nil {
-		if err := s.before.run(ctx); err != nil {
-			return []string{s.before.failure(err)}
-		}
-	}
-	return waitForAll(ctx, s.waits)
 }

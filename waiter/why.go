@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -22,24 +21,19 @@ type board struct {
 	reasons []string // what each wait waits for; empty: nothing
 	instead []string // said in their place
 	written string
-	ended   chan struct{}
 }
 
+// newBoard writes until the process ends.
 func newBoard(s *spec) *board {
 	tier := strings.TrimPrefix(filepath.Base(s.lock.file), lockPrefix)
-	b := &board{path: filepath.Join(filepath.Dir(s.lock.file), whyPrefix+tier), since: time.Now(), ended: make(chan struct{})}
+	b := &board{path: filepath.Join(filepath.Dir(s.lock.file), whyPrefix+tier), since: time.Now()}
 	if s.before != nil {
 		b.instead = []string{"the hook that was there before (" + shown(s.before.name) + ") runs"}
 	}
 	b.write()
 	go func() {
-		for ticker := time.NewTicker(lateInterval); ; {
-			select {
-			case <-ticker.C:
-				b.write()
-			case <-b.ended:
-				return
-			}
+		for range time.Tick(lateInterval) {
+			b.write()
 		}
 	}()
 	return b
@@ -75,8 +69,6 @@ func (b *board) open() {
 	b.mu.Unlock()
 	b.write()
 }
-
-func (b *board) stop() { close(b.ended) }
 
 // write is no more than a help to a person, so it may fail.
 func (b *board) write() {
@@ -124,16 +116,13 @@ func why(dir string, out io.Writer) int {
 	return code
 }
 
-// readPlanted reads a file where a sidecar may have planted anything: a link, a pipe, a large file.
+// readPlanted reads a file that may be large, too.
 func readPlanted(path string) string {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	file, err := openPlanted(path, os.O_RDONLY)
 	if err != nil {
 		return ""
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
 	text, _ := io.ReadAll(io.LimitReader(file, maxMessage+100))
 	return string(text)
 }

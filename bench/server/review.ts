@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 /** What differs from one pod's review to another's. */
 interface Individual {
   readonly uid: string
@@ -24,18 +26,10 @@ const sample: Individual = {
   variables: 12,
 }
 
-/** Deterministic noise: `length` letters and digits that look like those of Kubernetes. */
-function letters(seed: number, length: number): string {
-  const alphabet = 'bcdfghjklmnpqrstvwxz2456789'
-  let state = (seed + 1) * 2_654_435_761
-  return Array.from({ length }, () => {
-    state = (Math.imul(state ^ (state >>> 15), 2_246_822_519) + 12_345) >>> 0
-    return alphabet[state % alphabet.length]
-  }).join('')
-}
+/** Deterministic noise: letters and digits, at most forty. */
+const noise = (seed: number, length: number) => createHash('sha1').update(`${seed}`).digest('hex').slice(0, length)
 
-const uid = (seed: number) =>
-  `${(0x705ab4f5 + seed * 7919).toString(16)}-${letters(seed, 4)}-41e8-b7cc-42010a${(800_000 + seed).toString()}`
+const uid = (seed: number) => `${noise(seed, 8)}-6393-41e8-b7cc-${noise(-seed, 12)}`
 
 /** By what they have in common: one body again and again; the pods of ten ReplicaSets; every pod of another template. */
 export const varieties = {
@@ -44,16 +38,16 @@ export const varieties = {
     ...sample,
     uid: uid(index),
     app: `service-${index % 10}`,
-    hash: letters(index % 10, 10),
-    suffix: letters(index, 5),
+    hash: noise(index % 10, 10),
+    suffix: noise(index, 5),
     containers: [`service-${index % 10}`, 'worker', 'proxy'],
     tag: `1.${index % 10}.0`,
   }),
   templates: (index) => ({
     uid: uid(index),
     app: `service-${index}`,
-    hash: letters(index, 10),
-    suffix: letters(index, 5),
+    hash: noise(index, 10),
+    suffix: noise(index, 5),
     containers: [`service-${index}`, `worker-${index % 17}`, `proxy-${index % 23}`],
     tag: `1.${index}.${index % 7}`,
     variables: 8 + (index % 9),

@@ -67,7 +67,7 @@ function strategyOf(flags: StartFlags): StartRequest['spec']['strategy'] {
     rest: 'base',
     maxFailures: given(flags['max-failures'], (text) => share('--max-failures', text, 0)),
     maxUnavailable: given(flags['max-unavailable'], (text) => share('--max-unavailable', text, 1)),
-    minReadySeconds: given(flags['min-ready-seconds'], (text) => wholeNumber('--min-ready-seconds', text, 0, 86_400)),
+    minReadySeconds: given(flags['min-ready-seconds'], (text) => wholeNumber(0, 86_400)('--min-ready-seconds', text)),
     progressDeadlineSeconds: given(flags.deadline, (text) => parseSeconds('--deadline', text)),
     onFailure: given(flags['on-failure'], (text) => oneOf<OnFailure>('--on-failure', text, ['pause', 'rollback'])),
   } as const

@@ -34,20 +34,14 @@ const KNOWN: ReadonlySet<string> = new Set([
  * @throws of a package whose licence isn't known here, or that brings no text of it
  */
 export function bundledComponents(metafiles: readonly Metafile[]): Component[] {
-  const folders = new Set<string>()
-  for (const { outputs } of metafiles) {
-    for (const { inputs } of Object.values(outputs)) {
-      for (const [path, { bytesInOutput }] of Object.entries(inputs)) {
-        const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0]
-        if (folder && bytesInOutput > 0) folders.add(folder)
-      }
-    }
-  }
-  const found = new Map<string, Component>()
-  for (const folder of folders) {
-    const component = npmComponent(join(root, folder))
-    found.set(`${component.name}@${component.version}`, component)
-  }
+  const outputs = metafiles.flatMap((metafile) => Object.values(metafile.outputs))
+  const inputs = outputs.flatMap((output) => Object.entries(output.inputs))
+  const folders = inputs.flatMap(([path, { bytesInOutput }]) => {
+    const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0]
+    return folder && bytesInOutput > 0 ? [folder] : []
+  })
+  const components = [...new Set(folders)].map((folder) => npmComponent(join(root, folder)))
+  const found = new Map(components.map((component) => [`${component.name}@${component.version}`, component]))
   return [...found.keys()].sort().flatMap((key) => found.get(key) ?? [])
 }
 

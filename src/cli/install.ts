@@ -77,7 +77,7 @@ const options = {
   context: { type: 'string' },
   mode: { type: 'string', choices: installModes },
   namespace: { type: 'string', read: ownNamespace, short: 'n', default: objectNames.namespace },
-  replicas: { type: 'string', read: (flag: string, text: string) => wholeNumber(flag, text, 1, 999) },
+  replicas: { type: 'string', read: wholeNumber(1, 999) },
   image: { type: 'string', read: imageName },
   'image-pull-secret': { type: 'string', read: secretName },
   'waiter-image': { type: 'string', read: imageName },

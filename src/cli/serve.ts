@@ -34,6 +34,9 @@ Example: sidecar-first serve --port 8443
 `
 
 const drain = durationWithin('0s', '10m')
+const readDrain = (flag: string, text: string) => drain(flag, text === '0' ? '0s' : text)
+const readRoutes = (flag: string, text: string) =>
+  new Set(text.split(',').map((name) => oneOf(flag, name.trim(), routes)))
 const options = {
   host: { type: 'string', default: '127.0.0.1' },
   port: { type: 'string', read: port, default: '8443' },
@@ -41,22 +44,9 @@ const options = {
   key: { type: 'string' },
   'client-ca': { type: 'string' },
   config: { type: 'string' },
-  routes: {
-    type: 'string',
-    choices: routes,
-    read: (flag: string, text: string) => new Set(text.split(',').map((name) => oneOf(flag, name.trim(), routes))),
-    default: routes.join(','),
-  },
-  'max-in-flight': {
-    type: 'string',
-    read: (flag: string, text: string) => wholeNumber(flag, text, 1, 10_000),
-    default: '100',
-  },
-  drain: {
-    type: 'string',
-    read: (flag: string, text: string) => drain(flag, text === '0' ? '0s' : text),
-    default: '10s',
-  },
+  routes: { type: 'string', choices: routes, read: readRoutes, default: routes.join(',') },
+  'max-in-flight': { type: 'string', read: wholeNumber(1, 10_000), default: '100' },
+  drain: { type: 'string', read: readDrain, default: '10s' },
   'log-level': { type: 'string', choices: levels, default: 'info' },
 } as const
 

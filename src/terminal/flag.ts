@@ -33,13 +33,11 @@ export function runAlone([action, extra]: readonly string[]): void {
   if (extra !== undefined) throw new UsageError('wrong-arguments', `run takes no ${quote(extra)}`)
 }
 
-/** @throws UsageError that names the flag and its bounds */
-export function wholeNumber(flag: string, text: string, least: number, most: number): number {
+/** Reads a whole number. @throws UsageError that names the flag and its bounds */
+export const wholeNumber = (least: number, most: number) => (flag: string, text: string) => {
   const value = Number(text)
-  if (!/^\d{1,9}$/.test(text) || value < least || value > most) {
-    throw new UsageError('flag-value', `${flag} takes a number from ${least} to ${most}, not ${quote(text)}`)
-  }
-  return value
+  if (/^\d{1,9}$/.test(text) && value >= least && value <= most) return value
+  throw new UsageError('flag-value', `${flag} takes a number from ${least} to ${most}, not ${quote(text)}`)
 }
 
 /** Reads milliseconds. @throws UsageError that names the flag and its range */
@@ -56,4 +54,4 @@ export function durationWithin(least: string, most: string): (flag: string, text
 export const duration = durationWithin('1s', '7d')
 
 /** 0 picks a free one. @throws UsageError that names the flag */
-export const port = (flag: string, text: string): number => wholeNumber(flag, text, 0, 65_535)
+export const port = wholeNumber(0, 65_535)
