@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import type { Known } from '../commands.ts'
 import type { Command } from '../terminal/command.ts'
 import type { Cluster } from './cluster.ts'
 
@@ -7,10 +8,6 @@ import type { Cluster } from './cluster.ts'
 const patience = 2000
 /** More than anybody looks through. */
 const most = 500
-
-interface Known {
-  readonly [name: string]: { readonly summary: string; readonly load: () => Promise<Command> }
-}
 
 /** Candidates, or files, which the shell knows better. */
 type Found = readonly string[] | 'files'
