@@ -13,25 +13,8 @@ import (
 func (w wait) attempt(ctx context.Context) error {
 	c := w.check
 	switch c.kind {
-	case kindHTTP, kindHTTPS:
-		return onEachAddress(ctx, c.host, w.attemptTimeout, func(ctx context.Context, host string) error {
-			target := urlOf(string(c.kind), host, c.port, c.path)
-			if w.path != nil {
-				var err error
-				if target, err = probeURL(string(c.kind), host, c.port, *w.path); err != nil {
-					return err
-				}
-			}
-			return probeHTTP(ctx, target, w.headers)
-		})
-	case kindTCP:
-		return onEachAddress(ctx, c.host, w.attemptTimeout, func(ctx context.Context, host string) error {
-			return probeDial(ctx, "tcp", net.JoinHostPort(host, c.port))
-		})
-	case kindGRPC:
-		return onEachAddress(ctx, c.host, w.attemptTimeout, func(ctx context.Context, host string) error {
-			return probeGRPC(ctx, net.JoinHostPort(host, c.port), c.path)
-		})
+	case kindHTTP, kindHTTPS, kindTCP, kindGRPC:
+		return onEachAddress(ctx, c.host, w.attemptTimeout, w.ask)
 	case kindUnix:
 		return probeDial(ctx, "unix", c.path)
 	case kindFile:
@@ -46,6 +29,25 @@ func (w wait) attempt(ctx context.Context) error {
 	default:
 		panic("not a check")
 	}
+}
+
+// ask probes one address.
+func (w wait) ask(ctx context.Context, host string) error {
+	c, address := w.check, net.JoinHostPort(host, w.check.port)
+	switch c.kind {
+	case kindTCP:
+		return probeDial(ctx, "tcp", address)
+	case kindGRPC:
+		return probeGRPC(ctx, address, c.path)
+	}
+	target := urlOf(string(c.kind), address, c.path)
+	if w.path != nil {
+		var err error
+		if target, err = probeURL(string(c.kind), address, *w.path); err != nil {
+			return err
+		}
+	}
+	return probeHTTP(ctx, target, w.headers)
 }
 
 func probeDial(ctx context.Context, network, address string) error {

@@ -96,7 +96,7 @@ func getOnce(ctx context.Context, scheme, host, port, path string, headers []hea
 	var first error
 	next := addresses(host)
 	for address := next(); address != ""; address = next() {
-		target, err := probeURL(scheme, address, port, path)
+		target, err := probeURL(scheme, net.JoinHostPort(address, port), path)
 		if err != nil {
 			return err
 		}

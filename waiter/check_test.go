@@ -70,7 +70,7 @@ func FuzzCheck(f *testing.F) {
 			t.Errorf("%q: %+v, then %+v (%v)", text, c, again, err)
 		}
 		if c.kind == kindHTTP {
-			line := "GET " + urlOf("http", "h", c.port, c.path).RequestURI() + " HTTP/1.1"
+			line := "GET " + urlOf("http", "h:"+c.port, c.path).RequestURI() + " HTTP/1.1"
 			if strings.Count(line, " ") != 2 || strings.ContainsAny(line, "\n\r\x00") {
 				t.Errorf("%q sends %q", text, line)
 			}

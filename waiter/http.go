@@ -39,22 +39,22 @@ func probeHTTP(ctx context.Context, target *url.URL, headers []header) error {
 }
 
 // urlOf takes the path of a check literally.
-func urlOf(scheme, host, port, path string) *url.URL {
+func urlOf(scheme, address, path string) *url.URL {
 	u, err := url.ParseRequestURI(path)
 	if err != nil {
 		u = &url.URL{Path: path}
 	}
-	u.Scheme, u.Host = scheme, net.JoinHostPort(host, port)
+	u.Scheme, u.Host = scheme, address
 	return u
 }
 
 // probeURL reads the path of an httpGet as the kubelet does: //a/b and http://a/b both ask for /b.
-func probeURL(scheme, host, port, path string) (*url.URL, error) {
+func probeURL(scheme, address, path string) (*url.URL, error) {
 	u, err := url.Parse(path)
 	if err != nil {
 		u = &url.URL{Path: path}
 	}
-	u.Scheme, u.Host = scheme, net.JoinHostPort(host, port)
+	u.Scheme, u.Host = scheme, address
 	if u, err = url.Parse(u.String()); err != nil {
 		return nil, errors.New("the URL can't be asked: " + urlError(err))
 	}

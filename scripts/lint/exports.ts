@@ -23,13 +23,7 @@ const used = new Set<string>()
 for (const [path, text] of texts) {
   const target = (specifier: string) => join(dirname(path), specifier)
   for (const [, names = '', from = ''] of text.matchAll(named)) {
-    for (const name of names.split(','))
-      used.add(
-        `${target(from)} ${name
-          .trim()
-          .replace(/^type /, '')
-          .replace(/ as .*/, '')}`,
-      )
+    for (const [, name] of names.matchAll(/(?:type )?(\w+)(?: as \w+)?/g)) used.add(`${target(from)} ${name}`)
   }
   for (const [, from = ''] of text.matchAll(whole)) {
     for (const [, name = ''] of texts.get(target(from))?.matchAll(declared) ?? []) {
