@@ -1,9 +1,8 @@
 // Compares `/mutate` with a bare node:https handler, in turns. Prints ratios; the raw runs go to bench/results/server.json.
-import type { ChildProcess } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { call } from '../test/server/call.ts'
 import { keep, median, percentile, rounded } from './figures.ts'
+import { cpuTimeOf, memoryOf } from './process.ts'
 import type { Variety } from './server/review.ts'
 import { manyRules, prepareServers, type Running } from './server/servers.ts'
 
@@ -67,12 +66,12 @@ async function measureLoad(pair: Pair, varieties: readonly Variety[]): Promise<R
   const rounds: Round[] = []
   const load = async (name: Name, variety: Variety): Promise<Round> => {
     const { child, url } = running.get(name) as Running
-    const before = await cpuTime(child)
+    const before = await cpuTimeOf(child.pid)
     const how = { url: `${url}/mutate?timeout=5s`, body: { variety }, connections, requests }
     const { milliseconds, failures } = await server.load(how)
     const [failure] = Object.keys(failures)
     if (failure !== undefined) throw new Error(`${name}: ${failure}`)
-    const cpu = ((await cpuTime(child)) - before) / 1000 / requests
+    const cpu = ((await cpuTimeOf(child.pid)) - before) / 1000 / requests
     return { name, variety, cpu, p50: median(milliseconds), p99: percentile(milliseconds, 99) }
   }
   for (let sent = 0; sent < warmUp; sent += requests * varieties.length) {
@@ -101,26 +100,12 @@ async function measureStarts(): Promise<Start[]> {
         const first = performance.now() - at
         await sleep(1000)
         // The first turn fills the compile cache and the page cache.
-        if (turn > 0) results.push({ name, compileCache, first, idle: await resident(child) })
+        if (turn > 0) results.push({ name, compileCache, first, idle: (await memoryOf(child.pid, 'VmRSS')) / 1024 })
         await server.stop(child)
       }
     }
   }
   return results
-}
-
-/** Nanoseconds of CPU that all threads of a process have used. */
-async function cpuTime({ pid }: ChildProcess): Promise<number> {
-  const tasks = await readdir(`/proc/${pid}/task`)
-  const times = await Promise.all(
-    tasks.map(async (task) => Number((await readFile(`/proc/${pid}/task/${task}/schedstat`, 'utf8')).split(' ')[0])),
-  )
-  return times.reduce((sum, time) => sum + time, 0)
-}
-
-/** Resident memory in MB. */
-async function resident({ pid }: ChildProcess): Promise<number> {
-  return Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 }
 
 function medianOf(rounds: readonly Round[], name: Name, variety: Variety, figure: 'cpu' | 'p50' | 'p99'): number {

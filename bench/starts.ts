@@ -3,7 +3,7 @@
  * there is: each of some 20 kB, as an injector leaves it, with 15 events. The API server is a plain one on loopback. Prints memory and CPU.
  */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -13,6 +13,7 @@ import { manifests } from '../src/install/manifests.ts'
 import { makeCage } from '../test/hostile/cage.ts'
 import { fakeApiServer } from '../test/starts/api-server.ts'
 import { eventsOf, podAt } from '../test/starts/pods.ts'
+import { cpuTimeOf, memoryOf } from './process.ts'
 
 const count = Number(process.argv[2] ?? 10_000)
 const [text = ''] = (manifests['starts/starts.yaml'] ?? '').split('\n---\n')
@@ -46,28 +47,22 @@ const metrics = async () => await (await fetch(`http://127.0.0.1:${port}/metrics
 const value = (text: string, name: string) =>
   [...text.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (.+)$`, 'gm'))].reduce((sum, [, each]) => sum + Number(each), 0)
 
-const used = () => {
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
-  const at = (name: string) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024)
-  const [, rest = ''] = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')
-  const fields = rest.split(' ')
-  // What a cgroup has to hold; the rest is the program's own file, shared and given back at need.
-  return { own: at('RssAnon'), all: at('VmRSS'), cpu: (Number(fields[11]) + Number(fields[12])) / 100 }
-}
+const own = () => memoryOf(child.pid, 'RssAnon')
 let most = 0
-const watching = setInterval(() => {
-  most = Math.max(most, used().own)
+const watching = setInterval(async () => {
+  most = Math.max(most, await own())
 }, 200)
-const show = (what: string) => {
-  const { own, all, cpu } = used()
-  most = Math.max(most, own)
-  console.log(
-    `${what.padEnd(44)} ${own} MiB of its own (at most ${most}), ${all} with files; ${cpu.toFixed(1)} s of CPU`,
-  )
+const show = async (what: string) => {
+  // What a cgroup has to hold; the rest is the program's own file, shared and given back at need.
+  const [mine, all] = [await own(), await memoryOf(child.pid, 'VmRSS')]
+  most = Math.max(most, mine)
+  const [now, peak, files] = [mine, most, all].map((kib) => Math.round(kib / 1024))
+  const cpu = ((await cpuTimeOf(child.pid)) / 1e9).toFixed(1)
+  console.log(`${what.padEnd(44)} ${now} MiB of its own (at most ${peak}), ${files} with files; ${cpu} s of CPU`)
 }
 
 while (server.watching() < 3) await sleep(100)
-show('an empty cluster')
+await show('an empty cluster')
 const filler = Array.from({ length: 60 }, (_, index) => ({ name: `VARIABLE_${index}`, value: 'x'.repeat(150) }))
 for (let index = 0; index < count; index++) {
   const life = {
@@ -101,9 +96,9 @@ for (let index = 0; index < count; index++) {
   if (index % 20 === 0) await sleep(100)
 }
 while (value(await metrics(), 'sidecar_first_starts_pending') < count) await sleep(1000)
-show(`${count} pods that start at once`)
+await show(`${count} pods that start at once`)
 while (value(await metrics(), 'sidecar_first_starts_total') < count) await sleep(5000)
-show('all counted')
+await show('all counted')
 console.log(
   (await metrics()).match(/^sidecar_first_(?:starts_omitted|starts|early_starts)_total.*[1-9]\d*$/gm)?.join('\n'),
 )

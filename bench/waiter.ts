@@ -4,13 +4,14 @@
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { constants, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { constants, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
 import { freePort } from '../test/free-port.ts'
 import { keep, median, percentile, rounded } from './figures.ts'
+import { memoryOf } from './process.ts'
 
 const here = import.meta.dirname
 const dir = mkdtempSync(join(tmpdir(), 'bench-waiter-'))
@@ -76,16 +77,10 @@ async function serving(answer: RequestListener, port: number): Promise<() => Pro
   }
 }
 
-/** A field of a process's status in KiB, such as its peak memory. */
-function status(pid: number | undefined, field = 'VmHWM'): number {
-  const text = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1])
-}
-
 async function polling(waiter: string, port: number): Promise<number> {
   const child = spawn(waiter, ['--timeout', '1m', `http://:${port}/ready`], { stdio: 'inherit' })
   await after(5000)
-  const kib = status(child.pid)
+  const kib = await memoryOf(child.pid, 'VmHWM')
   child.removeAllListeners().kill('SIGKILL')
   await once(child, 'exit')
   return kib
@@ -100,7 +95,8 @@ async function guarding(waiter: string, port: number): Promise<number> {
   })
   await after(5000)
   const detached = Number(execFileSync('pgrep', ['-f', '--', `--detached.*${dir}`], { encoding: 'utf8' }))
-  const kib = status(detached) + status(child.pid) - status(child.pid, 'RssFile')
+  const peaks = (await memoryOf(detached, 'VmHWM')) + (await memoryOf(child.pid, 'VmHWM'))
+  const kib = peaks - (await memoryOf(child.pid, 'RssFile'))
   child.removeAllListeners().kill()
   await once(child, 'exit')
   return kib
@@ -128,7 +124,7 @@ async function installing(waiter: string): Promise<number> {
   const child = spawn(waiter, ['install', into], { stdio: ['ignore', openSync(pipe, 'w'), 'inherit'] })
   while (!existsSync(join(into, 'wait'))) await after(1)
   await after(50)
-  const kib = status(child.pid)
+  const kib = await memoryOf(child.pid, 'VmHWM')
   child.kill('SIGKILL')
   await once(child, 'exit')
   return kib

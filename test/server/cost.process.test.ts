@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { Agent } from 'node:https'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
+import { cpuTimeOf } from '../../bench/process.ts'
 import { realisticReview } from '../../bench/server/review.ts'
 import { hostilePods, type Manifest, reviewOf } from '../hostile/pods.ts'
 import { runs } from '../runs.ts'
@@ -90,22 +91,12 @@ async function costOf({ url, child, errors }: ServeProcess, path: string, body: 
   const times: number[] = []
   let answer = 0
   for (let turn = 0; turn < 3; turn++) {
-    const before = await cpuOf(child.pid)
+    const before = await cpuTimeOf(child.pid)
     const reply = await call(url + path, { body, agent }).catch((error: Error) => {
       throw new Error(`${body.length} bytes: ${error.message}; ${errors().slice(0, 200)}`)
     })
     answer = reply.text.length
-    times.push((await cpuOf(child.pid)) - before)
+    times.push((await cpuTimeOf(child.pid)) - before)
   }
   return { cpu: Math.min(...times), answer }
-}
-
-/** Nanoseconds that all threads of a process have run. */
-async function cpuOf(pid: number | undefined): Promise<number> {
-  const threads = await readdir(`/proc/${pid}/task`)
-  const times = threads.map(async (thread) => {
-    const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')
-    return Number(text.split(' ')[0])
-  })
-  return (await Promise.all(times)).reduce((sum, time) => sum + time, 0)
 }
