@@ -40,6 +40,7 @@ const colours: Record<Doing, string> = {
   ready: '--works',
   unseen: '--doubtful',
   early: '--early',
+  stuck: '--early',
   doubtful: '--doubtful',
   never: '--early',
   endless: '--doubtful',

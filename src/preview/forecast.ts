@@ -10,13 +10,13 @@ import { forecastRole } from '../seen/app.ts'
  * How a pod's containers would start, as given and as patched, if all goes well. Times are steps, in the order that the kubelet keeps
  * (pkg/kubelet/kuberuntime, SyncPod): nothing was measured, and the length of a step means nothing.
  */
-export interface Forecast {
-  readonly without: readonly Bar[]
-  readonly with: readonly Bar[]
+export interface Starts {
+  readonly without: readonly Start[]
+  readonly with: readonly Start[]
 }
 
 /** A container, in the order in which they start. */
-export interface Bar {
+export interface Start {
   readonly name: string
   /** `init` runs to its end; `sidecar` is listed, a native one, or a mesh proxy in front. */
   readonly role: 'init' | 'sidecar' | 'app'
@@ -46,25 +46,27 @@ const takes = { creation: 1, initRun: 2, ownHook: 2, appStart: 2, sidecarStart: 
 const most = 100
 
 /** Predicts both starts of a pod (or pod template) with a plan; undefined if it has more than a hundred containers. `job`: one makes it. */
-export function predictStart(given: Json, patched: Json, tiers: Tiers, job: boolean): Forecast | undefined {
+export function predictStart(given: Json, patched: Json, tiers: Tiers, job: boolean): Starts | undefined {
   const before = readSpec(given)
   const after = readSpec(patched)
   if (!before.ok || !after.ok) return undefined
   const { initContainers, containers } = after.value
   if (initContainers.length + containers.length > most) return undefined
   const owed = owedTo(after.value, tiers)
-  const bars = (spec: Spec) => {
+  const starts = (spec: Spec) => {
     const started = simulate(spec, tiers, owed)
     return job ? withoutEnd(started, spec) : started
   }
-  return { without: bars(before.value), with: bars(after.value) }
+  return { without: starts(before.value), with: starts(after.value) }
 }
 
 /** A Job completes when all its regular containers have ended, which a sidecar never does by itself. */
-function withoutEnd(bars: readonly Bar[], { containers }: Spec): readonly Bar[] {
+function withoutEnd(starts: readonly Start[], { containers }: Spec): readonly Start[] {
   const regular = new Set(containers.map(({ name }) => name))
-  return bars.map((bar) =>
-    bar.role === 'sidecar' && bar.outlook === undefined && regular.has(bar.name) ? { ...bar, outlook: 'endless' } : bar,
+  return starts.map((each) =>
+    each.role === 'sidecar' && each.outlook === undefined && regular.has(each.name)
+      ? { ...each, outlook: 'endless' }
+      : each,
   )
 }
 
@@ -88,20 +90,20 @@ function owedTo({ initContainers, containers }: Spec, tiers: Tiers): ReadonlyMap
 
 interface Started {
   readonly container: Container
-  readonly role: Bar['role']
+  readonly role: Start['role']
   readonly listed: PlannedSidecar | undefined
   readonly start: number
   /** Known once something waits for it. */
   ready: number | undefined
-  hook: Bar['hook']
+  hook: Start['hook']
   readonly after: readonly string[]
   /** Undefined if nothing is known that would keep it from starting and becoming ready. */
-  outlook: Bar['outlook']
+  outlook: Start['outlook']
   needs: string | undefined
 }
 
 /** Creates the containers one by one, as the kubelet does. */
-function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly string[]>): readonly Bar[] {
+function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly string[]>): readonly Start[] {
   const sidecars = new Map(tiers.flat().map((sidecar) => [sidecar.name, sidecar]))
   const all: Started[] = []
   const after: string[] = []
@@ -158,7 +160,7 @@ function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly s
     }
     now += takes.creation
   }
-  return all.map((started) => barOf(started, now, owed.get(started.container.name) ?? []))
+  return all.map((started) => startOf(started, now, owed.get(started.container.name) ?? []))
 }
 
 /** A sidecar becomes ready after a while, but not before something waits for it: what starts meanwhile can't count on it. */
@@ -168,11 +170,11 @@ function waitFor(started: Started, now: number, after: string[]): number {
   return started.ready
 }
 
-function barOf(
+function startOf(
   { container, role, listed, start, ready, hook, after, outlook, needs }: Started,
   end: number,
   owed: readonly string[],
-): Bar {
+): Start {
   const unwaited = role === 'app' ? (hook?.until ?? start) + takes.appStart : Math.max(start + takes.sidecarStart, end)
   return {
     name: container.name,

@@ -15,7 +15,8 @@ import type { Operation } from '../admission/words/json.ts'
 import { isCost, type Reason, textOf } from '../admission/words/messages.ts'
 import type { GateForm } from '../admission/words/openings.ts'
 import { shownWarnings } from '../admission/words/shown.ts'
-import { type Forecast, predictStart } from './forecast.ts'
+import { predictStart } from './forecast.ts'
+import { drawn, type Forecast } from './forecast-bars.ts'
 import type { JsonObject } from './json.ts'
 import { type Manifests, mostProblems, readManifests } from './manifests.ts'
 import { type Message, messagesOf } from './message.ts'
@@ -293,7 +294,8 @@ export function startOf({ object, decision, patched }: Preview): Forecast | unde
   if (patched === undefined || tiers.length === 0) return undefined
   const given = podTemplate(object)
   const wanted = podTemplate({ ...object, value: patched })
-  return given && wanted && predictStart(given.pod, wanted.pod, tiers, given.surroundings.job)
+  const starts = given && wanted && predictStart(given.pod, wanted.pod, tiers, given.surroundings.job)
+  return starts && drawn(starts)
 }
 
 /** The tiers of a decision; none without a plan. */

@@ -7,6 +7,7 @@ import type { Json, Operation } from '../admission/words/json.ts'
 import { defaultContainerKey, keys } from '../admission/words/keys.ts'
 import type { Values, Words } from '../admission/words/values.ts'
 import { isObject } from './json.ts'
+import { listed } from './listed.ts'
 
 type List = 'containers' | 'initContainers'
 interface Of {
@@ -52,9 +53,6 @@ const purposes = {
 } as const satisfies Words
 
 type Purpose = Values<typeof purposes>
-
-const listed = (names: readonly string[]) =>
-  names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 
 /**
  * What each operation is for, in the patch's order.

@@ -110,8 +110,10 @@ test('the chart is also available as text', async () => {
   const { page } = opened
   await page.locator('[data-example=two-tiers]').click()
   await says(page, /shop/)
-  const told = await page.locator('figure').last().locator('ol li').allTextContents()
-  assert.match(told.join('\n'), /otel starts at step \d+; its hook runs until step \d+ and waits for envoy and otel/)
-  const colours = page.getByRole('listitem').filter({ hasText: /^waiting in its hook$/ })
+  const bar = page.locator('figure').last().getByRole('listitem').filter({ hasText: 'otel' }).first()
+  assert.equal(await bar.locator('.note').textContent(), 'hook waits for envoy, otel')
+  const told = await bar.getByRole('img').getAttribute('aria-label')
+  assert.match(told ?? '', /^its hook waits, nothing else starts, step \d+ to \d+; ready, step \d+ to \d+$/)
+  const colours = page.getByRole('listitem').filter({ hasText: /^its hook waits, nothing else starts$/ })
   assert.equal(await colours.count(), 0, 'nobody is read what a colour means')
 })

@@ -250,8 +250,8 @@ test('what the webhook has nothing to do with is folded away; many sidecars stay
   await says(page, /^Pod many: patched/)
   const said = (await page.locator('figcaption').first().textContent()) ?? ''
   assert.match(said, /^Without app starts before sidecar-with-a-long-name-0, .+ and 36 more are ready/)
-  const labels = await page.locator('figure').first().locator('svg .name').allTextContents()
-  assert.equal(new Set(labels).size, labels.length, 'shortened names differ')
+  const labels = await page.locator('figure').first().locator('.bars .name').allTextContents()
+  assert.equal(new Set(labels).size, labels.length, 'names are told apart')
 })
 
 test('tabs, a byte order mark, CRLF, UTF-16 and three megabytes', async () => {

@@ -304,7 +304,7 @@ for (const scheme of ['light', 'dark'] as const) {
         `${JSON.stringify(selectors.split(', '))}.map((each) => getComputedStyle(document.querySelector(each)).${property})`,
       )
     assert.equal(new Set(await looks('figcaption .good, figcaption .bad', 'color')).size, 2)
-    assert.equal(new Set(await looks('rect.ready, rect.early, rect.waits', 'fill')).size, 3)
+    assert.equal(new Set(await looks('rect.ready, rect.early, rect.hook', 'fill')).size, 3)
     await shown('patched')
     await tab.click(button('Refused'))
     await tab.says(/^Pod mistakes: refused/)

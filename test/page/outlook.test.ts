@@ -34,7 +34,7 @@ const cases = {
       ['bad', 'app starts before cache is ready.'],
       ['bad', 'istio-proxy starts before cache is ready.'],
     ],
-    bars: ['early', 'early', 'ready', 'early', 'ready'],
+    bars: ['stuck', 'early', 'ready', 'early', 'starting', 'ready'],
   },
   'never-starts': {
     what: 'a deadlock under gate native: red, and what never starts has no other bar',
@@ -44,7 +44,7 @@ const cases = {
       ['bad', 'app never starts: what it waits for needs istio-proxy.'],
       ['bad', 'istio-proxy never starts: what it waits for needs istio-proxy.'],
     ],
-    bars: ['early', 'never', 'never'],
+    bars: ['stuck', 'never', 'never'],
   },
   perhaps: {
     what: 'a sidecar in front of a mesh proxy that it may need: amber, and never green',
@@ -53,13 +53,13 @@ const cases = {
       ['doubtful', 'cache may need istio-proxy, which starts later.'],
       ['doubtful', 'app may start late: what it waits for may need istio-proxy.'],
     ],
-    bars: ['waits', 'doubtful', 'doubtful', 'doubtful'],
+    bars: ['hook', 'doubtful', 'starting', 'doubtful', 'starting', 'doubtful'],
   },
   right: {
     what: 'with the proxy named first, as the warning says: green',
     asks: { sidecars: '"istio-proxy, cache"' },
     captions: [['good', 'app starts once istio-proxy and cache are ready.']],
-    bars: ['waits', 'ready', 'waits', 'ready', 'ready'],
+    bars: ['hook', 'ready', 'hook', 'ready', 'starting', 'ready'],
   },
 } as const
 
@@ -88,7 +88,7 @@ for (const [name, { what, captions, bars }] of Object.entries(cases)) {
     assert.deepEqual([...new Set(told.map(([mood]) => mood))], [captions[0][0]])
     const drawn = (await inPatched(page, 'svg rect', "each.getAttribute('class')")) as string[]
     assert.deepEqual(
-      drawn.filter((kind) => kind !== 'ends'),
+      drawn.filter((kind) => kind !== 'init'),
       bars,
     )
   })
@@ -108,7 +108,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       for (const [mood = '', color = ''] of captions as string[][]) colors.set(mood, color)
     }
     assert.equal(new Set(['good', 'doubtful', 'bad'].map((mood) => colors.get(mood))).size, 3, [...colors].join())
-    assert.equal(new Set(['ready', 'doubtful', 'early'].map((kind) => fills.get(kind))).size, 3, [...fills].join())
+    assert.equal(new Set(['ready', 'doubtful', 'stuck'].map((kind) => fills.get(kind))).size, 3, [...fills].join())
     assert.notEqual(fills.get('never'), fills.get('ready'))
   })
 }

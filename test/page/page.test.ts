@@ -37,7 +37,7 @@ test('each example shows what its name promises, and the same as the endpoint', 
     const { status, text } = await call(`${serverUrl()}/preview`, { body: await example(name), headers })
     if (name === 'refused') {
       assert.equal(status, 422)
-      assert.equal(await page.locator('.drawing').count(), 0)
+      assert.equal(await page.locator('.bars').count(), 0)
       continue
     }
     // All lines except the removed ones are the patched manifest, line for line.
@@ -56,7 +56,7 @@ test('each example shows what its name promises, and the same as the endpoint', 
     assert.equal(await withUs?.locator('svg rect.early').count(), 0)
     assert.match((await page.locator('.gates').textContent()) ?? '', /the app starts without .* if/)
     // A startupProbe that holds the app needs no hook.
-    if (!text.includes('startupProbe:')) assert.notEqual(await withUs?.locator('svg rect.waits').count(), 0)
+    if (!text.includes('startupProbe:')) assert.notEqual(await withUs?.locator('svg rect.hook').count(), 0)
   }
 })
 

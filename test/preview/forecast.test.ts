@@ -5,7 +5,8 @@ import fc from 'fast-check'
 import { decide } from '../../src/admission/decide.ts'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import type { Json } from '../../src/admission/words/json.ts'
-import { type Bar, type Forecast, predictStart } from '../../src/preview/forecast.ts'
+import { predictStart, type Start } from '../../src/preview/forecast.ts'
+import type { Bar } from '../../src/preview/forecast-bars.ts'
 import { applyPatch } from '../../src/preview/patch.ts'
 import { preview, previewResult } from '../../src/preview/preview.ts'
 import { startChart } from '../../src/preview/show/forecast-chart.ts'
@@ -43,7 +44,7 @@ function drawn(annotations: Record<string, string>, spec: object): { bars: reado
 const domain = (_: string, own: string | undefined) =>
   own === undefined ? 'sidecar-first.dev/' : `${own.slice(0, -1)}.sidecar-first.dev/`
 
-function line({ name, role, start, ready, hook, after, notReady }: Bar): string {
+function line({ name, role, start, ready, hook, after, notReady }: Start): string {
   return [
     `${name} (${role}) ${start}-${ready}`,
     ...(hook ? [`hook ${hook.from}-${hook.until} for [${hook.waitsFor.join()}]`] : []),
@@ -260,7 +261,7 @@ test('real pods, recorded: they start in that order, and where somebody waits it
         )
     }
     assert.deepEqual([...started.keys()], names(bars))
-    const pairs = bars.slice(1).map((bar, index) => [bars[index] as Bar, bar] as const)
+    const pairs = bars.slice(1).map((bar, index) => [bars[index] as Start, bar] as const)
     return pairs.map(([one, next]) => ({
       predicted: next.start - one.start,
       measured: (started.get(next.name) ?? 0n) - (started.get(one.name) ?? 0n),
@@ -276,7 +277,7 @@ test('real pods, recorded: they start in that order, and where somebody waits it
   }
 })
 
-const names = (bars: Forecast['with']) => bars.map(({ name }) => name)
+const names = (bars: readonly Start[]) => bars.map(({ name }) => name)
 
 function named(pod: unknown): string[] {
   type Named = { name: string }[] | null | undefined

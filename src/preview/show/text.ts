@@ -7,7 +7,8 @@ import { coded, isCost } from '../../admission/words/messages.ts'
 import { printable } from '../../admission/words/printable.ts'
 import { writeYaml } from '../../kubernetes/dialect.ts'
 import { exact, type Look, type Style, styled } from '../../terminal/look.ts'
-import type { Forecast } from '../forecast.ts'
+import type { Forecast } from '../forecast-bars.ts'
+import { either } from '../listed.ts'
 import { line, messagesOf } from '../message.ts'
 import { type GateResult, gatesOf, type Preview, startOf, tiersOf } from '../preview.ts'
 import { linesOf } from '../suggestion.ts'
@@ -135,9 +136,6 @@ function gateLine({ form, sidecars, opensOn }: GateResult): string {
   if (opensOn.length === 0) return `gate ${form}: the app never starts without ${names}`
   return `gate ${form}: the app starts without ${names} if ${either(opensOn)}`
 }
-
-const either = (texts: readonly string[]): string =>
-  [...(texts.length > 1 ? [texts.slice(0, -1).join(', ')] : []), ...texts.slice(-1)].join(' or ')
 
 /** Names in a manifest may be of any length, and hold line breaks. */
 const oneLine = (text: string): string => printable(text, 4096)
