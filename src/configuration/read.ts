@@ -130,7 +130,7 @@ const exactly =
     text === value ? parsed(text) : problem({ kind: 'not-the-value', text, value })
 
 /** `1.36`, `v1.36.3` and what a provider adds to it: `1.36+`, `v1.36.3-gke.1`. */
-function parseKubernetesVersion(text: string): Parsed<{ major: number; minor: number }, WrongValue> {
+export function parseKubernetesVersion(text: string): Parsed<{ major: number; minor: number }, WrongValue> {
   const match = /^v?(\d{1,4})\.(\d{1,4})(?:\+|\.\d.*)?$/.exec(text)
   if (match === null) return problem({ kind: 'not-a-version', text })
   return parsed({ major: Number(match[1]), minor: Number(match[2]) })

@@ -129,7 +129,7 @@ const list = (items: readonly string[] | undefined) => (items?.length === 0 ? un
 /** It appears in warnings and logs. */
 const parseName = matching('not-a-rule-name', /^[^\p{C}]{1,63}$/u)
 
-function parsePreset(text: string): Parsed<Preset, WrongValue> {
+export function parsePreset(text: string): Parsed<Preset, WrongValue> {
   const preset = presetOf(text)
   const known = presets.map(({ name }) => name)
   return preset === undefined ? problem({ kind: 'not-a-preset', text, known }) : parsed(preset)

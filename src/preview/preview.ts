@@ -13,19 +13,18 @@ import { askedFor, byNamespace, mayBeGiven } from '../admission/suggest/known.ts
 import { type Suggestion, suggest, withAnnotations } from '../admission/suggest/suggest.ts'
 import type { Operation } from '../admission/words/json.ts'
 import { isCost, type Reason, textOf } from '../admission/words/messages.ts'
-import type { GateForm } from '../admission/words/openings.ts'
 import { shownWarnings } from '../admission/words/shown.ts'
 import { predictStart } from './forecast.ts'
 import { drawn, type Forecast } from './forecast-bars.ts'
 import type { JsonObject } from './json.ts'
 import { type Manifests, mostProblems, readManifests } from './manifests.ts'
-import { type Message, messagesOf } from './message.ts'
+import { messagesOf } from './message.ts'
 import { namespaceOf, namespacesOf, setsOf } from './namespace.ts'
 import { type ManifestObject, objectsOf } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
 import type { Problem } from './problems.ts'
 import { purposesOf, triedPurpose } from './purpose.ts'
-import { annotating, type SuggestionResult, suggestionResult } from './suggestion.ts'
+import { annotating, type SuggestionEdits, suggestionResult } from './suggestion.ts'
 import { type Trial, triedLines } from './trial.ts'
 
 /** What would happen to one object. */
@@ -49,16 +48,7 @@ export type Previewed =
  * @param namespace of objects that name none, if it is known
  */
 export function preview(text: string, configuration: Configuration, namespace = '', trial: Trial = {}): Previewed {
-  return previewManifests(readManifests(text), configuration, namespace, trial)
-}
-
-/** The same for manifests that have been read. */
-function previewManifests(
-  manifests: Manifests,
-  configuration: Configuration,
-  namespace = '',
-  trial: Trial = {},
-): Previewed {
+  const manifests = readManifests(text)
   if (!manifests.ok) return failed(manifests.problems)
   const found = objectsOf(manifests)
   if (!found.ok) return failed(found.problems)
@@ -188,49 +178,8 @@ function asItIs(decision: Decision, suggestion: Suggestion): Decision {
   return unchanged(reasons, [], decision.warnings)
 }
 
-/** A preview as `/preview` shows it. */
-export interface PreviewResult {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  readonly verdict: Decision['verdict']
-  readonly reasons: readonly string[]
-  /** Why it is refused and what is warned of, with code and place. */
-  readonly messages: readonly Message[]
-  readonly warnings: readonly string[]
-  /** Those of the warnings that only name a cost. */
-  readonly costs: readonly string[]
-  readonly tiers: readonly (readonly {
-    name: string
-    check: string
-    timeout?: string
-    rule?: string
-    onTimeout?: string
-    every?: string
-  }[])[]
-  /** What holds the app back, and what would let it start before its sidecars are ready. */
-  readonly gates: readonly GateResult[]
-  readonly patch: readonly Operation[]
-  /** What each operation of the patch is for. */
-  readonly purposes: readonly string[]
-  readonly patched?: JsonObject
-  /** If there is a plan. */
-  readonly start?: Forecast
-  /** If it says nothing and has well-known sidecars. */
-  readonly suggestion?: SuggestionResult
-}
-
-export interface GateResult {
-  readonly form: GateForm
-  /** The sidecars that it waits for. */
-  readonly sidecars: readonly string[]
-  /** If one of these happens to a sidecar, the app starts without it. */
-  readonly opensOn: readonly string[]
-}
-
-/** The gates of a decision, one entry for all that are alike. */
-export function gatesOf(decision: Decision): readonly GateResult[] {
+/** What holds the app back, one entry for all gates that are alike, and what would let it start before its sidecars are ready. */
+export function gatesOf(decision: Decision) {
   const waited = tiersOf(decision)
     .flat()
     .flatMap(({ name, gate }) => (gate === undefined ? [] : [{ name, ...gate }]))
@@ -239,14 +188,13 @@ export function gatesOf(decision: Decision): readonly GateResult[] {
   )
 }
 
+/** A preview as `/preview` shows it; openapi.json describes it. */
+export type PreviewResult = ReturnType<typeof previewResult>
+
 /** @param edits what adds the suggested lines to the input */
-export function previewResult(preview: Preview, edits?: Parameters<typeof suggestionResult>[1]): PreviewResult {
+export function previewResult(preview: Preview, edits?: SuggestionEdits) {
   const { object, decision, patch, patched, suggestion } = preview
   const { apiVersion, kind, namespace, name } = object
-  const { verdict } = decision
-  const reasons = decision.reasons.map(textOf)
-  const warnings = decision.warnings.map(textOf)
-  const costs = decision.warnings.filter(isCost).map(textOf)
   const tiers = tiersOf(decision).map((tier) =>
     tier.map(({ name, check, timeout, onTimeout, every, rule }) => ({
       name,
@@ -258,23 +206,20 @@ export function previewResult(preview: Preview, edits?: Parameters<typeof sugges
     })),
   )
   const start = startOf(preview)
-  const result = {
+  return {
     apiVersion,
     kind,
     namespace,
     name,
-    verdict,
-    reasons,
+    verdict: decision.verdict,
+    reasons: decision.reasons.map(textOf),
     messages: messagesOf(preview),
-    warnings,
-    costs,
+    warnings: decision.warnings.map(textOf),
+    costs: decision.warnings.filter(isCost).map(textOf),
     tiers,
     gates: gatesOf(decision),
     patch,
     purposes: purposesIn(preview),
-  }
-  return {
-    ...result,
     ...(patched && { patched }),
     ...(start && { start }),
     ...(suggestion && { suggestion: suggestionResult(suggestion, edits) }),

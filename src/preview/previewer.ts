@@ -5,15 +5,6 @@ import { type Answer, failure } from './failure.ts'
 import { overTime } from './over-time.ts'
 import type { Task } from './process.ts'
 
-/** Answers previews in a separate process, one at a time, within limits. */
-interface Previewer {
-  /** Never rejects. If `signal` aborts because nobody waits any more, a request that waits for its turn is dropped. */
-  answer(request: PreviewRequest, configuration: Configuration, signal?: AbortSignal): Promise<Answer>
-  /** Starts the process for a request that is about to come. */
-  warm(): void
-  stop(): void
-}
-
 interface PreviewLimits {
   /** Milliseconds of CPU that a request may take. */
   readonly time: number
@@ -37,21 +28,10 @@ interface Job {
 }
 
 /**
- * Starts no process yet. A process, not a thread: V8 ends the whole process of a thread whose heap overflows in native code, as
- * `JSON.parse` of seven megabytes of `{}` does.
- * @param failed is told what is our own fault
+ * Answers previews in a separate process, one at a time, within limits. A process, not a thread: V8 ends the whole process of a thread
+ * whose heap overflows in native code, as `JSON.parse` of seven megabytes of `{}` does.
  */
-export function createPreviewer(failed: (what: string) => void, limits: PreviewLimits = previewLimits): Previewer {
-  const queue = new PreviewQueue(failed, limits)
-  return {
-    answer: (request, configuration, signal) => queue.answer(request, configuration, signal),
-    warm: () => queue.warm(),
-    stop: () => queue.stop(),
-  }
-}
-
-/** One process, and the requests that wait for it. */
-class PreviewQueue {
+export class Previewer {
   readonly #failed: (what: string) => void
   readonly #limits: PreviewLimits
   readonly #waiting: Job[] = []
@@ -61,11 +41,16 @@ class PreviewQueue {
   #known: Configuration | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(failed: (what: string) => void, limits: PreviewLimits) {
+  /**
+   * Starts no process yet.
+   * @param failed is told what is our own fault
+   */
+  constructor(failed: (what: string) => void, limits: PreviewLimits = previewLimits) {
     this.#failed = failed
     this.#limits = limits
   }
 
+  /** Never rejects. If `signal` aborts because nobody waits any more, a request that waits for its turn is dropped. */
   answer(request: PreviewRequest, configuration: Configuration, signal?: AbortSignal): Promise<Answer> {
     if (this.#waiting.length >= this.#limits.waiting) {
       return Promise.resolve(
@@ -83,6 +68,7 @@ class PreviewQueue {
     return promise
   }
 
+  /** Starts the process for a request that is about to come. */
   warm(): void {
     if (this.#running !== undefined) return
     try {

@@ -1,16 +1,9 @@
-import type { Edit } from './edit.ts'
 import type { Preview } from './preview.ts'
-import { annotating, linesOf } from './suggestion.ts'
+import { annotating, linesOf, type SuggestionEdits } from './suggestion.ts'
 import { editsOf } from './write.ts'
 
 /** Characters of documents that are looked through for places to write: reading one again, to be sure, takes up to 3 s for a million. */
 const mostEdited = 500_000
-
-/** What adds the lines of a suggestion, and what adds the conditional ones as well, if there are such and nobody has to fill in a part of them. */
-interface SuggestionEdits {
-  readonly edits: readonly Edit[]
-  readonly conditionalEdits?: readonly Edit[]
-}
 
 /** For each preview with lines to add, the edits that add them; without those for which there is too much to do. */
 export function suggestionEdits(previews: readonly Preview[]): ReadonlyMap<Preview, SuggestionEdits> {

@@ -1,5 +1,4 @@
 import { podTemplate } from '../admission/pod/template.ts'
-import type { GateToday } from '../admission/suggest/known.ts'
 import type { Line, Suggestion } from '../admission/suggest/suggest.ts'
 import { todayText, whyText } from '../admission/suggest/words.ts'
 import { type Operation, pointer } from '../admission/words/json.ts'
@@ -8,39 +7,14 @@ import type { Edit } from './edit.ts'
 import { isObject } from './json.ts'
 import type { ManifestObject } from './objects.ts'
 
-/** A suggestion as `/preview` shows it. */
-export interface SuggestionResult {
-  readonly kind: Suggestion['kind']
-  readonly sidecars: readonly {
-    readonly name: string
-    readonly preset: string
-    readonly title: string
-    readonly by: 'name' | 'image' | 'injector'
-    readonly gate: GateToday
-    readonly behind: readonly string[]
-    readonly holds: boolean
-    readonly today: string
-  }[]
-  readonly lines: readonly LineResult[]
-  readonly conditional: readonly LineResult[]
-  /** Why nothing is suggested. */
-  readonly why: readonly string[]
-  /** What adds the lines to the input, in offsets of it. */
-  readonly edits?: readonly Edit[]
-  /** The same with the conditional lines. */
+/** What adds the lines of a suggestion, and what adds the conditional ones as well, if there are such and nobody has to fill in a part of them. */
+export interface SuggestionEdits {
+  readonly edits: readonly Edit[]
   readonly conditionalEdits?: readonly Edit[]
 }
 
-interface LineResult {
-  readonly key: string
-  readonly value: string
-  readonly why: string
-}
-
-export function suggestionResult(
-  suggestion: Suggestion,
-  edits?: Pick<SuggestionResult, 'edits' | 'conditionalEdits'>,
-): SuggestionResult {
+/** A suggestion as `/preview` shows it. */
+export function suggestionResult(suggestion: Suggestion, edits: SuggestionEdits | undefined) {
   const sidecars = suggestion.sidecars.map((known) => {
     const { name, preset, by, gate, behind, holds } = known
     return { name, preset: preset.name, title: preset.title, by, gate, behind, holds, today: todayText(known) }
@@ -55,7 +29,7 @@ export function suggestionResult(
   }
 }
 
-const shown = ({ key, value, why }: Line): LineResult => ({ key, value, why: whyText(why) })
+const shown = ({ key, value, why }: Line) => ({ key, value, why: whyText(why) })
 
 export const linesOf = (suggestion: Suggestion | undefined): readonly Line[] =>
   suggestion !== undefined && 'lines' in suggestion ? suggestion.lines : []

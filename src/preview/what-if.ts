@@ -2,8 +2,8 @@ import type { Configuration } from '../admission/intent/configuration.ts'
 import { faultCode, faultText, type Remark } from '../configuration/faults.ts'
 import { readConfiguration } from '../configuration/read.ts'
 import { type Answer, failure, type Mistake } from './failure.ts'
-import { isObject } from './json.ts'
-import { readSettings, withSettings } from './settings.ts'
+import { deepest, isObject, scanJson } from './json.ts'
+import { withSettings } from './settings.ts'
 
 /** The content type of a body that holds more than manifests. */
 export const whatIfType = 'application/vnd.sidecar-first.preview+json'
@@ -21,6 +21,7 @@ const known: readonly string[] = ['manifests', 'configuration', 'settings']
 /** Reads a body of that type. `base`: the server's own configuration, which holds unless the body brings another. */
 export function readWhatIf(body: string, base: Configuration): WhatIf | { readonly wrong: Answer } {
   const wrong = (problem: string) => ({ wrong: failure('body-unreadable', 'the body can not be read', [problem]) })
+  if (scanJson(body, 0).deep) return wrong(`it is nested more than ${deepest} levels deep`)
   let value: unknown
   try {
     value = JSON.parse(body)
@@ -35,9 +36,7 @@ export function readWhatIf(body: string, base: Configuration): WhatIf | { readon
   if (typeof text !== 'string') return wrong('configuration: not text')
   const read = text.trim() === '' ? undefined : readConfiguration(text, base.version)
   if (read !== undefined && !read.ok) return { wrong: unreadable(read.problems) }
-  const settings = readSettings(value.settings)
-  if (!settings.ok) return wrong(settings.problem)
-  const configuration = withSettings(read?.configuration ?? base, settings.value)
+  const configuration = withSettings(read?.configuration ?? base, value.settings)
   if (!configuration.ok)
     return { wrong: failure('wrong-settings', 'these settings can not be', [configuration.problem]) }
   return { manifests, configuration: configuration.value, notices: (read?.notices ?? []).map(mistakeOf) }

@@ -84,7 +84,7 @@ export const requestFaults = {
   }),
   'wrong-settings': answer(400)('SF055', {
     text: 'these settings can not be',
-    means: 'The settings to try contradict the configuration or each other.',
+    means: 'The settings to try are not known, or contradict the configuration or each other.',
     next: 'Correct what the problems beside it name.',
   }),
   'manifests-unreadable': answer(400)('SF056', {

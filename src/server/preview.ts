@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
-import { createPreviewer } from '../preview/previewer.ts'
+import { Previewer } from '../preview/previewer.ts'
 import type { LiveConfiguration } from './configuration.ts'
 import { createPage } from './page.ts'
 import { type Receiver, receive } from './receive.ts'
@@ -17,7 +17,7 @@ const limit = 7 * 1024 * 1024
 /** `POST /preview`, and by path what GET serves: the page, its files and the description of the endpoint. */
 export function createPreviewRoutes(context: PreviewContext) {
   const { configuration, log } = context
-  const previewer = createPreviewer((what) => log.error({ what }, 'preview failed'))
+  const previewer = new Previewer((what) => log.error({ what }, 'preview failed'))
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
     receive(request, response, { limit }, context, async (received) => {
@@ -39,5 +39,5 @@ export function createPreviewRoutes(context: PreviewContext) {
     })
   }
 
-  return { answer, files: createPage(previewer.warm), stop: previewer.stop }
+  return { answer, files: createPage(() => previewer.warm()), stop: () => previewer.stop() }
 }

@@ -28,7 +28,7 @@ test('settings change the result without an edit, are named in the closed drawer
   assert.equal(await page.locator('#what-if').textContent(), 'gate native, Kubernetes 1.36, presets istio')
   await page.locator('#drawer > summary').click()
   await page.getByLabel('Kubernetes version').fill('one')
-  await says(page, /^These settings can not be; settings: .*"one"/)
+  await says(page, /^These settings can not be; settings\.kubernetesVersion: "one"/)
   await page.getByRole('button', { name: 'Reset' }).click()
   await says(page, /^Pod p: skipped; there is a suggestion/)
   assert.equal(await page.locator('#what-if').textContent(), 'as this server is configured')

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
-import { createPreviewer, previewLimits } from '../../src/preview/previewer.ts'
+import { Previewer, previewLimits } from '../../src/preview/previewer.ts'
 import { slow } from './slow.ts'
 
 const pod = 'kind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: app}]}\n'
@@ -13,15 +13,15 @@ const request = (body: string) => ({ body, contentType: undefined, accept: undef
 /** One with limits of its own; what it reports as its own fault ends up in `failures`. */
 function start(limits = {}) {
   const failures: string[] = []
-  const previewer = createPreviewer((what) => failures.push(what), { ...previewLimits, ...limits })
+  const previewer = new Previewer((what) => failures.push(what), { ...previewLimits, ...limits })
   return {
-    ...previewer,
     failures,
+    answer: (...asked: Parameters<Previewer['answer']>) => previewer.answer(...asked),
     async ask(body: string, signal?: AbortSignal) {
       const { status, body: answer, headers } = await previewer.answer(request(body), configuration, signal)
       return { status, headers, json: JSON.parse(answer) }
     },
-    [Symbol.dispose]: previewer.stop,
+    [Symbol.dispose]: () => previewer.stop(),
   }
 }
 

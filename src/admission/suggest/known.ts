@@ -25,7 +25,7 @@ export interface KnownSidecar {
 }
 
 /** What makes the app wait for a sidecar, or seems to. */
-export type GateToday =
+type GateToday =
   | { readonly kind: 'none' }
   /** A native sidecar that nothing asks whether it is ready: the app starts as soon as it runs. */
   | { readonly kind: 'native' }

@@ -10,7 +10,7 @@ import { exact, type Look, type Style, styled } from '../../terminal/look.ts'
 import type { Forecast } from '../forecast-bars.ts'
 import { either } from '../listed.ts'
 import { line, messagesOf } from '../message.ts'
-import { type GateResult, gatesOf, type Preview, startOf, tiersOf } from '../preview.ts'
+import { gatesOf, type Preview, startOf, tiersOf } from '../preview.ts'
 import { linesOf } from '../suggestion.ts'
 import { type Rewritten, rewrite } from '../write.ts'
 import { changesOf, hunksOf } from './diff.ts'
@@ -131,7 +131,7 @@ function added({ key, value, why }: Line, look: Look): string {
 }
 
 /** `gate hook: the app starts without envoy if it crashes, …` */
-function gateLine({ form, sidecars, opensOn }: GateResult): string {
+function gateLine({ form, sidecars, opensOn }: ReturnType<typeof gatesOf>[number]): string {
   const names = either(sidecars)
   if (opensOn.length === 0) return `gate ${form}: the app never starts without ${names}`
   return `gate ${form}: the app starts without ${names} if ${either(opensOn)}`
