@@ -8,6 +8,7 @@ import {
   isSeq,
   Lexer,
   LineCounter,
+  type Node,
   Parser,
   visit,
 } from 'yaml'
@@ -23,7 +24,14 @@ export interface ManifestDocument {
   /** Of the whole input, as the parser took it. */
   readonly text: string
   /** The YAML that it was read from; absent for JSON. Its ranges are offsets in the whole input. */
-  readonly yaml: { readonly tree: Document.Parsed; readonly lines: LineCounter } | undefined
+  readonly yaml: Yaml | undefined
+}
+
+interface Yaml {
+  readonly tree: Document.Parsed
+  readonly lines: LineCounter
+  /** What each alias stands for: the last anchor of its name before it. The library would walk through the whole document for each. */
+  readonly aliased: ReadonlyMap<unknown, Node>
 }
 
 export type Manifests =
@@ -72,11 +80,10 @@ export function readJson(text: string): Manifests | undefined {
 function readYaml(given: string): Manifests {
   const text = asTheParserTakesIt(given)
   const lines = new LineCounter()
-  const tokens = tokensOf(text, lines)
+  const { tokens, deep } = tokensOf(text, lines)
   const at = (document: number, offset: number, fault: Fault): Problem => {
     return { document, ...lineAndColumn(text, lines, offset), fault }
   }
-  const deep = tooDeep(tokens)
   if (deep !== undefined) {
     return { ok: false, problems: [at(deep.document, deep.offset, { kind: 'too-deep', most: deepest })] }
   }
@@ -95,14 +102,15 @@ function readYaml(given: string): Manifests {
   let number = 0
   for (const tree of composer.compose(tokens)) {
     number++
-    const faults = faultsOf(tree, text)
+    const aliased = new Map<unknown, Node>()
+    const faults = faultsOf(tree, text, aliased)
     for (const { offset, fault } of faults) problems.push(at(number, offset, fault))
     const { contents } = tree
     if (faults.length > 0 || contents === null || (isScalar(contents) && contents.value === null)) continue
     const start = contents.range[0]
     try {
       const value = plain(tree.toJS({ maxAliasCount: mostAnchors }), room, 0)
-      if (isObject(value)) documents.push({ number, value, text, yaml: { tree, lines } })
+      if (isObject(value)) documents.push({ number, value, text, yaml: { tree, lines, aliased } })
       else problems.push(at(number, start, { kind: 'not-a-manifest' }))
     } catch (error) {
       // The library counts aliases, too, and throws a ReferenceError.
@@ -124,10 +132,10 @@ const asTheParserTakesIt = (text: string): string =>
   text.replace(/\r(?!\n)/g, '\n').replace(/^(---[ \t]*)(\r?\n)\uFEFF/gm, '$1 $2')
 
 /**
- * Up to where nesting is much too deep, since the parser goes through all that is open for each token, or where there are more mistakes than
- * anyone is told of: each takes a hundred times as long as a sign that fits.
+ * Up to where nesting gets too deep to work with, since the parser goes through all that is open for each token, or where there are more
+ * mistakes than anyone is told of: each takes a hundred times as long as a sign that fits.
  */
-function tokensOf(text: string, lines: LineCounter): readonly CST.Token[] {
+function tokensOf(text: string, lines: LineCounter) {
   const tokens: CST.Token[] = []
   const parser = new Parser(lines.addNewLine)
   let errors = 0
@@ -137,31 +145,18 @@ function tokensOf(text: string, lines: LineCounter): readonly CST.Token[] {
       tokens.push(token)
       if (token.type === 'error') errors++
     }
-    if (parser.stack.length > 2 * deepest || errors > mostProblems) break
-  }
-  tokens.push(...parser.end())
-  return tokens
-}
-
-/** Where nesting gets too deep to work with. The token tree is built without recursion, so it is walked without. */
-function tooDeep(tokens: readonly CST.Token[]): { document: number; offset: number } | undefined {
-  let document = 0
-  for (const top of tokens) {
-    if (top.type !== 'document') continue
-    document++
-    const open: { token: CST.Token; depth: number }[] = [{ token: top, depth: 0 }]
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const { token, depth } = next
-      if (depth > deepest) return { document, offset: token.offset }
-      if (token.type === 'document' && token.value) open.push({ token: token.value, depth: depth + 1 })
-      if (!('items' in token)) continue
-      for (const { key, value } of token.items) {
-        if (key) open.push({ token: key, depth: depth + 1 })
-        if (value) open.push({ token: value, depth: depth + 1 })
+    // the document, and what is open in it
+    const [inner, open] = [parser.stack.at(-1), parser.stack.length - 1]
+    if (open > deepest && inner !== undefined && 'items' in inner) {
+      return {
+        tokens,
+        deep: { document: tokens.filter(({ type }) => type === 'document').length + 1, offset: inner.offset },
       }
     }
+    if (errors > mostProblems) break
   }
-  return undefined
+  tokens.push(...parser.end())
+  return { tokens, deep: undefined }
 }
 
 /** Of an offset in a text; a byte order mark takes no column. */
@@ -189,8 +184,11 @@ class Unreadable extends Error {
 const unquotedBraces = /\{\{(?<=(?:^|[:-][ \t])[ \t]*\{\{)/m
 const unrendered = { kind: 'helm-template' } as const
 
-/** One syntax error for each document, since the others follow from it, and all impossible keys. */
-function faultsOf(tree: Document.Parsed, text: string): Found[] {
+/**
+ * One syntax error for each document, since the others follow from it, and all impossible keys.
+ * @param aliased takes what its aliases stand for
+ */
+function faultsOf(tree: Document.Parsed, text: string, aliased: Map<unknown, Node>): Found[] {
   const [syntax] = tree.errors
   if (syntax !== undefined) {
     // its range may end in mid-line, where the error is
@@ -202,19 +200,21 @@ function faultsOf(tree: Document.Parsed, text: string): Found[] {
     return [{ offset: syntax.pos[0], fault: { kind: 'invalid-yaml', message: syntax.message, ...(json && { json }) } }]
   }
   const faults: Found[] = []
-  const anchors = new Set<string>()
+  const anchors = new Map<string, Node>()
   let count = 0
   const keysOf = new Map<unknown, Set<string>>()
   visit(tree, {
-    Value(_key, { anchor }) {
-      if (anchor === undefined) return
-      anchors.add(anchor)
+    Value(_key, node) {
+      if (node.anchor === undefined) return
+      anchors.set(node.anchor, node)
       count++
     },
-    Alias(_key, { source, range }) {
+    Alias(_key, alias) {
+      const { source, range } = alias
       count++
-      if (anchors.has(source)) return
-      faults.push({ offset: range?.[0] ?? 0, fault: { kind: 'anchor-missing', name: source } })
+      const found = anchors.get(source)
+      if (found === undefined) faults.push({ offset: range?.[0] ?? 0, fault: { kind: 'anchor-missing', name: source } })
+      else aliased.set(alias, found)
     },
     Pair(_key, { key }, path) {
       if (!isNode(key) || !key.range) return

@@ -1,4 +1,4 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, visit } from 'yaml'
+import { isAlias, isMap, isScalar, isSeq, type Pair } from 'yaml'
 import { podTemplate } from '../admission/pod/template.ts'
 import type { Json } from '../admission/words/json.ts'
 import { isOurs, keys } from '../admission/words/keys.ts'
@@ -107,11 +107,11 @@ function written(way: Way): string {
 /** The place of the last key or item on the way that the text has. */
 function placeOf(document: ManifestDocument, way: Way): { readonly line: number; readonly column: number } {
   if (document.yaml === undefined) return jsonPlace(document, way, 'mark')
-  const { tree, lines } = document.yaml
+  const { tree, lines, aliased } = document.yaml
   let node: unknown = tree.contents
   let offset = startOf(node) ?? 0
   for (const part of way) {
-    const step = stepTo(node, part, { tree, left: mostMerged })
+    const step = stepTo(node, part, { aliased, left: mostMerged })
     const start = startOf(step?.mark)
     if (step === undefined || start === undefined) break
     offset = start
@@ -123,30 +123,28 @@ function placeOf(document: ManifestDocument, way: Way): { readonly line: number;
 /** Of maps that are merged into each other: more than anybody writes. */
 const mostMerged = 100
 
+type Aliased = NonNullable<ManifestDocument['yaml']>['aliased']
+
 /** What marks a member, a key or an item, and what it is. */
 interface Step {
   readonly mark: unknown
   readonly node: unknown
 }
 
-function stepTo(
-  node: unknown,
-  part: string | number,
-  within: { tree: Document.Parsed; left: number },
-): Step | undefined {
-  const { tree } = within
-  const at = target(node, tree)
+function stepTo(node: unknown, part: string | number, within: { aliased: Aliased; left: number }): Step | undefined {
+  const target = (each: unknown) => (isAlias(each) ? within.aliased.get(each) : each)
+  const at = target(node)
   if (isSeq(at)) {
     const item = at.items[Number(part)]
     return { mark: item, node: item }
   }
   if (!isMap(at)) return undefined
   const pairs = at.items as Pair[]
-  const own = pairs.find(({ key }) => nameOf(target(key, tree)) === String(part))
+  const own = pairs.find(({ key }) => nameOf(target(key)) === String(part))
   if (own !== undefined) return { mark: own.key, node: own.value }
   for (const { key, value } of pairs) {
     if (!isMerge(key)) continue
-    const merged = target(value, tree)
+    const merged = target(value)
     for (const source of isSeq(merged) ? merged.items : [merged]) {
       if (within.left-- <= 0) return undefined
       const found = stepTo(source, part, within)
@@ -161,30 +159,6 @@ const isMerge = (key: unknown): boolean => isScalar(key) && typeof key.value ===
 
 const nameOf = (key: unknown): string | undefined =>
   isScalar(key) && typeof key.value !== 'symbol' ? String(key.value) : undefined
-
-const anchors = new WeakMap<Document.Parsed, ReadonlyMap<string, readonly Node[]>>()
-
-/** What an alias stands for: the last anchor of its name before it. The library would walk through the whole document for each. */
-function target(node: unknown, tree: Document.Parsed): unknown {
-  if (!isAlias(node)) return node
-  const known = anchors.get(tree) ?? anchorsOf(tree)
-  anchors.set(tree, known)
-  const end = node.range?.[0] ?? 0
-  return known.get(node.source)?.findLast(({ range }) => (range?.[0] ?? 0) < end)
-}
-
-function anchorsOf(tree: Document.Parsed): ReadonlyMap<string, readonly Node[]> {
-  const found = new Map<string, Node[]>()
-  visit(tree, {
-    Value(_key, node) {
-      if (node.anchor === undefined) return
-      const named = found.get(node.anchor) ?? []
-      found.set(node.anchor, named)
-      named.push(node)
-    },
-  })
-  return found
-}
 
 function startOf(node: unknown): number | undefined {
   const range =

@@ -228,9 +228,10 @@ export function previewResult(preview: Preview, edits?: SuggestionEdits) {
 
 function purposesIn({ object, decision, patch }: Preview): readonly string[] {
   if (decision.verdict !== 'patched') return patch.map(() => triedPurpose)
-  const tried = patch.slice(decision.patch.length).map(() => triedPurpose)
+  const tried = patch.slice(0, patch.length - decision.patch.length)
+  const template = podTemplate({ ...object, value: applyPatch(object.value, tried) })
   const sidecars = new Set(decision.tiers.flat().map(({ name }) => name))
-  return [...tried, ...purposesOf(podTemplate(object)?.pod ?? {}, decision.patch, sidecars)]
+  return [...tried.map(() => triedPurpose), ...purposesOf(template?.pod ?? {}, decision.patch, sidecars)]
 }
 
 /** How its pods would start; undefined without a plan. */

@@ -1,6 +1,5 @@
 import { lockVolume } from '../admission/hook/lock.ts'
 import { unwrap } from '../admission/hook/unwrap.ts'
-import { waiterName } from '../admission/hook/waiter.ts'
 import { readHookValue } from '../admission/pod/read.ts'
 import { wordsFor } from '../admission/words/define.ts'
 import type { Json, Operation } from '../admission/words/json.ts'
@@ -8,8 +7,8 @@ import { defaultContainerKey, keys } from '../admission/words/keys.ts'
 import type { Values, Words } from '../admission/words/values.ts'
 import { isObject } from './json.ts'
 import { listed } from './listed.ts'
+import { applyOperation } from './patch.ts'
 
-type List = 'containers' | 'initContainers'
 interface Of {
   readonly name: string
 }
@@ -60,38 +59,16 @@ type Purpose = Values<typeof purposes>
  * @param sidecars those of the plan
  */
 export function purposesOf(pod: Json, patch: readonly Operation[], sidecars: ReadonlySet<string>): readonly string[] {
-  const names = new Names(pod)
-  return patch.map((operation) => wordsFor(purposes, purposeOf(operation, names, sidecars)))
+  const now = structuredClone(pod)
+  return patch.map((operation) => {
+    const purpose = purposeOf(operation, now, sidecars)
+    applyOperation(now, operation)
+    return wordsFor(purposes, purpose)
+  })
 }
 
 /** The same for operations that only write what is tried. */
 export const triedPurpose: string = purposes.tries.text()
-
-/** Which container stands where, while operations move them. */
-class Names {
-  readonly #lists: Record<List, string[]>
-
-  constructor(pod: Json) {
-    const spec = isObject(pod) && isObject(pod.spec) ? pod.spec : {}
-    const of = (list: Json | undefined) =>
-      Array.isArray(list) ? list.map((each: Json) => (isObject(each) ? String(each.name) : '')) : []
-    this.#lists = { containers: of(spec.containers), initContainers: of(spec.initContainers) }
-  }
-
-  at(list: List, index: string): string {
-    return this.#lists[list][Number(index)] ?? ''
-  }
-
-  move(from: readonly [List, string], to: readonly [List, string]): string {
-    const [name = ''] = this.#lists[from[0]].splice(Number(from[1]), 1)
-    this.#lists[to[0]].splice(Number(to[1]), 0, name)
-    return name
-  }
-
-  add(list: List, name: string): void {
-    this.#lists[list].unshift(name)
-  }
-}
 
 const parts = (path: string) =>
   path
@@ -99,12 +76,13 @@ const parts = (path: string) =>
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 
-function purposeOf(operation: Operation, names: Names, sidecars: ReadonlySet<string>): Purpose {
+/** @param pod as the operations before this one leave it */
+function purposeOf(operation: Operation, pod: Json, sidecars: ReadonlySet<string>): Purpose {
   const [top, list = '', index, field, inner] = parts(operation.path)
   if (top === 'metadata') return ofAnnotations(operation, index)
   if (operation.op === 'move') {
-    const [, fromList = '', fromIndex = ''] = parts(operation.from)
-    const name = names.move([fromList as List, fromIndex], [list as List, index ?? ''])
+    const [, fromList, fromIndex] = parts(operation.from)
+    const name = containerAt(pod, fromList, fromIndex)
     if (fromList !== list) return { kind: 'makes-native', name }
     return { kind: sidecars.has(name) ? 'moves-sidecar' : 'moves-app', name }
   }
@@ -115,10 +93,9 @@ function purposeOf(operation: Operation, names: Names, sidecars: ReadonlySet<str
   }
   if (field === undefined) {
     if (Array.isArray(value) && value.length === 0) return { kind: 'makes-list' }
-    names.add('initContainers', waiterName)
     return { kind: 'installs-waiter' }
   }
-  const name = names.at(list as List, index ?? '')
+  const name = containerAt(pod, list, index)
   switch (field) {
     case 'restartPolicy':
       return { kind: 'keeps-running', name }
@@ -149,6 +126,11 @@ function ofAnnotations(operation: Operation, key: string | undefined): Purpose {
   const [status, standard] = [all.includes(keys.status), all.includes(defaultContainerKey)]
   if (status && standard) return { kind: 'annotates' }
   return { kind: standard ? 'keeps-default' : 'reports' }
+}
+
+function containerAt(pod: Json, list = '', index = ''): string {
+  const all = isObject(pod) && isObject(pod.spec) ? pod.spec[list] : undefined
+  return Array.isArray(all) ? String(nameIn(all[Number(index)])) : ''
 }
 
 /** Of an item, or of the first in a list. */

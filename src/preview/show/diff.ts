@@ -55,29 +55,27 @@ const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [
 
 /** The changed places as the lines of a unified diff. `first` is the number of the first line. */
 export function hunksOf(changes: readonly Change[], first: number): string[] {
-  const shown = new Set<number>()
+  const hunks: { from: number; to: number }[] = []
   for (const [index, { mark }] of changes.entries()) {
     if (mark === ' ') continue
-    for (let near = index - context; near <= index + context; near++) shown.add(near)
+    const [from, to] = [Math.max(index - context, 0), index + context + 1]
+    const last = hunks.at(-1)
+    if (last !== undefined && from <= last.to) last.to = to
+    else hunks.push({ from, to })
   }
-  const output: string[] = []
-  let hunk: string[] = []
-  let [oldAt, newAt, oldCount, newCount] = [first, first, 0, 0]
-  for (let index = 0; index <= changes.length; index++) {
-    const change = shown.has(index) ? changes[index] : undefined
-    if (change === undefined && hunk.length > 0) {
-      output.push(`@@ -${oldAt - oldCount},${oldCount} +${newAt - newCount},${newCount} @@\n`, ...hunk)
-      hunk = []
-      oldCount = 0
-      newCount = 0
-    }
-    const { mark, line } = change ?? changes[index] ?? { mark: '+', line: '' }
-    if (mark !== '+') oldAt++
-    if (mark !== '-') newAt++
-    if (change === undefined) continue
-    if (mark !== '+') oldCount++
-    if (mark !== '-') newCount++
-    hunk.push(mark + line + (line.endsWith('\n') ? '' : '\n\\ No newline at end of file\n'))
-  }
-  return output
+  let [oldAt, newAt, done] = [first, first, 0]
+  return hunks.flatMap(({ from, to }) => {
+    const shown = changes.slice(from, to)
+    const oldCount = shown.filter(({ mark }) => mark !== '+').length
+    const newCount = shown.filter(({ mark }) => mark !== '-').length
+    // between two hunks nothing changes
+    const [oldStart, newStart] = [oldAt + from - done, newAt + from - done]
+    oldAt = oldStart + oldCount
+    newAt = newStart + newCount
+    done = to
+    const lines = shown.map(({ mark, line }) => mark + line + (line.endsWith('\n') ? '' : noLineBreak))
+    return [`@@ -${oldStart},${oldCount} +${newStart},${newCount} @@\n`, ...lines]
+  })
 }
+
+const noLineBreak = '\n\\ No newline at end of file\n'
