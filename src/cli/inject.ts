@@ -2,7 +2,6 @@ import { whyText } from '../admission/suggest/words.ts'
 import { coded } from '../admission/words/messages.ts'
 import { printable } from '../admission/words/printable.ts'
 import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
-import { line, messagesOf } from '../preview/message.ts'
 import { applyPatch } from '../preview/patch.ts'
 import {
   fileHelp,
@@ -11,6 +10,8 @@ import {
   placeOf,
   previewFiles,
   refuse,
+  remarkLine,
+  remarksOf,
   say,
 } from '../preview/show/files.ts'
 import { sampleManifest } from '../preview/show/sample.ts'
@@ -59,14 +60,8 @@ export const inject = defineCommand({
       terminal.stdout.write(exact(joinDocuments(files.map(writeManifests)), look))
       return 0
     }
-    for (const { name, previewed } of found.files) {
-      for (const preview of previewed.previews) {
-        for (const one of messagesOf(preview)) {
-          const what = one.severity === 'note' ? 'costs' : 'warning'
-          terminal.stderr.write(`${placeOf(name, preview, one.line)}: ${what}: ${line(one)}\n`)
-        }
-      }
-    }
+    const remarks = remarksOf(found).map((each) => remarkLine(each, each.severity === 'note' ? ': costs' : ': warning'))
+    terminal.stderr.write(remarks.map((each) => `${each}\n`).join(''))
     const text = joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed)))
     terminal.stdout.write(exact(text, look))
     return 0

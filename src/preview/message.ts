@@ -28,4 +28,4 @@ function inOrder(messages: readonly Message[]): readonly Message[] {
 }
 
 /** A message's text behind its code. */
-export const line = ({ code, text }: Message): string => `${code} ${text}`
+export const line = ({ code, text }: Pick<Message, 'code' | 'text'>): string => `${code} ${text}`

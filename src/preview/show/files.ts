@@ -138,8 +138,32 @@ export function problemText({ name, document, line, column, fault }: FileProblem
   return `${fileName(name)}:${line}:${column}: document ${document}: ${faultCode(fault)} ${printable(faultText(fault), 4096)}`
 }
 
-const refusals = (preview: Preview): readonly Message[] =>
-  messagesOf(preview).filter(({ severity }) => severity === 'refusal')
+/** What is said of a place in a file. */
+interface Remark extends Omit<Message, 'path'> {
+  readonly file: string
+  /** `document 2` where it couldn't be read, else the object: `Pod default/sample`. */
+  readonly of: string
+  /** In that object. */
+  readonly path?: string
+}
+
+/** Why files can't be read, then what is said of the objects of the others. */
+export function remarksOf({ files, problems }: PreviewedFiles): readonly Remark[] {
+  const unread = problems.map(({ name, document, line, column, fault }): Remark => {
+    const said = { code: faultCode(fault), severity: 'refusal', text: faultText(fault) } as const
+    return { ...said, file: name, of: `document ${document}`, line, column }
+  })
+  const decided = files.flatMap(({ name, previewed }) =>
+    previewed.previews.flatMap((each) =>
+      messagesOf(each).map((message): Remark => ({ ...message, file: name, of: titleOf(each.object) })),
+    ),
+  )
+  return [...unread, ...decided]
+}
+
+/** A remark about an object as one line. */
+export const remarkLine = ({ file, line: at, of, ...said }: Remark, what: string): string =>
+  `${fileName(file)}:${at}: ${of}${what}: ${line(said)}`
 
 /** Throws a `FileError` with all complaints where there are any. */
 export function refuse(found: PreviewedFiles): void {
@@ -148,21 +172,17 @@ export function refuse(found: PreviewedFiles): void {
 }
 
 /** What is wrong in files that can't be read, and why objects are refused, a line each. */
-export function complaints({ files, problems }: PreviewedFiles): readonly string[] {
-  const reasons = files.flatMap(({ name, previewed }) =>
-    previewed.previews
-      .filter(({ decision }) => decision.verdict === 'refused')
-      .flatMap((each) => refusals(each).map((one) => `${placeOf(name, each, one.line)} is refused: ${line(one)}`)),
-  )
-  return [...problems.map(problemText), ...reasons]
+export function complaints(found: PreviewedFiles): readonly string[] {
+  const refusals = remarksOf(found).filter(({ severity, path }) => severity === 'refusal' && path !== undefined)
+  return [...found.problems.map(problemText), ...refusals.map((each) => remarkLine(each, ' is refused'))]
 }
 
 /** A path for a message: somebody else may have chosen the file's name. */
 const fileName = (path: string): string => printable(path, 4096)
 
 /** Where and what an object is, for the beginning of a message: `pods.yaml:12: Pod default/sample`. */
-export function placeOf(name: string, { object }: Preview, at = object.line): string {
-  return `${fileName(name)}:${at}: ${titleOf(object)}`
+export function placeOf(name: string, { object }: Preview): string {
+  return `${fileName(name)}:${object.line}: ${titleOf(object)}`
 }
 
 /** `Pod default/sample`, in characters that a terminal doesn't obey. */

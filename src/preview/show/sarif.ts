@@ -3,9 +3,7 @@ import { pathToFileURL } from 'node:url'
 import type { Code, Grade } from '../../admission/words/values.ts'
 import { standardInput } from '../../files/files.ts'
 import { homepage, version } from '../../version.ts'
-import { messagesOf } from '../message.ts'
-import { faultCode, faultText } from '../problems.ts'
-import { type PreviewedFiles, titleOf } from './files.ts'
+import { type PreviewedFiles, remarksOf } from './files.ts'
 
 /** What is known of a code. */
 interface Rule {
@@ -16,24 +14,13 @@ interface Rule {
   readonly next: string
 }
 
-interface Result {
-  readonly code: Code
-  readonly severity: Grade
-  readonly text: string
-  readonly file: string
-  readonly line: number
-  readonly column: number
-  /** `Pod default/sample: spec.containers[0]`, if an object was read. */
-  readonly about?: string
-}
-
 /**
  * For code scanning: SARIF 2.1.0 (OASIS). Paths are relative to `root`, the checkout; standard input has none.
  * @param rules of all codes; those that are used are written
  * @param home where the repository can be read, if it can
  */
 export function sarif(found: PreviewedFiles, rules: readonly Rule[], root: string, home = homepage): string {
-  const results = resultsOf(found)
+  const results = remarksOf(found)
   const codes = new Set(results.map(({ code }) => code))
   const used = rules.filter(({ code }) => codes.has(code))
   const indices = new Map(used.map(({ code }, index) => [code, index]))
@@ -73,14 +60,14 @@ function rule({ code, kind, grade, means, next }: Rule, home: string | undefined
   }
 }
 
-function location({ file, line, column, about }: Result, root: string) {
+function location({ file, line, column, of, path }: ReturnType<typeof remarksOf>[number], root: string) {
   const physicalLocation = {
     artifactLocation: artifact(resolve(file), root),
     region: { startLine: line, startColumn: column },
   }
   return {
     ...(file === standardInput ? {} : { physicalLocation }),
-    ...(about === undefined ? {} : { logicalLocations: [{ fullyQualifiedName: about }] }),
+    ...(path !== undefined && { logicalLocations: [{ fullyQualifiedName: path === '' ? of : `${of}: ${path}` }] }),
   }
 }
 
@@ -89,19 +76,4 @@ function artifact(path: string, root: string) {
   const inside = relative(root, path)
   if (isAbsolute(inside) || inside.split(sep)[0] === '..') return { uri: pathToFileURL(path).href }
   return { uri: inside.split(sep).map(encodeURIComponent).join('/'), uriBaseId: '%SRCROOT%' }
-}
-
-function resultsOf({ files, problems }: PreviewedFiles): readonly Result[] {
-  const unread = problems.map(({ name, line, column, fault }): Result => {
-    return { code: faultCode(fault), severity: 'refusal', text: faultText(fault), file: name, line, column }
-  })
-  const decided = files.flatMap(({ name, previewed }) =>
-    previewed.previews.flatMap((preview) =>
-      messagesOf(preview).map(({ path, ...message }): Result => {
-        const title = titleOf(preview.object)
-        return { ...message, file: name, about: path === '' ? title : `${title}: ${path}` }
-      }),
-    ),
-  )
-  return [...unread, ...decided]
 }
