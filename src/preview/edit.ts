@@ -320,29 +320,19 @@ function blankLines(text: string): string {
  */
 function match(chunks: readonly Chunk[], target: readonly Json[]): (Chunk | undefined)[] {
   const free = new Set(chunks)
-  const take = (chunk: Chunk | undefined) => (chunk !== undefined && free.delete(chunk) ? chunk : undefined)
-  const takeFirst = (queue: Chunk[] | undefined) => {
-    let chunk = queue?.pop()
-    while (chunk !== undefined && !free.has(chunk)) chunk = queue?.pop()
-    return take(chunk)
-  }
   const queues = chunks.toReversed()
-  const textOf = new Map(chunks.map((chunk) => [chunk, formatJson(chunk.value)]))
-  const byText = Map.groupBy(queues, (chunk) => textOf.get(chunk) ?? '')
+  const byText = Map.groupBy(queues, ({ value }) => formatJson(value))
   const byName = Map.groupBy(queues, ({ value }) => nameOf(value))
-
-  const texts = target.map((wanted) => formatJson(wanted))
-  const inPlace = texts.map((text, index) => {
-    const chunk = chunks[index]
-    return chunk !== undefined && textOf.get(chunk) === text ? take(chunk) : undefined
-  })
-  const equal = inPlace.map((chunk, index) => chunk ?? takeFirst(byText.get(texts[index] ?? '')))
+  const take = (queue: Chunk[] = []): Chunk | undefined => {
+    for (let chunk = queue.pop(); chunk !== undefined; chunk = queue.pop()) if (free.delete(chunk)) return chunk
+    return undefined
+  }
+  const equal = target.map((wanted) => take(byText.get(formatJson(wanted))))
   return target.map((wanted, index) => {
     if (equal[index] !== undefined || !isObject(wanted)) return equal[index]
     const name = nameOf(wanted)
-    if (name !== undefined) return takeFirst(byName.get(name))
-    const chunk = chunks[index]
-    return isObject(chunk?.value) && nameOf(chunk.value) === undefined ? take(chunk) : undefined
+    const inPlace = chunks.slice(index, index + 1).filter(({ value }) => isObject(value) && nameOf(value) === undefined)
+    return take(name === undefined ? inPlace : byName.get(name))
   })
 }
 

@@ -88,54 +88,45 @@ function owedTo({ initContainers, containers }: Spec, tiers: Tiers): ReadonlyMap
   return owed
 }
 
-interface Started {
-  readonly container: Container
-  readonly role: Start['role']
-  readonly listed: PlannedSidecar | undefined
-  readonly start: number
+/** A start while it is worked out. */
+interface Started extends Pick<Start, 'name' | 'role' | 'check' | 'start' | 'after'> {
   /** Known once something waits for it. */
-  ready: number | undefined
-  hook: Start['hook']
-  readonly after: readonly string[]
-  /** Undefined if nothing is known that would keep it from starting and becoming ready. */
-  outlook: Start['outlook']
-  needs: string | undefined
+  ready?: number
+  hook?: NonNullable<Start['hook']>
+  /** What is known that would keep it from starting or becoming ready. */
+  fate: Fate | undefined
 }
+
+type Fate = Pick<Start, 'outlook' | 'needs'>
 
 /** Creates the containers one by one, as the kubelet does. */
 function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly string[]>): readonly Start[] {
   const sidecars = new Map(tiers.flat().map((sidecar) => [sidecar.name, sidecar]))
   const all: Started[] = []
   const after: string[] = []
-  /** Why what comes now doesn't start, or may not. */
-  let gloom: Pick<Started, 'outlook' | 'needs'> = { outlook: undefined, needs: undefined }
+  /** Of what comes now. */
+  let fate: Fate | undefined
   let now = 0
   for (const container of [...spec.initContainers, ...spec.containers]) {
-    const listed = sidecars.get(container.name)
+    const { name } = container
+    const listed = sidecars.get(name)
     const role = forecastRole(container, listed !== undefined)
-    const started: Started = {
-      container,
-      role,
-      listed,
-      start: now,
-      ready: undefined,
-      hook: undefined,
-      after: [...after],
-      ...gloom,
-    }
+    const started: Started = { name, role, ...(listed && { check: listed.check }), start: now, after: [...after], fate }
     all.push(started)
-    const hook = gloom.outlook === 'never' ? undefined : hookOf(container, listed)
+    const hook = fate?.outlook === 'never' ? undefined : hookOf(container, listed)
     const probed = container.list === 'initContainers' && container.startupProbe !== undefined
-    const waitsFor = [...(hook?.waitsFor ?? []), ...(probed ? [container.name] : [])]
-    const hampered = all.filter(({ container: { name }, listed }) => listed?.obstacle && waitsFor.includes(name))
-    const stuck = hampered.find(({ listed }) => listed?.obstacle?.certain)
-    for (const each of hampered) {
-      each.outlook ??= each.listed?.obstacle?.certain ? 'stuck' : 'doubtful'
-      each.needs ??= each.listed?.obstacle?.needs
+    const waitsFor = [...(hook?.waitsFor ?? []), ...(probed ? [name] : [])]
+    const hampered = all.flatMap((each) => {
+      const { obstacle, gate } = sidecars.get(each.name) ?? {}
+      return obstacle && waitsFor.includes(each.name) ? [{ each, obstacle, gate }] : []
+    })
+    const stuck = hampered.find(({ obstacle }) => obstacle.certain)
+    for (const { each, obstacle } of hampered) {
+      each.fate ??= { outlook: obstacle.certain ? 'stuck' : 'doubtful', needs: obstacle.needs }
     }
     if (hook !== undefined) {
       const there = all.filter(
-        (other) => hook.waitsFor.includes(other.container.name) && !other.listed?.obstacle?.certain,
+        (other) => hook.waitsFor.includes(other.name) && !sidecars.get(other.name)?.obstacle?.certain,
       )
       const own = now + (hook.own ? takes.ownHook : 1)
       // a container that starts after the hook never becomes ready: the hook gives up
@@ -147,47 +138,37 @@ function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly s
     if (role === 'init') {
       now += takes.initRun
       started.ready = now
-      after.push(container.name)
-    } else if (probed && stuck === undefined && gloom.outlook !== 'never') {
+      after.push(name)
+    } else if (probed && stuck === undefined && fate?.outlook !== 'never') {
       // seen at the probe's next tick
       now = Math.max(now, waitFor(started, now, after)) + 1
     }
     const cause = stuck ?? hampered[0]
-    if (cause !== undefined && gloom.outlook !== 'never') {
-      const closed = stuck?.listed?.gate?.form !== 'hook'
-      const outlook = stuck === undefined ? 'doubtful' : closed ? 'never' : undefined
-      if (outlook !== undefined) gloom = { outlook, needs: cause.listed?.obstacle?.needs }
+    // a hook that waits in vain gives up; any other gate stays closed
+    if (cause !== undefined && fate?.outlook !== 'never' && stuck?.gate?.form !== 'hook') {
+      fate = { outlook: stuck === undefined ? 'doubtful' : 'never', needs: cause.obstacle.needs }
     }
     now += takes.creation
   }
-  return all.map((started) => startOf(started, now, owed.get(started.container.name) ?? []))
+  return all.map(({ fate = {}, ...each }) => {
+    const missing = (owed.get(each.name) ?? []).filter((name) => !each.after.includes(name))
+    return {
+      ...each,
+      ready: each.ready ?? readyUnwaited(each, now),
+      notReady: fate.outlook === 'never' ? [] : missing,
+      ...fate,
+    }
+  })
 }
+
+const readyUnwaited = ({ role, start, hook }: Omit<Started, 'fate'>, end: number): number =>
+  role === 'app' ? (hook?.until ?? start) + takes.appStart : Math.max(start + takes.sidecarStart, end)
 
 /** A sidecar becomes ready after a while, but not before something waits for it: what starts meanwhile can't count on it. */
 function waitFor(started: Started, now: number, after: string[]): number {
   started.ready ??= Math.max(started.start + takes.sidecarStart, now + 1)
-  if (!after.includes(started.container.name)) after.push(started.container.name)
+  if (!after.includes(started.name)) after.push(started.name)
   return started.ready
-}
-
-function startOf(
-  { container, role, listed, start, ready, hook, after, outlook, needs }: Started,
-  end: number,
-  owed: readonly string[],
-): Start {
-  const unwaited = role === 'app' ? (hook?.until ?? start) + takes.appStart : Math.max(start + takes.sidecarStart, end)
-  return {
-    name: container.name,
-    role,
-    ...(listed && { check: listed.check }),
-    start,
-    ready: ready ?? unwaited,
-    ...(hook === undefined ? {} : { hook }),
-    after,
-    notReady: outlook === 'never' ? [] : owed.filter((name) => !after.includes(name)),
-    ...(outlook && { outlook }),
-    ...(needs !== undefined && outlook && { needs }),
-  }
 }
 
 /** What a container's PostStart hook waits for; `own`: it runs one of the container's own, about which nothing is known. */

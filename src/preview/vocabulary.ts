@@ -1,4 +1,4 @@
-import { checkKinds } from '../admission/check/grammar.ts'
+import type { CheckKind } from '../admission/check/grammar.ts'
 import { presets } from '../admission/intent/presets.ts'
 import {
   deliveries,
@@ -44,27 +44,24 @@ const annotations: Said<Exclude<keyof typeof keys, Own>> = {
   ignore: { says: 'codes of warnings to silence: SF201, SF205' },
 }
 
-const forContainers: Said<keyof typeof perContainer> = {
-  check: { says: 'what ready means for this container', values: examplesOf(checkKinds) },
-  timeout: { says: 'how long to wait for this container, such as 90s' },
-  onTimeout: { says: 'what to do when its time is up', values: timeoutActions },
+/** How a check of each kind begins. */
+const examples: Readonly<Record<CheckKind, string>> = {
+  probe: 'probe',
+  none: 'none',
+  http: 'http://:PORT/PATH',
+  https: 'https://:PORT/PATH',
+  tcp: 'tcp://:PORT',
+  grpc: 'grpc://:PORT',
+  unix: 'unix:///PATH',
+  file: 'file:///PATH',
+  exec: 'exec:["COMMAND"]',
+  hook: 'hook:["COMMAND"]',
 }
 
-/** How a check of each kind begins. */
-function examplesOf(kinds: typeof checkKinds): readonly string[] {
-  const examples: { readonly [K in (typeof checkKinds)[number]]: readonly string[] } = {
-    probe: ['probe'],
-    none: ['none'],
-    http: ['http://:PORT/PATH'],
-    https: ['https://:PORT/PATH'],
-    tcp: ['tcp://:PORT'],
-    grpc: ['grpc://:PORT'],
-    unix: ['unix:///PATH'],
-    file: ['file:///PATH'],
-    exec: ['exec:["COMMAND"]'],
-    hook: ['hook:["COMMAND"]'],
-  }
-  return kinds.flatMap((kind) => examples[kind])
+const forContainers: Said<keyof typeof perContainer> = {
+  check: { says: 'what ready means for this container', values: Object.values(examples) },
+  timeout: { says: 'how long to wait for this container, such as 90s' },
+  onTimeout: { says: 'what to do when its time is up', values: timeoutActions },
 }
 
 /** What the page knows of annotations, presets and settings: the same tables that admissions use. */

@@ -86,8 +86,10 @@ export async function previewFiles(
       continue
     }
     const previewed = isTooLong(text) ? tooLong : preview(text, configuration, '', trial)
-    if (previewed.ok) files.push({ name, previewed })
-    else problems.push(...previewed.problems.map((problem) => ({ name, ...problem })))
+    if (previewed.ok) {
+      const previews = previewed.previews.map((each) => silenced(each, ignored))
+      files.push({ name, previewed: { ...previewed, previews } })
+    } else problems.push(...previewed.problems.map((problem) => ({ name, ...problem })))
   }
   if (found.length > 0 && others.length === found.length) {
     throw new ExpectedError('no-manifest', `there is no manifest in ${others.map(fileName).join(', ')}`)
@@ -100,7 +102,7 @@ export async function previewFiles(
     tell({ kind: 'templates-below' })
   }
   if (others.length > 0) tell({ kind: 'passed-over', files: others })
-  return withoutIgnored({ files, problems }, ignored)
+  return { files, problems }
 }
 
 /** Says something about files or flags, unless nobody wants to hear of it. */
@@ -119,19 +121,10 @@ const tooLong: Previewed = {
 }
 
 /** Without the warnings of these codes. */
-function withoutIgnored({ files, problems }: PreviewedFiles, ignored: ReadonlySet<string>): PreviewedFiles {
-  const silenced = (preview: Preview): Preview => {
-    const { decision } = preview
-    return { ...preview, decision: { ...decision, warnings: heard(decision.warnings, ignored) } }
-  }
-  return {
-    files: files.map(({ name, previewed }) => ({
-      name,
-      previewed: { ...previewed, previews: previewed.previews.map(silenced) },
-    })),
-    problems,
-  }
-}
+const silenced = (preview: Preview, ignored: ReadonlySet<string>): Preview => ({
+  ...preview,
+  decision: { ...preview.decision, warnings: heard(preview.decision.warnings, ignored) },
+})
 
 /** A problem as one line. */
 export function problemText({ name, document, line, column, fault }: FileProblem): string {
