@@ -1,10 +1,8 @@
-import { diffLines } from './diff.js'
+import { diffLines, hunksOf } from './diff.js'
 import { button, copyButton, downloadButton, element } from './elements.js'
 
 /** @import { Line } from './diff.js' */
 
-/** How many unchanged lines are shown around a change. */
-const context = 3
 /** The most rows that are shown: a browser takes seconds for ten thousand. */
 const most = 2000
 /** The most lines that are compared: 3 MB of manifests have some 100,000, and a hostile link could bring millions. */
@@ -75,26 +73,20 @@ function summary(lines) {
  * @param {boolean} whole
  */
 function rowsOf(lines, whole) {
-  const near = new Set()
-  for (const [index, { mark }] of lines.entries()) {
-    if (mark !== ' ') for (let at = index - context; at <= index + context; at++) near.add(at)
-  }
   const rows = []
-  let hidden = 0
-  for (const [index, line] of lines.entries()) {
-    if (rows.length >= most) {
-      rows.push(
-        element('div', { class: 'gap' }, `${lines.length - index} more lines: copy or download the result to see them`),
-      )
-      return rows
+  let done = 0
+  let left = most
+  for (const { from, to } of whole ? [{ from: 0, to: lines.length }] : hunksOf(lines)) {
+    if (from > done) rows.push(gap(from - done))
+    rows.push(...lines.slice(from, Math.min(to, from + left)).map(rowOf))
+    left -= to - from
+    done = to
+    if (left < 0) {
+      const more = `${lines.length - to - left} more lines: copy or download the result to see them`
+      return [...rows, element('div', { class: 'gap' }, more)]
     }
-    if (whole || near.has(index)) {
-      if (hidden > 0) rows.push(gap(hidden))
-      hidden = 0
-      rows.push(rowOf(line))
-    } else hidden++
   }
-  return hidden > 0 ? [...rows, gap(hidden)] : rows
+  return done < lines.length ? [...rows, gap(lines.length - done)] : rows
 }
 
 /** @param {number} hidden */

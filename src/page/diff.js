@@ -7,6 +7,8 @@
  * @property {boolean} [moved] the other text has it in another place
  */
 
+/** Unchanged lines that are shown around a change. */
+const context = 3
 /** A document with more changed lines than this is shown as replaced, because the search takes quadratic time. */
 const most = 1000
 
@@ -22,14 +24,12 @@ export function diffLines(before, after) {
     old.length === fresh.length ? old.map((lines, index) => [lines, fresh[index] ?? []]) : [[old.flat(), fresh.flat()]]
   let [a, b] = [0, 0]
   return pairs.flatMap(([own = [], other = []]) => {
-    const [startA, startB] = [a, b]
-    const lines = marksOf(own, other).map((mark) => {
-      /** @type {Line} */
-      const line = { mark, text: (mark === '+' ? other[b - startB] : own[a - startA]) ?? '' }
-      if (mark !== '+') line.before = ++a
-      if (mark !== '-') line.after = ++b
-      return line
-    })
+    /** @type {Line[]} */
+    const lines = markedLines(own, other)
+    for (const line of lines) {
+      if (line.mark !== '+') line.before = ++a
+      if (line.mark !== '-') line.after = ++b
+    }
     markMoved(lines)
     return lines
   })
@@ -50,12 +50,45 @@ function documentsOf(text) {
 }
 
 /**
- * What becomes of the lines: kept, removed or added. The command line shows its diffs with it, too.
+ * The lines of both, each kept, removed or added. The command line shows its diffs with it, too.
+ * @param {readonly string[]} old
+ * @param {readonly string[]} fresh
+ * @returns {Pick<Line, 'mark' | 'text'>[]}
+ */
+export function markedLines(old, fresh) {
+  let [a, b] = [0, 0]
+  return marksOf(old, fresh).map((mark) => {
+    const text = (mark === '+' ? fresh[b] : old[a]) ?? ''
+    if (mark !== '+') a++
+    if (mark !== '-') b++
+    return { mark, text }
+  })
+}
+
+/**
+ * The parts of a diff that change something, with three lines of context: from one index up to another.
+ * @param {readonly Pick<Line, 'mark'>[]} lines
+ */
+export function hunksOf(lines) {
+  /** @type {{ from: number, to: number }[]} */
+  const hunks = []
+  for (const [index, { mark }] of lines.entries()) {
+    if (mark === ' ') continue
+    const [from, to] = [Math.max(index - context, 0), Math.min(index + context + 1, lines.length)]
+    const last = hunks.at(-1)
+    if (last !== undefined && from <= last.to) last.to = to
+    else hunks.push({ from, to })
+  }
+  return hunks
+}
+
+/**
+ * What becomes of the lines.
  * @param {readonly string[]} old
  * @param {readonly string[]} fresh
  * @returns {Line['mark'][]}
  */
-export function marksOf(old, fresh) {
+function marksOf(old, fresh) {
   let head = 0
   while (head < old.length && head < fresh.length && old[head] === fresh[head]) head++
   let tail = 0

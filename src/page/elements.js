@@ -101,7 +101,7 @@ export async function copy(pressed, text) {
 export function listed(names, word = 'and') {
   const shown =
     names.length > mostListed ? [...names.slice(0, mostListed - 1), `${names.length - mostListed + 1} more`] : names
-  return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(', ')} ${word} ${shown.at(-1)}`
+  return new Intl.ListFormat('en-GB', { type: word === 'and' ? 'conjunction' : 'disjunction' }).format(shown)
 }
 /** Names in a sentence; nobody reads thirty. */
 const mostListed = 5

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap, type YAMLSeq } from 'yaml'
+import { type Document, isMap, isScalar, isSeq, type Node, type Pair, visit, type YAMLMap, type YAMLSeq } from 'yaml'
 import type { Json } from '../admission/words/json.ts'
 import { writeYaml } from '../kubernetes/dialect.ts'
 import { formatJson, isObject, type JsonObject } from './json.ts'
@@ -44,21 +44,15 @@ interface Form {
 function formOf(tree: Document.Parsed, text: string): Form {
   let indent: number | undefined
   let indentSeq: boolean | undefined
-  const look = (node: unknown, column: number): void => {
-    if (!isMap(node) || node.flow) return
-    for (const { value } of node.items as Pair<Node, Node | null>[]) {
-      if (!value?.range) continue
-      const inner = columnOf(text, value.range[0])
-      if (isMap(value) && !value.flow && inner > column) {
-        indent ??= inner - column
-        look(value, inner)
-      } else if (isSeq(value) && !value.flow) {
-        indentSeq ??= inner > column
-        look(value.items[0], columnOf(text, rangeOf(value.items[0])[0]))
-      }
-    }
-  }
-  look(tree.contents, 0)
+  visit(tree, {
+    Pair(_, { key, value }) {
+      if (!(isMap(value) || isSeq(value)) || value.flow) return undefined
+      const deeper = columnOf(text, rangeOf(value)[0]) - columnOf(text, rangeOf(key)[0])
+      if (isSeq(value)) indentSeq ??= deeper > 0
+      else if (deeper > 0) indent ??= deeper
+      return indent !== undefined && indentSeq !== undefined ? visit.BREAK : undefined
+    },
+  })
   // a list at the level of its key can't be written with a wider indent
   return {
     eol: lineBreak(text.slice(tree.range[0], tree.range[2])),
@@ -279,8 +273,7 @@ class Editor {
     if (value === null) return keyEnd
     // a value that isn't written has its place after the comments that follow
     if (isScalar(value) && value.source === '' && value.type === 'PLAIN') return keyEnd
-    if (isAlias(value) || isScalar(value) || isMap(value) || isSeq(value)) return this.#contentEnd(value)
-    throw new Exotic('a value of an unknown kind')
+    return this.#contentEnd(value)
   }
 
   #lineEnd(offset: number): number {

@@ -5,20 +5,19 @@ import { type Answer, failure } from './failure.ts'
 import { overTime } from './over-time.ts'
 import type { Task } from './process.ts'
 
-interface PreviewLimits {
-  /** Milliseconds of CPU that a request may take. */
-  readonly time: number
-  /** Milliseconds after which a request is given up, even if it got no CPU. */
-  readonly patience: number
-  /** MiB of JavaScript values; the process takes up to 200 more. */
-  readonly heap: number
-  /** Requests that may wait for their turn. */
-  readonly waiting: number
-  /** Milliseconds without a request after which the process ends and frees its memory. */
-  readonly idle: number
-}
 /** A megabyte of a Helm chart's YAML takes about a second and 100 MiB; with busy neighbours it may take several times as long, but no more CPU. */
-export const previewLimits: PreviewLimits = { time: 10_000, patience: 60_000, heap: 256, waiting: 8, idle: 60_000 }
+export const previewLimits = {
+  /** Milliseconds of CPU that a request may take. */
+  time: 10_000,
+  /** Milliseconds after which a request is given up, even if it got no CPU. */
+  patience: 60_000,
+  /** MiB of JavaScript values; the process takes up to 200 more. */
+  heap: 256,
+  /** Requests that may wait for their turn. */
+  waiting: 8,
+  /** Milliseconds without a request after which the process ends and frees its memory. */
+  idle: 60_000,
+}
 
 interface Job {
   readonly request: PreviewRequest
@@ -33,7 +32,7 @@ interface Job {
  */
 export class Previewer {
   readonly #failed: (what: string) => void
-  readonly #limits: PreviewLimits
+  readonly #limits: typeof previewLimits
   readonly #waiting: Job[] = []
   #running: Job | undefined
   #child: ChildProcess | undefined
@@ -45,7 +44,7 @@ export class Previewer {
    * Starts no process yet.
    * @param failed is told what is our own fault
    */
-  constructor(failed: (what: string) => void, limits: PreviewLimits = previewLimits) {
+  constructor(failed: (what: string) => void, limits = previewLimits) {
     this.#failed = failed
     this.#limits = limits
   }

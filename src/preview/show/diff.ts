@@ -1,31 +1,23 @@
-import { marksOf } from '../../page/diff.js'
+import { hunksOf, markedLines } from '../../page/diff.js'
 import { applyEdits, type Edit } from '../edit.ts'
 
-/** A line of a diff, with its line break, if it has one. */
-interface Change {
-  readonly mark: ' ' | '+' | '-'
-  readonly line: string
-}
-
-/** Lines above and below a change that are shown too. */
-const context = 3
+/** The lines of a diff, each with its line break, if it has one. */
+type Changes = ReturnType<typeof markedLines>
 
 /**
  * The lines of a text from `start` to `end` (offsets), with what edits change. The edits say where changes are, so that
  * lines are compared within each alone; comparing the texts as a whole takes half a minute for 500 pods in a list.
  */
-export function changesOf(text: string, start: number, end: number, edits: readonly Edit[]): Change[] {
-  const parts: Change[][] = []
-  const keep = (from: number, to: number) =>
-    parts.push(linesOf(text.slice(from, to)).map((line) => ({ mark: ' ', line })))
+export function changesOf(text: string, start: number, end: number, edits: readonly Edit[]): Changes {
+  const kept = (from: number, to: number): Changes =>
+    linesOf(text.slice(from, to)).map((line) => ({ mark: ' ', text: line }))
   let at = start
-  for (const region of regions(text, start, edits)) {
-    keep(at, region.start)
-    parts.push(compare(linesOf(text.slice(region.start, region.end)), linesOf(region.text)))
+  const changes = regions(text, start, edits).flatMap((region) => {
+    const before = kept(at, region.start)
     at = region.end
-  }
-  keep(at, end)
-  return parts.flat()
+    return [...before, ...markedLines(linesOf(text.slice(region.start, region.end)), linesOf(region.text))]
+  })
+  return [...changes, ...kept(at, end)]
 }
 
 /** Edits widened to whole lines; those that then meet are one. */
@@ -41,30 +33,12 @@ function regions(text: string, start: number, edits: readonly Edit[]): Edit[] {
   return wide
 }
 
-function compare(before: readonly string[], after: readonly string[]): Change[] {
-  let [a, b] = [0, 0]
-  return marksOf(before, after).map((mark): Change => {
-    const line = (mark === '+' ? after[b] : before[a]) ?? ''
-    if (mark !== '+') a++
-    if (mark !== '-') b++
-    return { mark, line }
-  })
-}
-
 const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? []
 
 /** The changed places as the lines of a unified diff. `first` is the number of the first line. */
-export function hunksOf(changes: readonly Change[], first: number): string[] {
-  const hunks: { from: number; to: number }[] = []
-  for (const [index, { mark }] of changes.entries()) {
-    if (mark === ' ') continue
-    const [from, to] = [Math.max(index - context, 0), index + context + 1]
-    const last = hunks.at(-1)
-    if (last !== undefined && from <= last.to) last.to = to
-    else hunks.push({ from, to })
-  }
+export function unified(changes: Changes, first: number): string[] {
   let [oldAt, newAt, done] = [first, first, 0]
-  return hunks.flatMap(({ from, to }) => {
+  return hunksOf(changes).flatMap(({ from, to }) => {
     const shown = changes.slice(from, to)
     const oldCount = shown.filter(({ mark }) => mark !== '+').length
     const newCount = shown.filter(({ mark }) => mark !== '-').length
@@ -73,7 +47,7 @@ export function hunksOf(changes: readonly Change[], first: number): string[] {
     oldAt = oldStart + oldCount
     newAt = newStart + newCount
     done = to
-    const lines = shown.map(({ mark, line }) => mark + line + (line.endsWith('\n') ? '' : noLineBreak))
+    const lines = shown.map(({ mark, text }) => mark + text + (text.endsWith('\n') ? '' : noLineBreak))
     return [`@@ -${oldStart},${oldCount} +${newStart},${newCount} @@\n`, ...lines]
   })
 }

@@ -13,7 +13,7 @@ import { line, messagesOf } from '../message.ts'
 import { gatesOf, type Preview, startOf, tiersOf } from '../preview.ts'
 import { linesOf } from '../suggestion.ts'
 import { type Rewritten, rewrite } from '../write.ts'
-import { changesOf, hunksOf } from './diff.ts'
+import { changesOf, unified } from './diff.ts'
 import { type PreviewedFile, titleOf } from './files.ts'
 import { startChart } from './forecast-chart.ts'
 
@@ -173,7 +173,7 @@ function diffOf(
 ): string {
   const { text, documents } = previewed.manifests
   const line = documents[0]?.yaml?.lines.linePos(start).line ?? 1
-  const hunks = hunksOf(changesOf(text, start, end, edits), Math.max(line, 1))
+  const hunks = unified(changesOf(text, start, end, edits), Math.max(line, 1))
   const lines = [`--- ${name}\n`, `+++ ${name}\n`, ...hunks]
   return lines.map((each) => paint(exact(each, look), look)).join('')
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { marksOf } from '../../../src/page/diff.js'
+import { markedLines } from '../../../src/page/diff.js'
 import { runs } from '../../runs.ts'
+
+const marksOf = (old: readonly string[], fresh: readonly string[]) => markedLines(old, fresh).map(({ mark }) => mark)
 
 const lines = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 12 })
 
