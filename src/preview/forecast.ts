@@ -53,21 +53,8 @@ export function predictStart(given: Json, patched: Json, tiers: Tiers, job: bool
   const { initContainers, containers } = after.value
   if (initContainers.length + containers.length > most) return undefined
   const owed = owedTo(after.value, tiers)
-  const starts = (spec: Spec) => {
-    const started = simulate(spec, tiers, owed)
-    return job ? withoutEnd(started, spec) : started
-  }
+  const starts = (spec: Spec) => simulate(spec, tiers, owed, job)
   return { without: starts(before.value), with: starts(after.value) }
-}
-
-/** A Job completes when all its regular containers have ended, which a sidecar never does by itself. */
-function withoutEnd(starts: readonly Start[], { containers }: Spec): readonly Start[] {
-  const regular = new Set(containers.map(({ name }) => name))
-  return starts.map((each) =>
-    each.role === 'sidecar' && each.outlook === undefined && regular.has(each.name)
-      ? { ...each, outlook: 'endless' }
-      : each,
-  )
 }
 
 /** For each container, the listed sidecars that should be ready before it; for an init container, those that the plan puts before it. */
@@ -100,7 +87,12 @@ interface Started extends Pick<Start, 'name' | 'role' | 'check' | 'start' | 'aft
 type Fate = Pick<Start, 'outlook' | 'needs'>
 
 /** Creates the containers one by one, as the kubelet does. */
-function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly string[]>): readonly Start[] {
+function simulate(
+  spec: Spec,
+  tiers: Tiers,
+  owed: ReadonlyMap<string, readonly string[]>,
+  job: boolean,
+): readonly Start[] {
   const sidecars = new Map(tiers.flat().map((sidecar) => [sidecar.name, sidecar]))
   const all: Started[] = []
   const after: string[] = []
@@ -150,7 +142,10 @@ function simulate(spec: Spec, tiers: Tiers, owed: ReadonlyMap<string, readonly s
     }
     now += takes.creation
   }
-  return all.map(({ fate = {}, ...each }) => {
+  return all.map(({ fate: known, ...each }, index) => {
+    // a Job completes when all its regular containers have ended, which a sidecar never does by itself
+    const isEndless = job && each.role === 'sidecar' && index >= spec.initContainers.length
+    const fate: Fate = known ?? (isEndless ? { outlook: 'endless' } : {})
     const missing = (owed.get(each.name) ?? []).filter((name) => !each.after.includes(name))
     return {
       ...each,

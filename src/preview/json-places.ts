@@ -41,16 +41,12 @@ export function jsonPlace(
   for (const part of way) {
     const held = source.held.get(at.value) ?? read(text, at.value, source)
     if (held === undefined) break
-    const next = 'get' in held ? held.get(String(part)) : itemAt(held, Number(part))
+    const item = 'get' in held ? undefined : held[Number(part)]
+    const next = 'get' in held ? held.get(String(part)) : item && { mark: item, value: item }
     if (next === undefined) break
     at = next
   }
   return lineAndColumn(text, source.lines, at[side])
-}
-
-function itemAt(items: readonly number[], index: number): Offsets | undefined {
-  const offset = items[index]
-  return offset === undefined ? undefined : { mark: offset, value: offset }
 }
 
 /** What begins at an offset of valid JSON: a text, a number or the like holds nothing. */

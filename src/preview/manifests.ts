@@ -44,16 +44,24 @@ const aliasRoom = 1_000_000
 /** Anchors and aliases in a document: the library looks up each alias among all of them. */
 const mostAnchors = 10_000
 
+/** YAML takes a few seconds and half a gigabyte for this many characters, and worse if somebody means it to. */
+const mostYaml = 8_000_000
+
 /** More than a person reads; hostile text has one in every few bytes. */
 export const mostProblems = 100
 
 /** Reads manifests, JSON or YAML, into the documents that aren't empty, or says what is wrong. Never throws. */
-export function readManifests(text: string): Manifests {
-  return readJson(text) ?? readYaml(text)
+export function readManifests(text: string, most = mostYaml): Manifests {
+  return readJson(text) ?? (text.length > most ? tooLong : readYaml(text))
+}
+
+const tooLong: Manifests = {
+  ok: false,
+  problems: [{ document: 1, line: 1, column: 1, fault: { kind: 'too-long', most: mostYaml } }],
 }
 
 /** undefined if the text isn't JSON or is too deep: the YAML parser then says what is wrong and where. */
-export function readJson(text: string): Manifests | undefined {
+function readJson(text: string): Manifests | undefined {
   const json = text.startsWith('\uFEFF') ? text.slice(1) : text
   if (!/^\s*\{/.test(json)) return undefined
   const { deep, duplicates } = scanJson(json, mostProblems)

@@ -20,11 +20,7 @@ export function messagesOf({ object, decision }: { object: ManifestObject; decis
     ...spotOf(said, object),
   })
   const reasons = decision.verdict === 'refused' ? decision.reasons.map(message) : []
-  return [...inOrder(reasons), ...decision.warnings.map(message)]
-}
-
-function inOrder(messages: readonly Message[]): readonly Message[] {
-  return messages.toSorted((a, b) => a.line - b.line || a.column - b.column)
+  return [...reasons.toSorted((a, b) => a.line - b.line || a.column - b.column), ...decision.warnings.map(message)]
 }
 
 /** A message's text behind its code. */

@@ -88,7 +88,8 @@ export class Previewer {
     const { time, heap } = this.#limits
     const started = fork(script(), [String(time)], {
       execArgv: [`--max-old-space-size=${heap}`, '--max-semi-space-size=8'],
-      env: compileCache(),
+      // Only what starting needs.
+      env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
       // Sets and maps of the configuration pass.
       serialization: 'advanced',
       // What V8 prints about an exhausted heap helps nobody.
@@ -165,9 +166,3 @@ const tooMuch = (what: string): Answer =>
 /** Beside this file, under the name that scripts/bundle.ts gives it in the bundle. */
 const script = (): URL =>
   new URL(import.meta.url.endsWith('.ts') ? './process.ts' : './preview-process.mjs', import.meta.url)
-
-/** Only what starting needs of the environment. */
-function compileCache(): Record<string, string> {
-  const { NODE_COMPILE_CACHE: cache } = process.env
-  return cache === undefined ? {} : { NODE_COMPILE_CACHE: cache }
-}

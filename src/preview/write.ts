@@ -101,6 +101,6 @@ function lineEdits(tree: Document.Parsed, text: string, now: JsonObject, target:
 
 /** Whether a document's text means a value: line edits are only used once they were read back. */
 function means(text: string, target: JsonObject): boolean {
-  const again = readManifests(text)
+  const again = readManifests(text, text.length)
   return again.ok && again.documents.length === 1 && isDeepStrictEqual(again.documents[0]?.value, target)
 }

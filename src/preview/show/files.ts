@@ -6,7 +6,6 @@ import { readConfigurationFile } from '../../files/configuration-file.ts'
 import { FileError, readInputs } from '../../files/files.ts'
 import { findFiles } from '../../files/paths.ts'
 import { ExpectedError, type Terminal } from '../../terminal/command.ts'
-import { readJson } from '../manifests.ts'
 import { line, type Message, messagesOf } from '../message.ts'
 import { type FileNotice, fileNoticeCode, fileNoticeText } from '../notices.ts'
 import { type Preview, type Previewed, preview } from '../preview.ts'
@@ -45,9 +44,6 @@ export const fileHelp = `  -f, --filename PATH   manifests, YAML or JSON: a file
                         templates or '*/ci/*'; can be repeated
   --config FILE         configuration`
 
-/** YAML takes a few seconds and half a gigabyte for this many characters, and worse if somebody means it to. */
-const mostYaml = 8_000_000
-
 /** What is previewed, and with what. */
 interface Choice {
   readonly config?: string | undefined
@@ -85,7 +81,7 @@ export async function previewFiles(
       others.push(name)
       continue
     }
-    const previewed = isTooLong(text) ? tooLong : preview(text, configuration, '', trial)
+    const previewed = preview(text, configuration, '', trial)
     if (previewed.ok) {
       const previews = previewed.previews.map((each) => silenced(each, ignored))
       files.push({ name, previewed: { ...previewed, previews } })
@@ -113,12 +109,6 @@ export function say(notice: FileNotice, ignored: ReadonlySet<string>, { stderr }
 
 /** Whether something in it has a kind: a folder also holds values.yaml, package.json and the like. */
 const mayBeManifest = (text: string): boolean => /(?:^|[{,]\s*)["']?kind["']?\s*:/m.test(text)
-
-const isTooLong = (text: string): boolean => text.length > mostYaml && readJson(text) === undefined
-const tooLong: Previewed = {
-  ok: false,
-  problems: [{ document: 1, line: 1, column: 1, fault: { kind: 'too-long', most: mostYaml } }],
-}
 
 /** Without the warnings of these codes. */
 const silenced = (preview: Preview, ignored: ReadonlySet<string>): Preview => ({
