@@ -50,11 +50,15 @@ export type Reviewed =
   /** Not an AdmissionReview v1 with a request: a client's error, answered 400. */
   | { readonly ok: false; readonly error: string; readonly problems: readonly string[] }
 
-/** Answers a parsed AdmissionReview (any value) at `/mutate/lock`. Never throws. */
-export function review(body: unknown, configuration: Configuration): Reviewed {
-  return reviewBy(body, configuration, (pod, into) =>
-    decide(pod, configuration, surroundingsOf(pod, into, configuration)),
-  )
+/**
+ * Answers a parsed AdmissionReview (any value) at `/mutate/lock-by-name`, and as `unnamed` at `/mutate/lock`, where locks name no sidecar. Never
+ * throws.
+ */
+export function review(body: unknown, configuration: Configuration, asker?: 'unnamed'): Reviewed {
+  return reviewBy(body, configuration, (pod, into) => {
+    const surroundings = surroundingsOf(pod, into, configuration)
+    return decide(pod, configuration, asker === undefined ? surroundings : { ...surroundings, asker })
+  })
 }
 
 /**

@@ -85,8 +85,8 @@ function neverOpened({ initContainers, containers, volumes }: Spec): readonly Co
   const opened = new Set(all.map(({ postStart }) => openedBy(postStart)))
   return all.filter(({ variables }) =>
     variables().some((each) => {
-      const gate = lockOf(each)
-      return isLock(each) && (gate === undefined || !opened.has(gate))
+      const key = lockOf(each)
+      return isLock(each) && (key === undefined || !opened.has(key))
     }),
   )
 }

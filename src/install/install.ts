@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { V1MutatingWebhookConfiguration } from '@kubernetes/client-node'
 import { labelsOf, objectKeys, objectNames } from '../kubernetes/names.ts'
 import { ExpectedError } from '../terminal/command.ts'
-import { callsForLocks } from '../webhooks/path.ts'
+import { paths, plansAt } from '../webhooks/path.ts'
 import { type Applying, applyObject, explained, label, type Manifest, present } from './apply.ts'
 import { damageOf, type Intrusion } from './damage.ts'
 import { labelled, leftovers } from './installed.ts'
@@ -52,10 +52,13 @@ export async function apply(installation: Installation): Promise<void> {
   const makers = deployments.filter(({ metadata }) => metadata.name === objectNames.certs)
   const awaited = new Set([...makers, ...deployments.filter((each) => !isPart(each))])
   if (!dryRun) for (const each of awaited) await awaitRollout(each, installation)
-  // Theirs call whoever answers, and servers of 0.1 refuse what `auto` locks: it may lock once none of them answers.
-  const unlocked = webhooks.some((each) => callsForLocks(before.get(each) as V1MutatingWebhookConfiguration) === false)
+  // Theirs call whoever answers, and servers of before refuse what they don't know of a lock: it may be there once none of them answers.
+  const behind = webhooks.some((each) => {
+    const path = plansAt(before.get(each) as V1MutatingWebhookConfiguration)
+    return path !== undefined && path !== paths.mutate
+  })
   const serving = deployments.find(({ metadata }) => metadata.name === objectNames.deployment)
-  if (!dryRun && unlocked && serving !== undefined) await awaitEnds(serving, installation)
+  if (!dryRun && behind && serving !== undefined) await awaitEnds(serving, installation)
   for (const each of webhooks) {
     if (!dryRun) await awaitTrust(each, before.get(each), installation)
     await applyObject(each, before.get(each), installation)

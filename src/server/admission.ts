@@ -38,20 +38,21 @@ const ofWorkloads = { ...accepted, yields: true }
 interface AdmissionPath {
   readonly webhook: Webhook
   readonly set: string | undefined
-  /** Whether `auto` may lock the pod. */
-  readonly locks: boolean
+  /** Whether `auto` may lock the pod, and whether a lock may name its sidecar. */
+  readonly locks: 'no' | 'unnamed' | 'named'
 }
 
 /** Which admission a URL is for, if any. The API server appends a query, which is ignored. */
 export function admissionPath(url: string): AdmissionPath | undefined {
-  if (/^\/mutate\/lock(?:\?|$)/.test(url)) return { webhook: 'mutate', set: undefined, locks: true }
-  if (/^\/validate\/workloads(?:\?|$)/.test(url)) return { webhook: 'workloads', set: undefined, locks: true }
+  if (/^\/mutate\/lock-by-name(?:\?|$)/.test(url)) return { webhook: 'mutate', set: undefined, locks: 'named' }
+  if (/^\/mutate\/lock(?:\?|$)/.test(url)) return { webhook: 'mutate', set: undefined, locks: 'unnamed' }
+  if (/^\/validate\/workloads(?:\?|$)/.test(url)) return { webhook: 'workloads', set: undefined, locks: 'named' }
   const found = /^\/(?:mutate|(validate))(?:\/(?:(reset)|(mark-)?(?:set-)?([^/?]+)))?(?:\?|$)/.exec(url)
   if (found === null) return undefined
   const [, validate, reset, mark, set] = found
   // Constants, not slices of the URL: V8 drops compiled code that looks things up by a string created for each request.
   const mutating = reset === undefined && mark === undefined ? 'mutate' : 'mark'
-  return { webhook: validate === undefined ? mutating : 'validate', set, locks: false }
+  return { webhook: validate === undefined ? mutating : 'validate', set, locks: 'no' }
 }
 
 /** Answers an admission. This is the hot path: its only I/O is the answer and one log line. */
@@ -118,7 +119,8 @@ const messages = { mutate: 'admission', validate: 'validation', mark: 'mark', wo
 function reviewAt({ webhook, set, locks }: AdmissionPath, body: unknown, configuration: Configuration): Reviewed {
   switch (webhook) {
     case 'mutate':
-      return locks ? review(body, configuration) : reviewUnlocked(body, configuration, set)
+      if (locks === 'no') return reviewUnlocked(body, configuration, set)
+      return review(body, configuration, locks === 'named' ? undefined : locks)
     case 'mark':
       return reviewMark(body, configuration, set)
     case 'validate':

@@ -6,10 +6,11 @@ import type { V1MutatingWebhook } from '@kubernetes/client-node'
  */
 export const paths = {
   /**
-   * Says that whoever judges the pod knows the lock, so that `auto` may lock it. Servers of 0.1 refuse locked pods: as long as one may be asked,
-   * `mutateUnlocked` is called, as their own webhook configurations do.
+   * Says that whoever judges the pod knows locks that name a sidecar. Servers of before refuse them, and those of 0.1 all locks: as long as one may be
+   * asked, `mutateUnnamed` or `mutateUnlocked` is called, as their own webhook configurations do.
    */
-  mutate: '/mutate/lock',
+  mutate: '/mutate/lock-by-name',
+  mutateUnnamed: '/mutate/lock',
   mutateUnlocked: '/mutate',
   validate: '/validate',
   workloads: '/validate/workloads',
@@ -20,13 +21,20 @@ export const paths = {
 
 type Called = { readonly webhooks?: readonly V1MutatingWebhook[] }
 
-/** Whether webhook configurations let `auto` lock pods; undefined if there are none that plan. */
-export function callsForLocks({ webhooks = [] }: Called = {}): boolean | undefined {
+const planning = [paths.mutate, paths.mutateUnnamed, paths.mutateUnlocked] as const
+
+/** Where webhook configurations have pods planned; undefined if they don't. */
+export function plansAt({ webhooks = [] }: Called = {}): (typeof planning)[number] | undefined {
   const called = webhooks.map(
     ({ clientConfig: { service, url } }) => service?.path ?? url?.replace(/^https:\/\/[^/]*/, ''),
   )
-  if (called.includes(paths.mutate)) return true
-  return called.includes(paths.mutateUnlocked) ? false : undefined
+  return planning.find((path) => called.includes(path))
+}
+
+/** Whether webhook configurations let `auto` lock pods; undefined if there are none that plan. */
+export function callsForLocks(configuration: Called | undefined): boolean | undefined {
+  const path = plansAt(configuration)
+  return path && path !== paths.mutateUnlocked
 }
 
 /** The set that a webhook marks; also of the webhooks of before 0.2, which had `/mutate/<set>`. */

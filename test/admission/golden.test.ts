@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { formatDuration } from '../../src/admission/check/duration.ts'
 import { decide } from '../../src/admission/decide.ts'
 import type { Decision } from '../../src/admission/decision.ts'
@@ -115,7 +116,7 @@ function operationLine(operation: Operation, standard: ReadonlyMap<string, strin
 
 /** JSON on one line, with names for what is always the same. */
 function valueText(value: Json, standard: ReadonlyMap<string, string>): string {
-  const named = standard.get(JSON.stringify(value, bigText))
+  const named = standard.get(JSON.stringify(value, bigText)) ?? (standard.size > 0 ? lockText(value) : undefined)
   if (named !== undefined) return named
   if (Array.isArray(value)) {
     const [program, flag, spec] = value
@@ -125,6 +126,16 @@ function valueText(value: Json, standard: ReadonlyMap<string, string>): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value, bigText)
   const entries = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${valueText(item, standard)}`)
   return `{ ${entries.join(', ')} }`
+}
+
+/** A variable or a script of the lock, by what its key ends in. */
+function lockText(value: Json): string | undefined {
+  const [, number, name = ''] = /SIDECAR_FIRST_READY_(\d+)(\w*)/.exec(JSON.stringify(value, bigText)) ?? []
+  if (number === undefined) return undefined
+  const key = `SIDECAR_FIRST_READY_${number}${name}`
+  if (isDeepStrictEqual(value, lockVariable(key))) return `<lock ${number}${name}>`
+  const script = lockedScript({ number: Number(number), key, handOver: 30_000 })
+  return value === script ? `<shell script of lock ${number}${name}>` : undefined
 }
 
 const bigText = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? `${value}n` : value)
@@ -152,8 +163,6 @@ const standardParts: readonly (readonly [string, string])[] = [
   ],
   [JSON.stringify({ name: lockVolume, emptyDir: lockDir }), '<lock volume>'],
   [JSON.stringify(lockMount), '<lock mount>'],
-  ...[1, 2, 3].map((gate) => [JSON.stringify(lockVariable(gate)), `<lock ${gate}>`] as const),
-  [JSON.stringify(lockedScript({ number: 1, handOver: 30_000 })), '<shell script of lock 1>'],
   [JSON.stringify(waiterMount), '<waiter mount>'],
   [JSON.stringify(emptyDirVolume), '<emptyDir volume>'],
   [JSON.stringify(imageVolume(configuration.waiter)), '<image volume>'],

@@ -297,7 +297,7 @@ function assertSameContainer(before: Container, patched: Container | undefined):
   assert.deepEqual(rest2, rest)
   const own = listed(env2).slice(0, listed(env).length)
   assert.deepEqual(own, listed(env))
-  for (const { name } of listed(env2).slice(own.length)) assert.match(name, /^SIDECAR_FIRST_READY_\d+$/)
+  for (const { name } of listed(env2).slice(own.length)) assert.match(name, /^SIDECAR_FIRST_READY_\d+(?:_[_A-Z0-9]+)?$/)
   assert.deepEqual(
     listed(mounts2).filter(({ name }) => !ourVolumes.includes(name)),
     listed(volumeMounts),

@@ -255,7 +255,7 @@ describe('install on an API server alone', () => {
     await api.kubectl(['delete', 'pod', 'old', ...ours, '--force', '--grace-period=0'])
     // Nobody answers here: the pod that is tried out then is not patched.
     assert.match(await apply(), /^sidecar-first install: \w+ a pod tried out in /m)
-    assert.equal(await path(), '/mutate/lock')
+    assert.equal(await path(), '/mutate/lock-by-name')
   })
 
   test('an exporter that never gets ready keeps no webhook from being applied, and is waited for last', async () => {

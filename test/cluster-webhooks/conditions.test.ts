@@ -17,7 +17,7 @@ before(async () => {
 })
 after(() => cluster?.stop())
 
-const both = ['/mutate/lock', '/validate']
+const both = ['/mutate/lock-by-name', '/validate']
 const envoy = { name: 'envoy', image: 'docker.io/envoyproxy/envoy:v1' }
 const sidecars = { 'sidecar-first.dev/sidecars': 'envoy' }
 
@@ -275,7 +275,7 @@ test('the API server sends exactly the pods of which a rule matches a container'
       // The pod may be invalid; that is found out after the mutating webhooks.
       const answer = await cluster.create({ metadata: { labels: pod.labels }, spec: { containers: pod.containers } })
       assert.equal(
-        answer.asked.includes('/mutate/lock'),
+        answer.asked.includes('/mutate/lock-by-name'),
         hit,
         JSON.stringify({ matches, pod, message: answer.body.message }),
       )

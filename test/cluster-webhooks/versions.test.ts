@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { Agent, createServer, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -18,15 +18,13 @@ import { readConfiguration } from '../../src/configuration/read.ts'
 import { type Fields, type Pod, pod, ready } from '../admission/pods.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { hasLock, kubernetesVersion } from '../cluster/kubernetes.ts'
+import { checkOut } from '../older/check-out.ts'
 import { type ServeProcess, startServe } from '../server/process.ts'
 import { put, talkTo } from './cluster.ts'
 import { app, namespaces, pods, rules, withNamespaces } from './samples.ts'
 
 // The version before and this one, side by side behind one Service, while pods are created all through an upgrade and a rollback.
 const root = join(import.meta.dirname, '../..')
-/** The last commit of the version before. */
-const commit = 'f4d68a1bdb7a1345671d90df82a8d50a78f5e65c'
-
 const run = promisify(execFile)
 
 const versions = ['old', 'new'] as const
@@ -41,7 +39,7 @@ let service: Awaited<ReturnType<typeof startService>>
 const main: Record<Version, string> = { old: '', new: join(root, 'src/main.ts') }
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sidecar-first-versions-'))
-  main.old = join(await checkOut(join(folder, 'old')), 'src/main.ts')
+  main.old = await checkOut('0.1', join(folder, 'old'))
   api = await startApiServer()
   cluster = talkTo(api)
   service = await startService(api)
@@ -55,25 +53,6 @@ after(async () => {
   await api?.stop()
   if (folder) await rm(folder, { recursive: true })
 })
-
-/** The source of the version before; its packages are the present ones. */
-async function checkOut(to: string): Promise<string> {
-  const archive = `${to}.tar`
-  const parts = ['package.json', 'src', 'certs', 'rollouts', 'manifests']
-  await run('git', ['-c', 'safe.directory=*', '-C', root, 'archive', '-o', archive, commit, ...parts]).catch(
-    (cause) => {
-      const why = `the commit ${commit}, the version before, isn't in this clone: fetch the whole history (git fetch --unshallow)`
-      throw new Error(why, { cause })
-    },
-  )
-  await mkdir(to)
-  await run('tar', ['-xf', archive, '-C', to])
-  await symlink(join(root, 'node_modules'), join(to, 'node_modules'))
-  // Until a release this one has the same version.
-  const manifest = await readFile(join(to, 'package.json'), 'utf8')
-  await writeFile(join(to, 'package.json'), manifest.replace(/"version": ".*"/, '"version": "0.0.9"'))
-  return to
-}
 
 /** What the API server calls: passes each call on to a version. The first part of a path says which webhook configurations it comes from. */
 async function startService({ pair, ca }: ApiServer) {

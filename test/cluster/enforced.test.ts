@@ -56,7 +56,9 @@ const ready = { readinessProbe: { httpGet: { path: '/ready', port: 15_021 } } }
 const never = (name = 'envoy', more = {}) => sidecar(name, { HTTP: ':15021', NEVER_READY: '1' }, { ...ready, ...more })
 const envoy = { on: never(), off: late('envoy', 15_021) }
 
-const open = (folder: string) => `echo "SIDECAR_FIRST_READY_1='ready'" >${folder}/ready-1`
+const keyEnds = ['1', '1_ENVOY', '1_KUMA_SIDECAR', '1_DAPRD', '1_VAULT_AGENT', '1_ISTIO_PROXY', '1_HELPER'].join(' ')
+const open = (folder: string) =>
+  `for k in ${keyEnds}; do echo "SIDECAR_FIRST_READY_$k='ready'"; done >${folder}/ready-1`
 /** Opens the lock of its own pod by way of another container's process. */
 const openFromOutside = `while :; do for p in /proc/[0-9]*; do
   if grep -qs "HOSTNAME=$HOSTNAME" $p/environ; then ${open('$p/root/.sidecar-first-lock')}; fi

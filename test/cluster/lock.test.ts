@@ -119,6 +119,12 @@ describeLock('the lock', () => {
       })
       if (name === 'no-image') assert.match(waitingOf(live, 'sidecar') ?? '', reason)
       assert.equal(await started(name, 'app'), false)
+      // As long as the sidecar hasn't started, there is no file.
+      const described = await kubectl('describe', 'pod', name, '-n', namespace)
+      if (name === 'no-image') assert.match(described, /Error: couldn't parse env file/)
+      else if (name === 'crashes-for-ever') {
+        assert.match(described, /Error: environment variable key "SIDECAR_FIRST_READY_1_SIDECAR" not found in file/)
+      }
     })
   }
 

@@ -6,7 +6,7 @@ import { apply } from '../../src/install/install.ts'
 import { manifests } from '../../src/install/manifests.ts'
 import { render } from '../../src/install/render.ts'
 import type { ClusterObject, Objects, Reference } from '../../src/kubernetes/objects.ts'
-import { callsForLocks } from '../../src/webhooks/path.ts'
+import { plansAt } from '../../src/webhooks/path.ts'
 
 const version = '0.2.0'
 const rendered = render(manifests, version, {
@@ -27,7 +27,7 @@ function cluster(there: readonly Manifest[], ending: number) {
   const stored = new Map<string, ClusterObject>(there.map((each) => [keyOf(each), each]))
   const counts = { replicas: 2, updatedReplicas: 2, availableReplicas: 2 }
   /** Of the mutating webhook configuration: how often the replica was still to be seen ending, and what is then called. */
-  const writes: { ending: number; locks: boolean | undefined }[] = []
+  const writes: { ending: number; path: string | undefined }[] = []
   const objects = {
     async read(reference: Reference) {
       const found = structuredClone(stored.get(keyOf(reference)))
@@ -46,7 +46,7 @@ function cluster(there: readonly Manifest[], ending: number) {
       const written = structuredClone(object) as Manifest & V1MutatingWebhookConfiguration
       for (const { clientConfig } of written.webhooks ?? []) clientConfig.caBundle = 'AAAA'
       stored.set(keyOf(object), written)
-      if (isMutating(object)) writes.push({ ending, locks: callsForLocks(written) })
+      if (isMutating(object)) writes.push({ ending, path: plansAt(written) })
       return written
     },
     remove: async () => true,
@@ -70,30 +70,36 @@ const upgrade = (objects: Objects) =>
     signal: AbortSignal.timeout(30_000),
   })
 
-/** As 0.1 has installed it: one webhook, which plans. */
-const of01 = wanted.map((each): Manifest => {
-  const made = structuredClone(each) as Manifest & V1MutatingWebhookConfiguration
-  if (!isMutating(each)) return made
-  const [base] = made.webhooks?.slice(-1) ?? []
-  assert.ok(base?.clientConfig.service)
-  base.clientConfig.service.path = '/mutate'
-  return { ...made, webhooks: [base] } as Manifest
-})
+/** As a version before has installed it: one webhook, which plans. */
+const calling = (path: string) =>
+  wanted.map((each): Manifest => {
+    const made = structuredClone(each) as Manifest & V1MutatingWebhookConfiguration
+    if (!isMutating(each)) return made
+    const [base] = made.webhooks?.slice(-1) ?? []
+    assert.ok(base?.clientConfig.service)
+    base.clientConfig.service.path = path
+    return { ...made, webhooks: [base] } as Manifest
+  })
 
-test('an upgrade from 0.1 has auto lock pods once no replaced replica answers any more', async () => {
-  const { objects, writes } = cluster(of01, 2)
-  await upgrade(objects)
-  // First those that are new are made, asleep, so that they have a caBundle when they are needed.
-  assert.deepEqual(writes, [
-    { ending: 0, locks: false },
-    { ending: 0, locks: true },
-  ])
-})
+for (const [version, path] of [
+  ['0.1', '/mutate'],
+  ['a version whose locks name nobody', '/mutate/lock'],
+] as const) {
+  test(`an upgrade from ${version} calls for locks with names once no replaced replica answers any more`, async () => {
+    const { objects, writes } = cluster(calling(path), 2)
+    await upgrade(objects)
+    // First those that are new are made, asleep, so that they have a caBundle when they are needed.
+    assert.deepEqual(writes, [
+      { ending: 0, path },
+      { ending: 0, path: '/mutate/lock-by-name' },
+    ])
+  })
+}
 
-test('where nothing was installed, or auto locks already, install waits for no replica', async () => {
+test('where nothing was installed, or locks have names already, install waits for no replica', async () => {
   for (const there of [[], wanted]) {
     const { objects, writes } = cluster(there, 2)
     await upgrade(objects)
-    assert.deepEqual(writes.at(-1), { ending: 2, locks: true })
+    assert.deepEqual(writes.at(-1), { ending: 2, path: '/mutate/lock-by-name' })
   }
 })

@@ -87,11 +87,16 @@ test('the rules of a namespaceSelector hold on the paths of its set alone', asyn
   assert.match(unknown.warnings?.join() ?? '', /behind the configuration/)
 })
 
-test('where replicas of 0.1 may be asked, auto locks nothing', async () => {
-  const [unlocked, locked] = [await patched('/mutate', pod()), await patched('/mutate/lock', pod())]
-  const isLocked = (made: unknown) => JSON.stringify(made).includes('SIDECAR_FIRST_READY_1')
-  assert.deepEqual([isLocked(unlocked), isLocked(locked)], [false, true])
-  for (const made of [unlocked, locked]) assert.equal((await ask('/validate', made)).allowed, true)
+test('where replicas of 0.1 may be asked, auto locks nothing, and where others of before, a lock names nobody', async () => {
+  for (const [path, key] of [
+    ['/mutate', undefined],
+    ['/mutate/lock', 'SIDECAR_FIRST_READY_1'],
+    ['/mutate/lock-by-name', 'SIDECAR_FIRST_READY_1_PROXY'],
+  ] as const) {
+    const made = await patched(path, pod())
+    assert.equal(/SIDECAR_FIRST_READY_\w+/.exec(JSON.stringify(made))?.[0], key)
+    assert.equal((await ask('/validate', made)).allowed, true)
+  }
 })
 
 test('what is no review is an error at /validate too', async () => {

@@ -43,7 +43,9 @@ test('without rules one webhook of each kind is called, with what practice asks 
   assert.deepEqual(rest, {
     name: 'pods.sidecar-first.dev',
     admissionReviewVersions: ['v1'],
-    clientConfig: { service: { name: 'sidecar-first', namespace: 'sidecar-first', path: '/mutate/lock', port: 443 } },
+    clientConfig: {
+      service: { name: 'sidecar-first', namespace: 'sidecar-first', path: '/mutate/lock-by-name', port: 443 },
+    },
     rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'], scope: 'Namespaced' }],
     matchPolicy: 'Equivalent',
     namespaceSelector: {
@@ -116,7 +118,7 @@ test('each distinct namespaceSelector has a webhook that marks, in the namespace
       ['reset.pods.sidecar-first.dev', '/mutate/reset', 'Never'],
       ['set-1.pods.sidecar-first.dev', `/mutate/mark-${a}`, 'Never'],
       ['set-2.pods.sidecar-first.dev', `/mutate/mark-${any}`, 'Never'],
-      ['pods.sidecar-first.dev', '/mutate/lock', 'IfNeeded'],
+      ['pods.sidecar-first.dev', '/mutate/lock-by-name', 'IfNeeded'],
     ],
   )
   assert.deepEqual(
@@ -173,7 +175,7 @@ test('where an outage means something else for enforced rules, they have webhook
       ['set-1', '/mutate/mark-enforced', 'Fail', 'two'],
       ['set-2', `/mutate/mark-${set}`, 'Fail', 'four'],
       ['set-3', `/mutate/mark-${set}`, 'Ignore', 'three'],
-      ['', '/mutate/lock', 'Ignore', 'one'],
+      ['', '/mutate/lock-by-name', 'Ignore', 'one'],
     ],
     [
       ['', '/validate', 'Ignore', 'one'],
@@ -268,5 +270,5 @@ test('YAML means the same', () => {
   const read = parseAllDocuments(webhookYaml(configurations)).map((document) => document.toJS())
   assert.deepEqual(read, [configurations.mutating, configurations.validating, configurations.workloads])
   const webhook = configurations.mutating.webhooks?.at(-1)
-  assert.deepEqual(webhook?.clientConfig, { url: 'https://host:1/mutate/lock', caBundle: 'cGVt' })
+  assert.deepEqual(webhook?.clientConfig, { url: 'https://host:1/mutate/lock-by-name', caBundle: 'cGVt' })
 })

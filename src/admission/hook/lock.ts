@@ -12,17 +12,35 @@ export const lockDirectory = '/.sidecar-first-lock'
 export const lockDir: Json = { medium: 'Memory', sizeLimit: '1Mi' }
 export const lockMount: Json = { name: lockVolume, mountPath: lockDirectory }
 
-/** Of the gate with a number, counted from 1 in the order in which they open. */
-export const lockKey = (gate: number): string => `SIDECAR_FIRST_READY_${gate}`
+/**
+ * What a gate's file has to hold, and the name of the variable. Gates are counted from 1 in the order in which they open.
+ * @param sidecar that the gate waits for: the kubelet's message has the key, and so names it. Containers' names have neither capitals nor `_`, so none
+ * is written like another. The waiter takes nothing else in a key, and shells no `-` in a variable's name. Of a longer name the beginning is enough: an
+ * answer may have 2048 of them, and the number says which it is.
+ */
+export function lockKey(gate: number, sidecar = ''): string {
+  const number = `SIDECAR_FIRST_READY_${gate}`
+  // The API server refuses a container with another name; until then anything may stand there.
+  return /^[-a-z0-9]{1,63}$/.test(sidecar)
+    ? `${number}_${sidecar.slice(0, 40).replaceAll('-', '_').toUpperCase()}`
+    : number
+}
+
+/** A key, with or without a name. */
+const keyPattern = /^SIDECAR_FIRST_READY_([1-9][0-9]{0,2})(?:_[_A-Z0-9]{1,40})?$/
+
 export const lockFile = (gate: number): string => `${lockDirectory}/ready-${gate}`
 
 /** Never `optional`: the file is empty while the gate is closed, and the container would start. */
-export function lockVariable(gate: number): Json {
-  const key = lockKey(gate)
-  return { name: key, valueFrom: { fileKeyRef: { volumeName: lockVolume, path: `ready-${gate}`, key } } }
+export function lockVariable(key: string): Json {
+  return { name: key, valueFrom: { fileKeyRef: { volumeName: lockVolume, path: fileOf(key), key } } }
 }
 
-export const isLockKey = (name: string): boolean => /^SIDECAR_FIRST_READY_[0-9]+$/.test(name)
+/** In the lock's volume. */
+const fileOf = (key: string): string => `ready-${keyPattern.exec(key)?.[1]}`
+
+/** Whether a variable's name is the lock's, or looks like it. */
+export const isLockKey = (name: string): boolean => /^SIDECAR_FIRST_READY_[0-9]+(?:_[_A-Z0-9]*)?$/.test(name)
 
 /** Whether a variable reads our volume, rightly or not, or did until a client dropped what it doesn't know: then it is ours to put right. */
 export const readsLock = ({ name, file, isBare }: Variable): boolean =>
@@ -34,9 +52,8 @@ export const lockedBy =
   (variable: Variable): boolean =>
     readsLock(variable) && (!variable.isBare || volumes.some(({ name }) => name === lockVolume))
 
-/** The gate whose lock a variable is; undefined if it isn't exactly what we write. */
-export function lockOf({ name, file }: Variable): number | undefined {
-  const gate = Number(/^SIDECAR_FIRST_READY_([1-9][0-9]{0,2})$/.exec(name)?.[1])
-  if (Number.isNaN(gate) || file === undefined || file.volume !== lockVolume || file.optional) return undefined
-  return file.key === name && file.path === `ready-${gate}` ? gate : undefined
+/** The key that a variable waits for; undefined if it isn't exactly what we write. */
+export function lockOf({ name, file }: Variable): string | undefined {
+  if (!keyPattern.test(name) || file === undefined || file.volume !== lockVolume || file.optional) return undefined
+  return file.key === name && file.path === fileOf(name) ? name : undefined
 }

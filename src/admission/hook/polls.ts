@@ -1,7 +1,6 @@
 import { parseDuration } from '../check/duration.ts'
 import type { Hook } from '../pod/pod.ts'
-import { lockKey } from './lock.ts'
-import { gateOfScript } from './shell.ts'
+import { keyOfScript } from './shell.ts'
 import { unwrap } from './unwrap.ts'
 import { runsWaiter } from './waiter.ts'
 
@@ -62,8 +61,7 @@ function fromShell(command: readonly string[]): Found {
     const seconds = Number(groups[at + 2])
     checks.push(poll(groups[at] ?? '', seconds > 0 ? seconds * 1000 - 999 : 0, groups[at + 1]))
   }
-  const gate = gateOfScript(command[2] ?? '')
-  return { checks, lock: gate === undefined ? undefined : lockKey(gate) }
+  return { checks, lock: keyOfScript(command[2] ?? '') }
 }
 
 /** What can't be read must not count as proof: a check that went on at once proves nothing. */

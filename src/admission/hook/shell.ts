@@ -1,6 +1,6 @@
 import type { HttpCheck, PolledCheck, TcpCheck } from '../check/grammar.ts'
 import type { Header, Hook } from '../pod/pod.ts'
-import { lockDirectory } from './lock.ts'
+import { lockDirectory, lockKey } from './lock.ts'
 import type { SpecCheck } from './waiter.ts'
 
 /** `$0` of the shell form, by which it is recognised. */
@@ -137,12 +137,7 @@ export const tierScript = functions + crash + waiting({ late: mayHaveCrashed + f
  * hook runs), and where nobody is left who could tell the kubelet of a failure. The arguments are the same; the checks of earlier gates come last,
  * with `earlier` for what happens on a timeout, which is to go on waiting.
  */
-export const lockedScript = ({
-  number,
-  handOver,
-}: ShellOpening): string => `dir=${lockDirectory} gate=${number} handOver=${
-  handOver === undefined ? '' : Math.ceil(handOver / 1000)
-}
+export const lockedScript = (opening: ShellOpening): string => `${beginning(opening)}
 # put NAME TEXT: a file of its own, under its name only when it is whole; a sidecar may have put anything there
 put() { (umask 0; rm -rf "$dir/.new-$1"; set -C; printf '%s' "$2" >"$dir/.new-$1") && mv -f "$dir/.new-$1" "$dir/$1"; }
 put "ready-$gate" '' || exit 1
@@ -165,23 +160,35 @@ ${waiting({
 })}}
 trap '' HUP
 trap 'exit 0' USR1
-(wait_all "$@" && put "ready-$gate" "SIDECAR_FIRST_READY_$gate='ready'
+(wait_all "$@" && put "ready-$gate" "${isNamed(opening) ? '$key' : 'SIDECAR_FIRST_READY_$gate'}='ready'
 ") </dev/null >/dev/null 2>&1 &
 wait $! && exit 0
 read -r text <"$message" && printf '%s\\n' "$text"
 exit 1
 `
 
-/** The gate whose lock a script opens. */
-export function gateOfScript(script: string): number | undefined {
-  const gate = Number(new RegExp(`^dir=${lockDirectory} gate=([0-9]{1,3}) `).exec(script)?.[1])
-  return Number.isNaN(gate) ? undefined : gate
+function beginning(opening: ShellOpening): string {
+  const { number, key, handOver } = opening
+  const name = isNamed(opening) ? ` key=${key}` : ''
+  return `dir=${lockDirectory} gate=${number}${name} handOver=${handOver === undefined ? '' : Math.ceil(handOver / 1000)}`
+}
+
+/** Without a name the text is that of before there were any: replicas of before compare it. */
+const isNamed = ({ number, key }: ShellOpening): boolean => key !== lockKey(number)
+
+/** The key of the lock that a script opens. */
+export function keyOfScript(script: string): string | undefined {
+  const pattern = `^dir=${lockDirectory} gate=([0-9]{1,3}) (?:key=(SIDECAR_FIRST_READY_\\1_[_A-Z0-9]{1,40}) )?`
+  const [, gate, key] = new RegExp(pattern).exec(script) ?? []
+  return gate === undefined ? undefined : (key ?? lockKey(Number(gate)))
 }
 
 /** What a script does for a lock. */
 export interface ShellOpening {
   /** Of the gate. */
   readonly number: number
+  /** What the file has to hold. */
+  readonly key: string
   /** Milliseconds. */
   readonly handOver: number | undefined
 }

@@ -2,7 +2,7 @@ import { isCommand } from '../check/grammar.ts'
 import type { Hook } from '../pod/pod.ts'
 import { readHookValue } from '../pod/read.ts'
 import type { Json } from '../words/json.ts'
-import { shellName } from './shell.ts'
+import { keyOfScript, shellName } from './shell.ts'
 import { mostArgument, waiterPath } from './waiter.ts'
 
 /** A container's PostStart hook as it was before us. */
@@ -14,14 +14,13 @@ interface Unwrapped {
   readonly waitsFor: readonly string[]
 }
 
-/** The gate whose lock a hook of ours opens. */
-export function openedBy(hook: Hook | undefined): number | undefined {
+/** The key of the lock that a hook of ours opens. */
+export function openedBy(hook: Hook | undefined): string | undefined {
   if (hook?.kind !== 'exec') return undefined
   const [program, flag, argument = '', name] = hook.command
-  const isOurs = program === waiterPath ? flag === '--spec' : flag === '-c' && name === shellName
-  const pattern = program === waiterPath ? /"key":"SIDECAR_FIRST_READY_(\d{1,3})"/ : /^dir=\S+ gate=(\d{1,3}) /
-  const found = isOurs && argument.length <= mostArgument ? pattern.exec(argument)?.[1] : undefined
-  return found === undefined ? undefined : Number(found)
+  if (argument.length > mostArgument) return undefined
+  if (program !== waiterPath) return flag === '-c' && name === shellName ? keyOfScript(argument) : undefined
+  return flag === '--spec' ? /"key":"(SIDECAR_FIRST_READY_[_A-Z0-9]{1,44})"/.exec(argument)?.[1] : undefined
 }
 
 /**

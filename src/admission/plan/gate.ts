@@ -1,7 +1,7 @@
 import { formatDuration, waitRange } from '../check/duration.ts'
 import { formatCheck, isCommand } from '../check/grammar.ts'
 import { beforeJson, sameHook, waiterHook } from '../hook/hook.ts'
-import { lockFile, lockKey } from '../hook/lock.ts'
+import { lockFile } from '../hook/lock.ts'
 import { type ShellBefore, type ShellCheck, shellHook, shellPolls } from '../hook/shell.ts'
 import { type Asked, mostArgument, type SpecCheck, type SpecLock, type WaiterSpec } from '../hook/waiter.ts'
 import type { Sidecar } from '../intent/intent.ts'
@@ -25,6 +25,8 @@ export interface Gate {
 export interface Opening {
   /** Counted from 1 in the order in which gates open. */
   readonly number: number
+  /** What its file has to hold. */
+  readonly key: string
   /** Of the gates before: they may have passed before a crash, so their checks are asked once more. */
   readonly earlier: readonly Member[]
   /** Milliseconds after which the hook returns and leaves the waiting to a process behind it; undefined: it blocks. */
@@ -191,10 +193,10 @@ function shellCheck(
   return { container: sidecar.name, check, headers, attemptTimeout, successes, onTimeout, timeout }
 }
 
-function specLock({ number, earlier, handOver }: Opening): SpecLock {
+function specLock({ number, key, earlier, handOver }: Opening): SpecLock {
   return {
     file: lockFile(number),
-    key: lockKey(number),
+    key,
     ...(earlier.length === 0 ? {} : { earlier: earlier.map(asked) }),
     ...(handOver === undefined ? {} : { handOver: formatDuration(handOver) }),
   }

@@ -28,7 +28,7 @@ export function planHold(pod: Pod, intent: Intent, context: Context): Hold {
       return { ...hold, problems: [...hold.problems, locking.problem] }
     }
     case 'on':
-      return locked(pod, intent, locking.regardless)
+      return locked(pod, intent, { regardless: locking.regardless, asker: context.surroundings.asker })
     default:
       return locking satisfies never
   }
@@ -43,14 +43,18 @@ function open(pod: Pod, intent: Intent): Hold {
 }
 
 /** Locked, or open if there is nothing to lock, or if nobody asks for a lock and it is in the way of something. */
-function locked(pod: Pod, intent: Intent, regardless: boolean): Hold {
+function locked(
+  pod: Pod,
+  intent: Intent,
+  { regardless, asker }: { regardless: boolean; asker: Context['surroundings']['asker'] },
+): Hold {
   const { choice } = intent.lock
   const { lined, warnings, ...found } = lineUp(pod, intent, choice === 'on' ? 'asked' : 'by-default')
   const all = gatesOf(lined)
   const why = withoutLock(all, pod, { choice, regardless })
   if (why !== undefined) return withWarnings(open(pod, intent), why === 'unasked' ? [] : [{ kind: 'no-lock', why }])
   const order = startOrder(lined)
-  const lock = planLock(all, order, lined)
+  const lock = planLock(all, order, lined, asker)
   const gates = planGates(all, lined, lock.openings)
   const problems = [...found.problems, ...gates.problems, ...lock.problems]
   const hold: Hold = { lined, order, hooks: gates.hooks, lock, problems, warnings }

@@ -1,8 +1,10 @@
-import { isLockKey, lockDirectory, lockOf, lockVolume, readsLock } from '../hook/lock.ts'
+import { isLockKey, lockDirectory, lockKey, lockOf, lockVolume, readsLock } from '../hook/lock.ts'
 import { shellPolls } from '../hook/shell.ts'
+import { openedBy } from '../hook/unwrap.ts'
 import { installs, isInstaller, waiterName } from '../hook/waiter.ts'
 import type { Configuration } from '../intent/configuration.ts'
 import type { Container, Variable } from '../pod/pod.ts'
+import type { Surroundings } from '../pod/surroundings.ts'
 import { keys } from '../words/keys.ts'
 import type { Problem } from '../words/messages.ts'
 import type { Gate, Opening } from './gate.ts'
@@ -36,8 +38,8 @@ export interface LockParts {
 export interface VariableChanges {
   /** Indices, from the last to the first. */
   readonly remove: readonly number[]
-  /** Gates. */
-  readonly add: readonly number[]
+  /** Keys. */
+  readonly add: readonly string[]
   /** How many there are. */
   readonly length: number
 }
@@ -58,12 +60,13 @@ export function noLock(order: Order, { pod: { spec } }: LineUp): Lock {
 const mostVariables = 2048
 
 /** Locks what is behind the gates. */
-export function planLock(gates: readonly Gate[], order: Order, lined: LineUp): Lock {
+export function planLock(gates: readonly Gate[], order: Order, lined: LineUp, asker: Surroundings['asker']): Lock {
   const { spec } = lined.pod
   const natives = gates.filter(({ native }) => native)
   const opening = ofEnforcedFirst([...natives, ...gates.filter(({ native }) => !native)].filter(opens), lined)
-  const numbers = new Map(opening.map((gate, index) => [gate.carrier.container, index + 1]))
-  const { variables, count, taken } = changedVariables(order, numbers)
+  const named = new Map(opening.map((gate, index) => [gate, keyOf(gate, index + 1, asker)]))
+  const keysOf = new Map([...named].map(([gate, key]) => [gate.carrier.container, key]))
+  const { variables, count, taken } = changedVariables(order, keysOf)
   const problems: Problem[] = [...taken]
   if (count > mostVariables) problems.push({ kind: 'lock-too-large', count, most: mostVariables, path: keys.lock })
 
@@ -81,7 +84,9 @@ export function planLock(gates: readonly Gate[], order: Order, lined: LineUp): L
     return there.length === 0
   })
   return {
-    openings: new Map(opening.map((gate, index) => [gate, openingOf(gate, opening.slice(0, index), lined)])),
+    openings: new Map(
+      [...named].map(([gate, key], index) => [gate, openingOf(gate, key, opening.slice(0, index), lined)]),
+    ),
     missing: {
       volume: volume === undefined ? 'absent' : volume.memory ? undefined : { kind: 'on-disk', index: at },
       mounts,
@@ -90,6 +95,17 @@ export function planLock(gates: readonly Gate[], order: Order, lined: LineUp): L
     },
     problems,
   }
+}
+
+/**
+ * Replicas of before take a key only without a name, so where one may be asked, none has one. Elsewhere both are right: what is there stays, such
+ * as that of a template.
+ */
+function keyOf({ members, carrier }: Gate, number: number, asker: Surroundings['asker']): string {
+  const unnamed = lockKey(number)
+  if (asker === 'unlocked' || asker === 'unnamed' || openedBy(carrier.container.postStart) === unnamed) return unnamed
+  const { container } = members.find(({ resolved }) => resolved.kind === 'polled') ?? carrier
+  return lockKey(number, container.name)
 }
 
 /** Without the gates in front of an enforced one: whoever mounts the lock's volume before that has opened could open it. */
@@ -110,10 +126,11 @@ export function opens({ members, carrier: { resolved } }: Gate): boolean {
 /** How long a hook blocks before it leaves the waiting to what the lock holds. Up to then nothing is held up that anybody would notice. */
 const blocks = 30_000
 
-function openingOf({ members }: Gate, before: readonly Gate[], { intent }: LineUp): Opening {
+function openingOf({ members }: Gate, key: string, before: readonly Gate[], { intent }: LineUp): Opening {
   const byShell = intent.delivery === 'shell'
   return {
     number: before.length + 1,
+    key,
     earlier: before.flatMap((gate) => gate.members).filter((member) => canBeAskedAgain(member, byShell)),
     // Its readiness change is what has the kubelet look at the pod again at once.
     handOver: members.filter(waits).every(isHeldByProbe) ? 0 : members.every(isProbed) ? blocks : undefined,
@@ -134,38 +151,38 @@ function canBeAskedAgain({ sidecar, resolved }: Member, byShell: boolean): boole
 
 /**
  * Whatever starts behind a gate gets its variable.
- * @param numbers of the gates, by the containers that carry them
+ * @param keysOf of the gates, by the containers that carry them
  */
-function changedVariables({ initContainers, containers }: Order, numbers: ReadonlyMap<Container, number>) {
+function changedVariables({ initContainers, containers }: Order, keysOf: ReadonlyMap<Container, string>) {
   const variables = new Map<Container, VariableChanges>()
   const taken: Problem[] = []
-  const passed: number[] = []
+  const passed: string[] = []
   let count = 0
   for (const container of [...initContainers, ...containers]) {
     const there = container.variables()
     // Ours comes before all gates: what it has of them somebody else wrote, and it would never start.
     const changes = changesOf(there, isInstaller(container) ? [] : passed)
     if (changes !== undefined) variables.set(container, changes)
-    if (numbers.size > 0) {
+    if (keysOf.size > 0) {
       const other = there.find((each) => !readsLock(each) && isLockKey(each.name))
       if (other !== undefined) taken.push({ kind: 'variable-taken', name: container.name, variable: other.name })
     }
     count += passed.length
     if (count > mostVariables) break
-    const number = numbers.get(container)
-    if (number !== undefined) passed.push(number)
+    const key = keysOf.get(container)
+    if (key !== undefined) passed.push(key)
   }
   return { variables, taken, count }
 }
 
 /** Undefined if the variables are as they have to be, wherever in the list they stand. */
-function changesOf(there: readonly Variable[], wanted: readonly number[]): VariableChanges | undefined {
+function changesOf(there: readonly Variable[], wanted: readonly string[]): VariableChanges | undefined {
   const open = new Set(wanted)
   const remove: number[] = []
   for (const [index, variable] of there.entries()) {
     if (!readsLock(variable)) continue
-    const gate = lockOf(variable)
-    if (gate === undefined || !open.delete(gate)) remove.push(index)
+    const key = lockOf(variable)
+    if (key === undefined || !open.delete(key)) remove.push(index)
   }
   const add = [...open]
   if (remove.length === 0 && add.length === 0) return undefined

@@ -1,10 +1,10 @@
 import type { Metadata } from './pod.ts'
 
 /**
- * `unlocked`: webhook configurations whose other call may reach a server that refuses locked pods, so that `auto` locks nothing. `final`: the last
- * look at a pod that a replica with another configuration may have patched.
+ * `unlocked`: webhook configurations whose other call may reach a server that refuses locked pods, so that `auto` locks nothing. `unnamed`: one that
+ * refuses those whose lock names a sidecar. `final`: the last look at a pod that a replica with another configuration may have patched.
  */
-type Asker = 'unlocked' | 'final'
+type Asker = 'unlocked' | 'unnamed' | 'final'
 
 /** What is known of a pod beside its manifest. */
 export interface Surroundings {

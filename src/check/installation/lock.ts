@@ -1,5 +1,5 @@
 import type { V1MutatingWebhookConfiguration, V1Pod } from '@kubernetes/client-node'
-import { lockVariable } from '../../admission/hook/lock.ts'
+import { lockKey, lockVariable } from '../../admission/hook/lock.ts'
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { knowsLock, lockSince } from '../../admission/plan/lock.ts'
 import type { Json } from '../../admission/words/json.ts'
@@ -66,7 +66,7 @@ export async function storesLock(objects: Objects, namespace: string): Promise<b
     return await objects.create(pod as unknown as V1Pod, { dryRun: true })
   }
   try {
-    const stored = await tryOut([lockVariable(1)])
+    const stored = await tryOut([lockVariable(lockKey(1))])
     return stored.spec?.containers[0]?.env?.[0]?.valueFrom?.fileKeyRef !== undefined
   } catch (error) {
     if (failureKind(error) !== 'invalid') throw error

@@ -10,7 +10,7 @@ import { isAcceptable } from './acceptable.ts'
 import { type Escape, escapesOf } from './kubelet.ts'
 import { type Rules, textOf } from './rules.ts'
 
-/** What `/mutate/lock` and `/validate` make of a pod, and what the model says of the one that would be stored. */
+/** What `/mutate/lock-by-name` and `/validate` make of a pod, and what the model says of the one that would be stored. */
 
 /** Undefined where the reader refuses the rules. */
 export function configured(rules: Rules): Configuration | undefined {

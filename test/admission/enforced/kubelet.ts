@@ -159,13 +159,15 @@ function spec(said: string | undefined): Hook | undefined {
 
 function shell(command: readonly string[]): Hook | undefined {
   const script = command[2] ?? ''
-  const [, gate, handOver] = /^dir=\/\.sidecar-first-lock gate=(\d+) handOver=(\d*)\n/.exec(script) ?? []
+  const [, gate, named, handOver] =
+    /^dir=\/\.sidecar-first-lock gate=(\d+)(?: key=(\w+))? handOver=(\d*)\n/.exec(script) ?? []
+  const key = named ?? `SIDECAR_FIRST_READY_${gate}`
   const isOurs =
     script === shellScript ||
     script === tierScript ||
     (gate !== undefined &&
       script ===
-        lockedScript({ number: Number(gate), handOver: handOver === '' ? undefined : Number(handOver) * 1000 }))
+        lockedScript({ number: Number(gate), key, handOver: handOver === '' ? undefined : Number(handOver) * 1000 }))
   if (!isOurs) return undefined
   const [kind, count = '0', ...rest] = command.slice(5)
   const before = rest.splice(0, Number(count))
@@ -180,10 +182,7 @@ function shell(command: readonly string[]): Hook | undefined {
     isShell: true,
     checks,
     before: kind === 'none' ? undefined : { exec: before },
-    lock:
-      gate === undefined
-        ? undefined
-        : { path: `${lockAt}/ready-${gate}`, key: `SIDECAR_FIRST_READY_${gate}`, handsOver: handOver !== '' },
+    lock: gate === undefined ? undefined : { path: `${lockAt}/ready-${gate}`, key, handsOver: handOver !== '' },
   }
 }
 

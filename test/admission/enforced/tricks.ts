@@ -84,6 +84,17 @@ const mounts = fc
   )
   .map(([name, lock, waiter, isLock, more]): Fields => ({ name, mountPath: isLock ? lock : waiter, ...more }))
 
+/** Behind the number in the lock's key: mostly the name of a sidecar, or none. */
+const keyEnd = any(
+  '',
+  '',
+  '_ENVOY',
+  ...sidecars.map((name) => `_${name.replaceAll('-', '_').toUpperCase()}`),
+  '_APP',
+  '_',
+  '_envoy',
+)
+
 const lockVariable = fc
   .record({
     number: any(1, 1, 2, 3),
@@ -92,9 +103,10 @@ const lockVariable = fc
     optional: any(undefined, undefined, true, false),
     kind: any('file', 'file', 'value', 'bare', 'right'),
     name: any(undefined, undefined, 'MINE'),
+    end: keyEnd,
   })
-  .map(({ number, path, volumeName, optional, kind, name }): Fields => {
-    const key = `SIDECAR_FIRST_READY_${number}`
+  .map(({ number, path, volumeName, optional, kind, name, end }): Fields => {
+    const key = `SIDECAR_FIRST_READY_${number}${end}`
     if (kind === 'bare') return { name: key }
     if (kind === 'value') return { name: key, value: 'ready' }
     if (kind === 'right')
@@ -116,13 +128,14 @@ const forgedSpec = fc
     timeout: any('1m', '100ms'),
     isEmpty: fc.boolean(),
     gate: any(0, 1, 2),
+    end: keyEnd,
     handOver: any(undefined, '0s', '30s'),
     before: any(undefined, { exec: ['true'] }),
   })
-  .map(({ name, isEmpty, gate, handOver, before, ...check }): Json => {
+  .map(({ name, isEmpty, gate, end, handOver, before, ...check }): Json => {
     const lock = {
       file: `/.sidecar-first-lock/ready-${gate}`,
-      key: `SIDECAR_FIRST_READY_${gate}`,
+      key: `SIDECAR_FIRST_READY_${gate}${end}`,
       ...(handOver && { handOver }),
     }
     const spec = {

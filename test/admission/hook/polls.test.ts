@@ -37,7 +37,7 @@ describe('what a hook of ours waits for is read from the hook itself', () => {
       'timeout.sidecar-first.dev/b': '5s',
       'on-timeout.sidecar-first.dev/b': 'continue',
     }
-    for (const lock of [undefined, 'SIDECAR_FIRST_READY_1']) {
+    for (const lock of [undefined, 'SIDECAR_FIRST_READY_1_A']) {
       test(`${waiter}, ${lock ? 'with a lock' : 'without one'}`, () => {
         assert.deepEqual(read({ ...more, 'sidecar-first.dev/lock': lock ? 'on' : 'off' }), {
           checks: [

@@ -118,12 +118,17 @@ async function run(
     before?: ShellBefore
     env?: Record<string, string>
     folder?: string
-    lock?: Pick<ShellOpening, 'handOver'>
+    lock?: Pick<ShellOpening, 'handOver'> & Partial<Pick<ShellOpening, 'key'>>
     started?: (child: ChildProcess) => void
   } = {},
 ): Promise<Ran> {
   const messagePath = join(folder, 'message')
-  const hook = shellHook(checks, before, messagePath, lock && { number: 1, ...lock })
+  const hook = shellHook(
+    checks,
+    before,
+    messagePath,
+    lock && { number: 1, key: 'SIDECAR_FIRST_READY_1_ENVOY', ...lock },
+  )
   assert.equal(hook.kind, 'exec')
   const [program, ...given] = hook.kind === 'exec' ? hook.command : []
   const args = given.map((word) => word.replace(/^dir=\/.sidecar-first-lock /, `dir='${folder}' `))
@@ -382,7 +387,7 @@ inEach(
   once,
 )
 
-const opened = `SIDECAR_FIRST_READY_1='ready'\n`
+const opened = `SIDECAR_FIRST_READY_1_ENVOY='ready'\n`
 const lockOf = (folder: string) => readFileSync(join(folder, 'ready-1'), 'utf8')
 const closed = (folder: string) => until('closed', 10_000, async () => lockOf(folder) === '')
 const open = (folder: string) => until('open', 10_000, async () => lockOf(folder) === opened)

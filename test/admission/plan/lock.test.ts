@@ -38,8 +38,9 @@ function gatesBefore({ env = [] }: Container): readonly number[] {
   return (env as readonly Fields[]).flatMap(({ name, valueFrom }) => {
     const source = (valueFrom as { fileKeyRef?: Fields } | undefined)?.fileKeyRef
     if (source?.volumeName !== volume) return []
-    assert.deepEqual(source, { volumeName: volume, path: `ready-${String(name).slice(20)}`, key: name })
-    return [Number(String(name).slice(20))]
+    const [, number] = /^SIDECAR_FIRST_READY_(\d+)(?:_[_A-Z0-9]+)?$/.exec(String(name)) ?? []
+    assert.deepEqual(source, { volumeName: volume, path: `ready-${number}`, key: name })
+    return [Number(number)]
   })
 }
 
@@ -47,7 +48,9 @@ function gatesBefore({ env = [] }: Container): readonly number[] {
 function opens(patched: Pod, { name }: Container): number | undefined {
   const [, , argument = '', shell] = hookOf(patched, name) ?? []
   const found =
-    shell === 'sidecar-first' ? / gate=(\d+) /.exec(argument) : /"key":"SIDECAR_FIRST_READY_(\d+)"/.exec(argument)
+    shell === 'sidecar-first'
+      ? / gate=(\d+) /.exec(argument)
+      : /"key":"SIDECAR_FIRST_READY_(\d+)(?:_\w+)?"/.exec(argument)
   return found === null ? undefined : Number(found[1])
 }
 
@@ -111,8 +114,9 @@ test('a rule and the configuration’s default can lock, and a pod can say other
 })
 
 test('a pod of 200 containers is locked as long as its variables fit, and told where they don’t', () => {
-  const many = Array.from({ length: 200 }, (_, at): Container => ({ ...envoy, name: `c${at}` }))
-  const few = pod({ sidecars: 'c199,c198', lock: 'on' }, many)
+  const name = (at: number) => `${'c'.repeat(60)}${at}`
+  const many = Array.from({ length: 200 }, (_, at): Container => ({ ...envoy, name: name(at) }))
+  const few = pod({ sidecars: `${name(199)},${name(198)}`, lock: 'on' }, many)
   const decision = decided(few)
   assert.equal(startOrder(after(few, decision)).flatMap(gatesBefore).length, 1 + 2 * 198)
   assert.ok(JSON.stringify(decision.verdict === 'patched' && decision.patch).length < 2 ** 18)
@@ -129,7 +133,7 @@ function changed(edit: (containers: Container[], spec: Record<string, Json>) => 
   edit(copy.spec.containers, copy.spec)
   return copy as unknown as Pod
 }
-const variable = { volumeName: volume, path: 'ready-1', key: 'SIDECAR_FIRST_READY_1' }
+const variable = { volumeName: volume, path: 'ready-1', key: 'SIDECAR_FIRST_READY_1_ENVOY' }
 const withEnv = (containers: Container[], ...env: Json[]) => {
   containers[1] = { ...(containers[1] as Container), env }
 }
@@ -138,16 +142,29 @@ const withVolumes = (spec: Record<string, Json>, ...volumes: Json[]) => {
   const others = (spec.volumes as readonly Fields[]).filter(({ name }) => name !== volume)
   spec.volumes = [...volumes, ...others]
 }
-const fromFile = (more: Fields = {}): Json => ({
-  name: 'SIDECAR_FIRST_READY_1',
+const fromFile = (more: Fields = {}, name: Json = 'SIDECAR_FIRST_READY_1_ENVOY'): Json => ({
+  name,
   valueFrom: { fileKeyRef: { ...variable, ...more } },
 })
+const withKey = (key: string) => fromFile({ key }, key)
 
 for (const [what, edit] of [
   ['the variable is dropped', (all) => withEnv(all)],
   [
     'the variable has lost its source, as behind a typed client',
-    (all) => withEnv(all, { name: 'SIDECAR_FIRST_READY_1', valueFrom: {} }),
+    (all) => withEnv(all, { name: 'SIDECAR_FIRST_READY_1_ENVOY', valueFrom: {} }),
+  ],
+  ['the variable names nobody, and the hook writes a name', (all) => withEnv(all, withKey('SIDECAR_FIRST_READY_1'))],
+  ['the variable names another', (all) => withEnv(all, withKey('SIDECAR_FIRST_READY_1_APP'))],
+  ['the variable has the key of another', (all) => withEnv(all, fromFile({ key: 'SIDECAR_FIRST_READY_1_APP' }))],
+  ['the variable is called as it likes', (all) => withEnv(all, fromFile({}, 'READY'))],
+  ['there is a variable without a name beside it', (all) => withEnv(all, fromFile(), withKey('SIDECAR_FIRST_READY_1'))],
+  [
+    'hook and variable agree on the name of another',
+    (all) => {
+      all[0] = JSON.parse(JSON.stringify(all[0]).replace('READY_1_ENVOY', 'READY_1_APP'))
+      withEnv(all, withKey('SIDECAR_FIRST_READY_1_APP'))
+    },
   ],
   ['the variable is optional', (all) => withEnv(all, fromFile({ optional: true }))],
   ['the variable is given twice', (all) => withEnv(all, fromFile(), fromFile())],
@@ -165,7 +182,8 @@ for (const [what, edit] of [
 }
 
 for (const [what, edit] of [
-  ['the variable is the author’s own', (all) => withEnv(all, { name: 'SIDECAR_FIRST_READY_1', value: 'yes' })],
+  ['the variable is the author’s own', (all) => withEnv(all, { name: 'SIDECAR_FIRST_READY_1_ENVOY', value: 'yes' })],
+  ['a variable looks like one', (all) => withEnv(all, fromFile(), { name: 'SIDECAR_FIRST_READY_1', value: 'yes' })],
   [
     'the lock is a volume of another type',
     (_, spec) => withVolumes(spec, { name: volume, configMap: { name: 'open' } }),
@@ -352,6 +370,46 @@ test('called by webhook configurations of 0.1, auto locks nothing: its servers w
   assert.equal(isLocked(after(given, decide(given, new136, { job: false, asker: 'unlocked' }))), false)
   const on = pod(locked, [app, envoy])
   assert.equal(isLocked(after(on, decide(on, new136, { job: false, asker: 'unlocked' }))), true)
+})
+
+/** The lock's keys, as each container waits for them. */
+const keysOf = (patched: Pod) =>
+  Object.fromEntries(
+    startOrder(patched).flatMap(({ name, env = [] }) => {
+      const found = (env as readonly Fields[]).filter(({ valueFrom }) => valueFrom !== undefined)
+      return found.length > 0 ? [[name, found.map((each) => each.name)] as const] : []
+    }),
+  )
+
+test('a lock names the first sidecar that it waits for, so that the kubelet’s message does', () => {
+  const long = `a-${'b'.repeat(60)}c`
+  const given = pod({ sidecars: 'vault-agent, quiet + envoy + otel', 'check/quiet': 'none', lock: 'on' }, [
+    app,
+    ...['quiet', 'envoy', 'otel', 'vault-agent'].map((name): Container => ({ ...envoy, name })),
+  ])
+  const [one, two] = ['SIDECAR_FIRST_READY_1_VAULT_AGENT', 'SIDECAR_FIRST_READY_2_ENVOY']
+  assert.deepEqual(keysOf(after(given)), { quiet: [one], envoy: [one], otel: [one], app: [one, two] })
+  const native = pod({ sidecars: long, gate: 'native', lock: 'on', waiter: 'shell' }, [app, { ...envoy, name: long }])
+  assert.deepEqual(keysOf(after(native)), { app: [`SIDECAR_FIRST_READY_1_A_${'B'.repeat(38)}`] })
+})
+
+test('where a replica of before may be asked, a lock names nobody', () => {
+  for (const waiter of ['shell', 'image-volume']) {
+    const given = pod({ ...asks, waiter }, [app, envoy])
+    const unnamed = after(given, decide(given, new136, { job: false, asker: 'unnamed' }))
+    assert.deepEqual(keysOf(unnamed), { app: ['SIDECAR_FIRST_READY_1'] })
+    const on = pod({ ...locked, waiter }, [app, envoy])
+    const unlocked = after(on, decide(on, new136, { job: false, asker: 'unlocked' }))
+    assert.deepEqual(keysOf(unlocked), { app: ['SIDECAR_FIRST_READY_1'] })
+    // What such a replica, or `inject` of before, has written stays as it is, and what a newer one has is put right for it.
+    assert.equal(decide(unnamed, new136).verdict, 'unchanged')
+    assert.equal(validate(unnamed, new136).verdict, 'allowed')
+    const named = after(given, decide(given, new136))
+    assert.equal(validate(named, new136).verdict, 'allowed')
+    const again = after(named, decide(named, new136, { job: false, asker: 'unnamed' }))
+    assert.deepEqual(keysOf(again), keysOf(unnamed))
+    assert.equal(validate(again, new136).verdict, 'allowed')
+  }
 })
 
 test('replicas that differ about auto refuse nothing that one of them has made', () => {

@@ -53,7 +53,7 @@ describe('nodes', () => {
 })
 
 test('says whether auto locks pods, and if not, why', () => {
-  const judge = (more: string, path = '/mutate/lock') => {
+  const judge = (more: string, path = '/mutate/lock-by-name') => {
     const { configuration, mutating } = installation(more)
     const base = mutating.webhooks?.at(-1)?.clientConfig.service
     if (base) base.path = path
@@ -61,7 +61,7 @@ test('says whether auto locks pods, and if not, why', () => {
     return told(idle === undefined ? { kind: 'auto-locks' } : { kind: 'auto-idle', idle }).text
   }
   const version = 'kubernetesVersion: "1.36"\n'
-  assert.match(judge(version), /^lock: auto locks the apps/)
+  for (const path of [undefined, '/mutate/lock']) assert.match(judge(version, path), /^lock: auto locks the apps/)
   assert.match(judge(''), /locks nothing: the configuration has no kubernetesVersion$/)
   assert.match(judge('kubernetesVersion: "1.34"\n'), /kubernetesVersion is 1\.34, and the lock needs 1\.35$/)
   assert.match(judge(`${version}defaults: {lock: off}\n`), /the configuration says lock: off$/)
