@@ -2,6 +2,10 @@
 {{ required "waiterImage is required: the waiter's, where your pods can pull it" .Values.waiterImage }}
 {{- end }}
 
+{{- define "sidecar-first.kubernetesVersion" -}}
+{{ required "kubernetesVersion is required: the oldest node's, such as \"1.36\", with the quotes (kubectl get nodes)" .Values.kubernetesVersion }}
+{{- end }}
+
 {{/* The configuration's text, without the newline at its end. */}}
 {{- define "sidecar-first.configuration" -}}
 {{- $command := printf "sidecar-first config --helm --mode %s --namespace %s FILE > configuration.yaml" .Values.mode .Release.Namespace }}

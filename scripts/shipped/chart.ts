@@ -164,10 +164,9 @@ function configurationHelper(): string {
     text = text.replace(`defaults:\n${defaults}`, either)
     text = set(text, `  gate: ${gate}\n`, 'gate')
     text = set(text, `  lock: ${lock}\n`, 'lock')
-    text = set(text, `kubernetesVersion: "${found.kubernetesVersion}"\n`, 'kubernetesVersion').replace(
-      'kubernetesVersion: {{ . }}',
-      'kubernetesVersion: {{ . | quote }}',
-    )
+    const version = `kubernetesVersion: "${found.kubernetesVersion}"\n`
+    if (!text.includes(version)) throw new Error('the standard configuration has no kubernetesVersion')
+    text = text.replace(version, 'kubernetesVersion: {{ include "sidecar-first.kubernetesVersion" . | quote }}\n')
     return `{{- if eq .Values.mode "${mode}" }}\n${text}{{- end }}\n`
   })
   return `{{- define "sidecar-first.standard" -}}\n${branches.join('')}{{- end }}\n`

@@ -24,6 +24,9 @@ interface Manifest {
 const folder = chartFolder()
 after(() => rmSync(folder, { recursive: true }))
 const images = { image: 'registry.example/server:1', waiterImage: 'registry.example/waiter@sha256:12' }
+/** What `install` finds out by itself. */
+const found = { kubernetesVersion: '1.36', delivery: 'image-volume' } as const
+const needed = { ...images, kubernetesVersion: '1.36' }
 
 async function template(values: object, namespace = 'sidecar-first'): Promise<string> {
   const file = join(folder, '..', `${process.pid}-values.yaml`)
@@ -69,13 +72,16 @@ describe('the chart makes what install makes', () => {
     for (const certManager of [false, true]) {
       for (const namespace of namespaces) {
         test(`${mode}${certManager ? ', cert-manager' : ''}, in ${namespace}`, async () => {
-          await assertSame({ mode, namespace, certManager, ...images }, { mode, certManager, ...images })
+          await assertSame(
+            { mode, namespace, certManager, ...images, found },
+            { mode, certManager, ...images, ...found },
+          )
           const more = { replicas: 3, pullSecret: 'secret', gate: 'native', lock: 'off' } as const
-          const found = { kubernetesVersion: '1.34', delivery: 'image-volume' } as const
+          const older = { kubernetesVersion: '1.34', delivery: 'init-container' } as const
           const enabled = Object.fromEntries(partNames.map((part) => [part, { enabled: true }]))
           await assertSame(
-            { mode, namespace, certManager, ...images, ...more, found, parts: partNames },
-            { mode, certManager, ...images, ...more, ...found, ...enabled },
+            { mode, namespace, certManager, ...images, ...more, found: older, parts: partNames },
+            { mode, certManager, ...images, ...more, ...older, ...enabled },
           )
         })
       }
@@ -115,11 +121,22 @@ describe('the chart makes what install makes', () => {
 })
 
 test('a value that is wrong or missing: a sentence, and nothing is rendered', async () => {
-  await assert.rejects(template({}), /waiterImage is required: the waiter's, where your pods can pull it/)
   await assert.rejects(
-    template({ ...images, image: '' }),
+    template({ kubernetesVersion: '1.36' }),
+    /waiterImage is required: the waiter's, where your pods can pull it/,
+  )
+  await assert.rejects(
+    template({ ...needed, image: '' }),
     /image is required: the server's, where your nodes can pull it/,
   )
+  const version =
+    /kubernetesVersion is required: the oldest node's, such as "1\.36", with the quotes \(kubectl get nodes\)/
+  for (const none of ['', null]) {
+    await assert.rejects(template({ ...images, kubernetesVersion: none }), version)
+  }
+  await assert.rejects(template(images), version)
+  // YAML would make a number of it, and 1.4 of 1.40.
+  await assert.rejects(template({ ...images, kubernetesVersion: 1.36 }), /kubernetesVersion.*got number, want string/s)
   await assert.rejects(template({ ...images, replicas: 'two' }), /replicas.*got string, want integer/s)
   await assert.rejects(template({ ...images, mode: 'all' }), /mode.*value must be one of/s)
   await assert.rejects(template({ ...images, pullSecret: 'A' }), /pullSecret.*does not match pattern/s)
@@ -139,11 +156,14 @@ test('a value of null takes a default away: a part is left out, and what an inst
   const without = [...partNames, 'webhooks', 'certManager', 'pullSecret', 'gate', 'configuration']
   const nothing = Object.fromEntries(without.map((name) => [name, null]))
   await assertSame(
-    { mode: 'cluster-wide', namespace: 'other', ...images },
-    { mode: 'cluster-wide', ...images, ...nothing },
+    { mode: 'cluster-wide', namespace: 'other', ...images, found },
+    { mode: 'cluster-wide', ...images, ...found, ...nothing },
   )
-  await assert.rejects(template({ ...images, mode: null }), /missing property 'mode'/)
-  await assert.rejects(template({ ...images, replicas: null }), /missing property 'replicas'/)
+  const text = await template({ ...needed, delivery: null })
+  assert.match(text, /^ +kubernetesVersion: "1\.36"$/m)
+  assert.doesNotMatch(text, /^ +delivery:/m)
+  await assert.rejects(template({ ...needed, mode: null }), /missing property 'mode'/)
+  await assert.rejects(template({ ...needed, replicas: null }), /missing property 'replicas'/)
 })
 
 // test/cluster-install/chart.test.ts runs its pod; here it is a real server, a real handshake, and one that isn't trusted.
@@ -153,7 +173,7 @@ test("the test's script says so when the server patches, and fails when it isn't
   await using server = await startServe(await writePair(dir.path, leaf))
   const ca = join(dir.path, 'ca.crt')
   writeFileSync(ca, authority.certificate)
-  const pod = parseAllDocuments(await template(images)).find(
+  const pod = parseAllDocuments(await template(needed)).find(
     (each) => each.getIn(['metadata', 'name']) === 'sidecar-first-test',
   )
   assert.ok(pod)
