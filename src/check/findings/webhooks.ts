@@ -203,6 +203,15 @@ export const webhookFindings = {
     example: { idle: { kind: 'no-version' } },
     text: ({ idle }) => `lock: auto locks nothing: ${wordsFor(autoIdle, idle)}`,
   }),
+  'auto-could': warning<{ idle: AutoIdle; version: string }>('SF592', {
+    example: { idle: { kind: 'no-version' }, version: '1.36' },
+    text: ({ idle }) => `lock: auto locks nothing, though every node could: ${wordsFor(autoIdle, idle)}`,
+    means: 'Every node knows the lock, so the apps of pods that ask could wait for their sidecars whatever crashes.',
+    next: ({ idle, version }) =>
+      idle.kind === 'old-webhooks'
+        ? reinstall
+        : `set kubernetesVersion: "${version}" in the configuration; install --apply finds it, the chart has a value for it`,
+  }),
   'lock-dropped': problem('SF582', {
     text: 'the API server drops variables that come from files: it refuses pods that are to be locked',
     means: 'The configuration locks pods, and this API server is older than 1.35 or has the feature EnvFiles off.',

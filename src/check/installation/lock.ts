@@ -1,12 +1,12 @@
-import type { V1MutatingWebhookConfiguration, V1Pod } from '@kubernetes/client-node'
+import type { V1MutatingWebhookConfiguration, V1Node, V1Pod } from '@kubernetes/client-node'
 import { lockKey, lockVariable } from '../../admission/hook/lock.ts'
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { knowsLock, lockSince } from '../../admission/plan/lock.ts'
 import type { Json } from '../../admission/words/json.ts'
 import type { Coded } from '../../admission/words/values.ts'
-import { isOlder } from '../../install/nodes.ts'
+import { abilityOf, isOlder } from '../../install/nodes.ts'
 import { trialPod } from '../../install/trial-pod.ts'
-import { failureKind } from '../../kubernetes/failure.ts'
+import { ClusterError, failureKind } from '../../kubernetes/failure.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
 import { callsForLocks } from '../../webhooks/path.ts'
 import type { AutoIdle } from '../findings/webhooks.ts'
@@ -23,10 +23,37 @@ export const lock: Check = {
     if (!read?.ok) return []
     const { mutating } = installed
     const idle = idleAuto(read.configuration, mutating.ok ? mutating.value : undefined)
-    const auto: Finding = idle === undefined ? { kind: 'auto-locks' } : { kind: 'auto-idle', idle }
+    const auto = idle === undefined ? ({ kind: 'auto-locks' } as const) : await judgeIdle(idle, objects, namespace)
     if (idle !== undefined && !locksPods(read.configuration)) return [auto]
     return [auto, { kind: (await storesLock(objects, namespace)) ? 'lock-stored' : 'lock-dropped' }]
   },
+}
+
+/** A choice is fine; what only nobody has told the configuration isn't. Nodes that can't be looked at are another check's. */
+async function judgeIdle(idle: AutoIdle, objects: Objects, namespace: string): Promise<Finding> {
+  if (idle.kind === 'default') return { kind: 'auto-idle', idle }
+  const nodes = await objects.list<V1Node>({ apiVersion: 'v1', kind: 'Node' }).catch(unseen)
+  const version = lockableFrom(nodes ?? [])
+  const stores = version === undefined ? undefined : await storesLock(objects, namespace).catch(unseen)
+  if (stores === false) return { kind: 'auto-idle', idle: { kind: 'dropped' } }
+  return version === undefined || stores === undefined
+    ? { kind: 'auto-idle', idle }
+    : { kind: 'auto-could', idle, version }
+}
+
+function unseen(error: unknown): undefined {
+  if (!(error instanceof ClusterError)) throw error
+}
+
+/** The oldest node's version, if every node knows the lock. */
+function lockableFrom(nodes: readonly V1Node[]): string | undefined {
+  const linux = nodes
+    .flatMap(({ status }) => status?.nodeInfo ?? [])
+    .filter((each) => each.operatingSystem !== 'windows')
+  const [first] = linux
+  if (first === undefined) return undefined
+  const { kubernetesVersion } = abilityOf(first.kubeletVersion, linux)
+  return isOlder(kubernetesVersion, [lockSince.major, lockSince.minor]) ? undefined : kubernetesVersion
 }
 
 /** Why `auto` locks no pod; undefined if it does. */

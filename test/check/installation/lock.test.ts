@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { V1Pod } from '@kubernetes/client-node'
-import { droppedLock, dropsLock, storesLock } from '../../../src/check/installation/lock.ts'
+import type { V1Node, V1Pod } from '@kubernetes/client-node'
+import { told } from '../../../src/check/findings.ts'
+import { droppedLock, dropsLock, lock, storesLock } from '../../../src/check/installation/lock.ts'
+import type { Site } from '../../../src/check/site.ts'
+import { readConfiguration } from '../../../src/configuration/read.ts'
 import { ClusterError } from '../../../src/kubernetes/failure.ts'
 import type { ClusterObject, Objects } from '../../../src/kubernetes/objects.ts'
 import { installation } from '../cluster.ts'
@@ -82,5 +85,48 @@ describe('before install has auto lock pods', () => {
     assert.match(judge(''), refused)
     assert.match(judge('defaults: {lock: on}\n'), refused)
     assert.match(judge(`${off}rules: [{name: a, tier: 1, match: {container: a}, lock: on}]\n`), refused)
+  })
+})
+
+describe('check, where auto locks no pod', () => {
+  const node = (kubeletVersion: string, operatingSystem = 'linux') =>
+    ({ status: { nodeInfo: { kubeletVersion, operatingSystem, containerRuntimeVersion: '' } } }) as V1Node
+  const judge = async (more: string, nodes: readonly V1Node[] | ClusterError, make = stores, path?: string) => {
+    const { text, mutating } = installation(more)
+    const base = mutating.webhooks?.at(-1)?.clientConfig.service
+    if (base && path !== undefined) base.path = path
+    const list = async () => {
+      if (nodes instanceof ClusterError) throw nodes
+      return nodes
+    }
+    const read = readConfiguration(text, '1.0.0')
+    const installed = { configuration: { ok: true, value: { text, read } }, mutating: { ok: true, value: mutating } }
+    const objects = { ...creating(make).objects, list }
+    const found = await lock.run({ objects, installed, namespace: 'here' } as unknown as Site)
+    return found.map(told).map(({ level, code, text: said, next = '' }) => `${level} ${code} ${said} → ${next}`)
+  }
+  const new136 = [node('v1.36.3'), node('v1.35.0'), node('v1.28.0', 'windows')]
+
+  test('though every node could, it warns and says what to set', async () => {
+    assert.deepEqual(await judge('', new136), [
+      'warning SF592 lock: auto locks nothing, though every node could: the configuration has no kubernetesVersion → set kubernetesVersion: "1.35" in the configuration; install --apply finds it, the chart has a value for it',
+    ])
+    assert.match((await judge('kubernetesVersion: "1.34"\n', new136)).join(), /^warning SF592 .*is 1\.34.* → set/)
+    const version = 'kubernetesVersion: "1.35"\n'
+    const [finding, ...others] = await judge(version, new136, stores, '/mutate')
+    assert.match(finding ?? '', /^warning SF592 .*that of 0\.1 → sidecar-first install --apply/)
+    assert.deepEqual(others, [])
+  })
+
+  test('where a node is too old, the API server drops locks, or somebody has chosen so, that is fine', async () => {
+    const old = [...new136, node('v1.34.9')]
+    assert.match((await judge('', old)).join(), /^ok SF586 .*no kubernetesVersion → $/)
+    assert.match((await judge('', [])).join(), /^ok SF586/)
+    assert.match((await judge('', new136, drops)).join(), /^ok SF586 .*the API server drops/)
+    assert.match((await judge('defaults: {lock: off}\n', new136)).join(), /^ok SF586 .*says lock: off → $/)
+    // The check of the nodes says that they can't be seen.
+    assert.match((await judge('', new ClusterError('forbidden', 'no'))).join(), /^ok SF586/)
+    assert.match((await judge('', new136, fails('forbidden'))).join(), /^ok SF586/)
+    assert.match((await judge('kubernetesVersion: "1.35"\n', new136)).join(), /^ok SF585 .*,ok SF581/)
   })
 })
