@@ -102,6 +102,19 @@ describe('a pod that waits for minutes', () => {
       assert.equal(told({ pod, now, events: undefined, node: undefined }), 'stuck: locked sidecar')
     }
   })
+
+  test('and of a lock that names its sidecar the same is said', () => {
+    for (const name of ['locked', 'unlocked', 'unlocked-shell', 'locked-crash-loop']) {
+      const unnamed = recordedPod(name)
+      const text = JSON.stringify(unnamed)
+        .replaceAll('SIDECAR_FIRST_READY_1', 'SIDECAR_FIRST_READY_1_SIDECAR')
+        // The script writes the key from words of its own.
+        .replace(/gate=1 handOver/, 'gate=1 key=SIDECAR_FIRST_READY_1_SIDECAR handOver')
+        .replace('SIDECAR_FIRST_READY_$gate=', '$key=')
+      assert.notEqual(text, JSON.stringify(unnamed))
+      assert.equal(told(JSON.parse(text)), told(unnamed), name)
+    }
+  })
 })
 
 describe('an app that runs, whose status has lost its first start', () => {

@@ -251,7 +251,9 @@ test('behind a lock, a container whose tier ahead is not ready fails no rollout;
       status: { ready: false, state: { waiting: { reason: 'CreateContainerConfigError', message: 'not found' } } },
       ...(name && { env: [{ name }] }),
     })
-  assert.equal(decide([waits('SIDECAR_FIRST_READY_1'), pod('b')]).failure, undefined)
+  for (const name of ['SIDECAR_FIRST_READY_1', 'SIDECAR_FIRST_READY_2_VAULT_AGENT']) {
+    assert.equal(decide([waits(name), pod('b')]).failure, undefined)
+  }
   assert.equal(decide([waits('OTHER'), pod('b')]).failure?.reason, 'StartFailed')
 })
 
