@@ -1,11 +1,20 @@
 import type { CoreV1Event, V1Deployment, V1Pod } from '@kubernetes/client-node'
 import { objectNames } from '../kubernetes/names.ts'
 
+/** What is known beside a Deployment, its pods and their events. */
+interface More {
+  /** The last warning in a pod's log, by its name. */
+  readonly warned?: Readonly<Record<string, string | undefined>>
+  /** Why there is no certificate, where certs isn't who makes it. */
+  readonly certificate?: string | undefined
+}
+
 /** Whether a Deployment is rolled out, as `kubectl rollout status` judges it; if not, how far it is and what is in the way. */
 export function rollout(
   { metadata, spec, status = {} }: V1Deployment,
   pods: readonly V1Pod[],
   events: readonly CoreV1Event[],
+  more: More = {},
 ): { readonly done: boolean; readonly state: string } {
   const wanted = spec?.replicas ?? 1
   const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0, conditions = [] } = status
@@ -18,12 +27,12 @@ export function rollout(
   const count = old > 0 ? `${ready}, ${old} of the last version still running` : ready
   if (done || !current) return { done, state: count }
   const refused = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message
-  const reason = refused ?? pods.map((pod) => reasonOf(pod, events)).find((each) => each !== undefined)
+  const reason = refused ?? pods.map((pod) => reasonOf(pod, events, more)).find((each) => each !== undefined)
   return { done, state: reason === undefined ? count : `${count}: ${oneLine(reason)}` }
 }
 
 /** Why a pod isn't ready; undefined if it is, or has only just begun. */
-function reasonOf({ metadata, status }: V1Pod, events: readonly CoreV1Event[]): string | undefined {
+function reasonOf({ metadata, status }: V1Pod, events: readonly CoreV1Event[], more: More): string | undefined {
   const conditions = new Map(status?.conditions?.map((condition) => [condition.type, condition]))
   if (conditions.get('Ready')?.status === 'True') return undefined
   const name = metadata?.name ?? ''
@@ -33,18 +42,36 @@ function reasonOf({ metadata, status }: V1Pod, events: readonly CoreV1Event[]): 
   const { waiting } = container?.state ?? {}
   const ended = container?.lastState?.terminated ?? container?.state?.terminated
   // Only events tell of failed mounts.
-  const warning = events
-    .filter(({ type, involvedObject }) => type === 'Warning' && involvedObject.name === name)
-    .toSorted((a, b) => timeOf(a) - timeOf(b))
-    .at(-1)
+  const warning = lastEvent(name, events)
   const message = waiting?.message ?? (waiting && warning?.message) ?? ended?.message
-  const told = message && waitsForCerts.test(message) ? certificateOf(metadata?.namespace) : message
+  const told =
+    message && waitsForCerts.test(message) ? (more.certificate ?? certificateOf(metadata?.namespace)) : message
   const exit = ended?.exitCode === undefined ? undefined : `ended with exit code ${ended.exitCode}`
   const what = [waiting?.reason, told ?? exit].filter((part) => part !== undefined)
   if (what.length > 0) return `${name}: ${what.join(': ')}`
+  const count = failedProbes(warning)
+  const warned = more.warned?.[name]
+  if (count > 1 && warned !== undefined) return `${name}: ${warning?.message}; its log: ${warned}`
   // It runs. Once or twice is how an ordinary start looks.
-  const unready = warning?.reason === 'Unhealthy' && (warning.count ?? 1) > 2
-  return unready ? `${name}: ${warning.message}; its log says why` : undefined
+  return count > 2 ? `${name}: ${warning?.message}; its log says why` : undefined
+}
+
+/** A pod that runs and isn't ready, whose log may say why. */
+export function silentPod(pods: readonly V1Pod[], events: readonly CoreV1Event[]): V1Pod | undefined {
+  return pods.find(({ metadata, status }) => {
+    const runs = status?.containerStatuses?.some(({ ready, state }) => !ready && state?.running !== undefined)
+    return runs === true && failedProbes(lastEvent(metadata?.name ?? '', events)) > 1
+  })
+}
+
+const failedProbes = (event: CoreV1Event | undefined): number =>
+  event?.reason === 'Unhealthy' ? (event.count ?? 1) : 0
+
+function lastEvent(name: string, events: readonly CoreV1Event[]): CoreV1Event | undefined {
+  return events
+    .filter(({ type, involvedObject }) => type === 'Warning' && involvedObject.name === name)
+    .toSorted((a, b) => timeOf(a) - timeOf(b))
+    .at(-1)
 }
 
 /** The client leaves times as texts, whatever its types say. */

@@ -4,6 +4,7 @@ import { labelsOf, objectKeys, objectNames } from '../kubernetes/names.ts'
 import { ExpectedError } from '../terminal/command.ts'
 import { paths, plansAt } from '../webhooks/path.ts'
 import { type Applying, applyObject, explained, label, type Manifest, present } from './apply.ts'
+import { awaitItsWebhook, certificateState, certificatesIn } from './cert-manager.ts'
 import { damageOf, type Intrusion } from './damage.ts'
 import { labelled, leftovers } from './installed.ts'
 import { awaitEnds, awaitPart, awaitPatch, awaitRollout } from './ready.ts'
@@ -45,13 +46,17 @@ export async function apply(installation: Installation): Promise<void> {
   const others = manifests.filter((each) => !webhooks.includes(each) && !deployments.includes(each))
   const first = (kind: string) => others.filter((each) => each.kind === kind)
   const foundations = [...first('Namespace'), ...first('CustomResourceDefinition')]
-  for (const each of [...foundations, ...others.filter((other) => !foundations.includes(other)), ...deployments]) {
-    await applyObject(each, before.get(each), installation)
-  }
+  const made = others.filter((other) => !foundations.includes(other))
+  for (const each of foundations) await applyObject(each, before.get(each), installation)
+  await awaitItsWebhook(made, installation)
+  for (const each of [...made, ...deployments]) await applyObject(each, before.get(each), installation)
   // The server can't start before certs has made its certificate; until then, only the pods of certs tell what is wrong.
   const makers = deployments.filter(({ metadata }) => metadata.name === objectNames.certs)
   const awaited = new Set([...makers, ...deployments.filter((each) => !isPart(each))])
-  if (!dryRun) for (const each of awaited) await awaitRollout(each, installation)
+  const certificates = certificatesIn(manifests)
+  const certificate = async () => certificateState(await Promise.all(certificates.map((each) => objects.read(each))))
+  const why = certificates.length === 0 ? undefined : certificate
+  if (!dryRun) for (const each of awaited) await awaitRollout(each, installation, why)
   // Theirs call whoever answers, and servers of before refuse what they don't know of a lock: it may be there once none of them answers.
   const behind = webhooks.some((each) => {
     const path = plansAt(before.get(each) as V1MutatingWebhookConfiguration)

@@ -7,7 +7,8 @@ import { selectorText } from '../kubernetes/selector.ts'
 import { ExpectedError } from '../terminal/command.ts'
 import type { Progress } from '../terminal/progress.ts'
 import { label, type Manifest } from './apply.ts'
-import { rollout } from './deployment.ts'
+import { rollout, silentPod } from './deployment.ts'
+import { lastWarning } from './pod-log.ts'
 import { trialPod } from './trial-pod.ts'
 
 export interface Waiting {
@@ -17,9 +18,17 @@ export interface Waiting {
   readonly signal: AbortSignal
 }
 
-/** Waits until all replicas of a Deployment have its newest template and are ready. @throws ExpectedError with what is in the way */
-export async function awaitRollout(reference: Manifest, { objects, progress, signal }: Waiting): Promise<void> {
-  await until(label(reference), { progress, signal }, () => rolledOut(reference, objects))
+/**
+ * Waits until all replicas of a Deployment have its newest template and are ready.
+ * @param certificate says why there is none, where certs isn't who makes it
+ * @throws ExpectedError with what is in the way
+ */
+export async function awaitRollout(
+  reference: Manifest,
+  { objects, progress, signal }: Waiting,
+  certificate?: () => Promise<string>,
+): Promise<void> {
+  await until(label(reference), { progress, signal }, () => rolledOut(reference, objects, certificate))
 }
 
 /** The same for an optional part: whoever sees it stuck is told that pods aren't. @throws ExpectedError with what is in the way */
@@ -30,7 +39,11 @@ export async function awaitPart(reference: Manifest, { objects, progress, signal
   })
 }
 
-async function rolledOut(reference: Manifest, objects: Objects): Promise<{ done: boolean; state: string }> {
+async function rolledOut(
+  reference: Manifest,
+  objects: Objects,
+  certificate?: () => Promise<string>,
+): Promise<{ done: boolean; state: string }> {
   const namespace = reference.metadata.namespace ?? ''
   const deployment = await objects.read<V1Deployment>(reference)
   if (deployment === undefined) return { done: false, state: 'not there' }
@@ -40,7 +53,10 @@ async function rolledOut(reference: Manifest, objects: Objects): Promise<{ done:
     podsOf(objects, deployment),
     objects.list<CoreV1Event>({ apiVersion: 'v1', kind: 'Event' }, { namespace, fieldSelector: 'type=Warning' }),
   ])
-  return rollout(deployment, pods, events)
+  const { name = '' } = silentPod(pods, events)?.metadata ?? {}
+  // Whoever may not read it is told where it is.
+  const log = name === '' ? '' : await objects.log({ namespace, name }).catch(() => '')
+  return rollout(deployment, pods, events, { warned: { [name]: lastWarning(log) }, certificate: await certificate?.() })
 }
 
 /** A node that is lost may never report a pod's end, but nothing of it answers any more. */

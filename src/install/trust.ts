@@ -1,4 +1,5 @@
 import type { V1MutatingWebhookConfiguration } from '@kubernetes/client-node'
+import { objectKeys } from '../kubernetes/names.ts'
 import type { ClusterObject } from '../kubernetes/objects.ts'
 import { type Applying, explained, label, type Manifest } from './apply.ts'
 import { until, type Waiting } from './ready.ts'
@@ -25,10 +26,12 @@ export async function awaitTrust(
   const metadata = before === undefined ? wanted.metadata : { ...wanted.metadata, annotations: annotationsOf(before) }
   const first = { ...wanted, metadata, webhooks: [...kept, ...asleep] }
   await objects.apply(first, { force }).catch(explained(wanted))
+  const isTheirs = wanted.metadata.annotations?.[objectKeys.certManager] !== undefined
+  const keeper = isTheirs ? "cert-manager's cainjector" : 'certs'
   await until(label(wanted), { progress, signal }, async () => {
     const { webhooks = [] } = (await objects.read<Manifest & Configuration>(wanted)) ?? {}
     const without = webhooks.filter(({ clientConfig }) => !clientConfig.caBundle).length
-    return { done: without === 0, state: without === 0 ? 'has its caBundle' : 'waits for its caBundle from certs' }
+    return { done: without === 0, state: without === 0 ? 'has its caBundle' : `waits for its caBundle from ${keeper}` }
   })
 }
 

@@ -80,5 +80,10 @@ export function objects(...connected: Parameters<typeof rawCalls>) {
     /** false if it didn't exist. Dependents are removed in the background. */
     remove: async (reference: Reference): Promise<boolean> =>
       calls.remove(await pathOf(reference), { propagationPolicy: 'Background' }),
+    /** The last hundred lines of a pod's log. */
+    log({ namespace, name }: { readonly namespace: string; readonly name: string }): Promise<string> {
+      const pod = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`
+      return calls.text(`${pod}/log`, { tailLines: '100', limitBytes: `${64 * 1024}` })
+    },
   }
 }

@@ -65,6 +65,9 @@ export function rawCalls(
     })
   return {
     get: <T>(path: string, query: Query = {}) => send<T>(HttpMethod.GET, path, { query }),
+    /** What isn't JSON. */
+    text: (path: string, query: Query = {}) =>
+      call(async () => (await answerTo(HttpMethod.GET, path, { query })).text()),
     /** A whole list, one item at a time: of a page there is never more than that one. */
     async *items<T>(path: string, query: Query = {}, { size = 100, expired, read }: Paging = {}): AsyncIterable<T> {
       const ask = (next: string | undefined) =>

@@ -20,6 +20,7 @@ import { after as admitted, app, type Container, pod, ready } from '../admission
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { run } from '../cli/inside.ts'
 import { SECOND, until } from '../until.ts'
+import { fakeKinds } from './fake-kinds.ts'
 
 // Nobody makes pods here: an installation gets as far as its Deployments, and ends in time.
 /** With images of one's own, as there is no node that would have them. */
@@ -269,6 +270,36 @@ describe('install on an API server alone', () => {
       stderr,
       /SF010 deployment\/sidecar-first-starts: 0 of 1 replica ready; the webhook works without it\n {2}It takes longer than --timeout; .*\n$/,
     )
+  })
+
+  test("waits as long as nobody answers where cert-manager's webhook should be, and applies its objects then", async () => {
+    const webhook = {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      metadata: { name: 'cert-manager-webhook' },
+      webhooks: [
+        {
+          name: 'webhook.cert-manager.io',
+          clientConfig: { url: 'https://127.0.0.1:1/validate' },
+          rules: [{ apiGroups: ['cert-manager.io'], apiVersions: ['v1'], operations: ['*'], resources: ['*/*'] }],
+          admissionReviewVersions: ['v1'],
+          sideEffects: 'None',
+        },
+      ],
+    }
+    await api.kubectl(['apply', '-f', '-'], JSON.stringify(fakeKinds))
+    await api.kubectl(['apply', '-f', '-'], JSON.stringify(webhook))
+    const managed = () => call('--apply', '--force', '--cert-manager', '--timeout', '3s')
+    const early = await managed()
+    assert.match(
+      early.stderr,
+      /SF010 cert-manager's webhook: .*failed calling webhook "webhook\.cert-manager\.io": .*\n {2}It takes longer than --timeout/,
+    )
+    assert.doesNotMatch(early.stdout, /^issuer\//m)
+    await api.kubectl(['delete', 'validatingwebhookconfiguration', 'cert-manager-webhook'])
+    const { stdout } = await managed()
+    assert.match(stdout, /^issuer\/sidecar-first +created$/m)
+    assert.match(stdout, /^certificate\/sidecar-first +created$/m)
   })
 
   test('a cluster that is too old is refused with the reason, one that is not there as well', async () => {

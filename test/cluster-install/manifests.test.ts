@@ -15,6 +15,7 @@ import { objects } from '../../src/kubernetes/objects.ts'
 import { version } from '../../src/version.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { run } from '../cli/inside.ts'
+import { fakeKinds } from './fake-kinds.ts'
 
 const overlays = ['overlays/namespace-opt-in', 'overlays/cluster-wide', 'overlays/cert-manager']
 const parts = ['optional/preview', 'optional/monitoring', 'rollouts', 'starts']
@@ -164,31 +165,4 @@ interface Rendered {
 interface PodSpec {
   readonly automountServiceAccountToken: boolean
   readonly volumes: { configMap?: object; secret?: { items: { key: string }[] } }[]
-}
-
-/** Others' kinds without their schemas: what is in them isn't checked. */
-const fakeKinds = {
-  apiVersion: 'v1',
-  kind: 'List',
-  items: [
-    ['cert-manager.io', 'Issuer'],
-    ['cert-manager.io', 'Certificate'],
-    ['monitoring.coreos.com', 'ServiceMonitor'],
-    ['monitoring.coreos.com', 'PodMonitor'],
-    ['monitoring.coreos.com', 'PrometheusRule'],
-  ].map(([group, kind = '']) => {
-    const singular = kind.toLowerCase()
-    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
-    return {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: `${singular}s.${group}` },
-      spec: {
-        group,
-        scope: 'Namespaced',
-        names: { kind, singular, plural: `${singular}s`, listKind: `${kind}List` },
-        versions: [{ name: 'v1', served: true, storage: true, schema }],
-      },
-    }
-  }),
 }
