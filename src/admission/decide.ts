@@ -1,5 +1,5 @@
 import { type Decision, patched, refused, skipped, unchanged } from './decision.ts'
-import { type Examined, examine, mayRefuse } from './examine.ts'
+import { type Absent, type Examined, examine, mayRefuse, requires } from './examine.ts'
 import type { Configuration } from './intent/configuration.ts'
 import type { Context } from './intent/context.ts'
 import { changeOf } from './patch/patch.ts'
@@ -40,26 +40,42 @@ function decisionOn(examined: Examined, configuration: Configuration): Decision 
     case 'invalid':
       return refuse(examined, configuration)
     case 'planned': {
-      const { plan, operations, absent, warnings } = examined
+      const { plan, operations, warnings } = examined
+      const absent = requires(examined, configuration) ? examined.absent : []
       const { tiers } = plan
       const has = answerOf(operations)
       if (has > mostAnswer)
         return refuse({ ...examined, problems: [{ kind: 'answer-too-large', has, most: mostAnswer }] }, configuration)
       const order = startOrder(plan)
-      const nobody =
-        tiers.length === 0 ? ({ kind: absent.length > 0 ? 'none-there' : 'star-alone' } as const) : undefined
+      const awaited = toBeInjected(examined.absent)
+      const nobody = tiers.length === 0
       if (operations.length === 0) {
-        if (nobody !== undefined) return skipped([nobody], warnings)
-        return unchanged([{ kind: 'starts-already', ...order }, ...held(tiers)], tiers, warnings)
+        if (nobody) return skipped(whyNobody(examined.absent, awaited), warnings, absent)
+        const reasons = [{ kind: 'starts-already', ...order } as const, ...held(tiers), ...awaited]
+        return unchanged(reasons, tiers, warnings, absent)
       }
       const change = changeOf(plan, operations)
       // Without sidecars, what an earlier pass left goes: a lock that nobody opens, say.
-      const reasons = [nobody ?? ({ kind: 'starts', ...order } as const), ...held(tiers)]
-      return patched(reasons, { tiers, change, unlocked: unlocked(plan), patch: operations, warnings })
+      const reasons = nobody
+        ? whyNobody(examined.absent, awaited)
+        : [{ kind: 'starts', ...order } as const, ...held(tiers), ...awaited]
+      return patched(reasons, { tiers, change, unlocked: unlocked(plan), patch: operations, warnings, absent })
     }
     default:
       return examined satisfies never
   }
+}
+
+/** Of those that an injector is known to add. */
+function toBeInjected(absent: readonly Absent[]): readonly Reason[] {
+  const names = new Set(absent.flatMap(({ name, expected }) => (expected ? [name] : [])))
+  return [...names].map((name) => ({ kind: 'to-be-injected', name }))
+}
+
+/** Why no container is a sidecar, though some are asked for. */
+function whyNobody(absent: readonly Absent[], awaited: readonly Reason[]): readonly Reason[] {
+  if (absent.length === 0) return [{ kind: 'star-alone' }]
+  return absent.every(({ expected }) => expected) ? awaited : [{ kind: 'none-there' }]
 }
 
 /** The characters that an answer with these operations has at least: it isn't built if they are too many. Base64 makes four of three. */

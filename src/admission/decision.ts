@@ -1,3 +1,4 @@
+import type { Absent } from './examine.ts'
 import type { Change } from './patch/patch.ts'
 import type { Tiers } from './plan/tiers.ts'
 import type { Operation } from './words/json.ts'
@@ -9,16 +10,20 @@ interface Explained {
   readonly reasons: readonly Said[]
   readonly warnings: readonly Warning[]
 }
+interface Taken extends Explained {
+  /** What an injector has to add, or the final check refuses the pod. */
+  readonly absent: readonly Absent[]
+}
 /** Nothing asked for, opted out, or not ours to touch. */
-interface Skipped extends Explained {
+interface Skipped extends Taken {
   readonly verdict: 'skipped'
 }
 /** Already as it should be. */
-interface Unchanged extends Explained {
+interface Unchanged extends Taken {
   readonly verdict: 'unchanged'
   readonly tiers: Tiers
 }
-interface Patched extends Explained {
+interface Patched extends Taken {
   readonly verdict: 'patched'
   readonly tiers: Tiers
   readonly change: Change
@@ -42,17 +47,26 @@ export type Decision = Skipped | Unchanged | Patched | Refused
 /** Whether a final pod may be created. */
 export type Validity = Allowed | Refused
 
-export function skipped(reasons: readonly Said[], warnings: readonly Warning[]): Skipped {
-  return { verdict: 'skipped', reasons, warnings: shownWarnings(warnings) }
+export function skipped(
+  reasons: readonly Said[],
+  warnings: readonly Warning[],
+  absent: readonly Absent[] = [],
+): Skipped {
+  return { verdict: 'skipped', reasons, warnings: shownWarnings(warnings), absent }
 }
 
-export function unchanged(reasons: readonly Said[], tiers: Tiers, warnings: readonly Warning[]): Unchanged {
-  return { verdict: 'unchanged', reasons, warnings: shownWarnings(warnings), tiers }
+export function unchanged(
+  reasons: readonly Said[],
+  tiers: Tiers,
+  warnings: readonly Warning[],
+  absent: readonly Absent[] = [],
+): Unchanged {
+  return { verdict: 'unchanged', reasons, warnings: shownWarnings(warnings), tiers, absent }
 }
 
 export function patched(
   reasons: readonly Said[],
-  parts: Pick<Patched, 'tiers' | 'change' | 'unlocked' | 'patch' | 'warnings'>,
+  parts: Pick<Patched, 'tiers' | 'change' | 'unlocked' | 'patch' | 'warnings' | 'absent'>,
 ): Patched {
   return { verdict: 'patched', reasons, ...parts, warnings: shownWarnings(parts.warnings) }
 }

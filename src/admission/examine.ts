@@ -2,6 +2,7 @@ import { optsOut, readWishes, type Wishes } from './intent/annotations.ts'
 import type { Configuration } from './intent/configuration.ts'
 import type { Context } from './intent/context.ts'
 import { audible } from './intent/ignored.ts'
+import { isInjected } from './intent/injected.ts'
 import { type Intent, mergeIntent, type Ruled } from './intent/intent.ts'
 import type { Rule } from './intent/rule.ts'
 import { longestText } from './intent/rule-index.ts'
@@ -17,7 +18,7 @@ import type { Operation } from './words/json.ts'
 import { keys, mirrorKey } from './words/keys.ts'
 import type { Problem, Reason, Warning } from './words/messages.ts'
 import { mostProblems, told } from './words/most.ts'
-import { nearest } from './words/nearest.ts'
+import { slipOf } from './words/nearest.ts'
 
 /** Reads a pod's manifest, merges what it says with the rules, plans and patches. Never throws. */
 export function examine(manifest: unknown, context: Context): Examined {
@@ -37,9 +38,10 @@ function examinePod(manifest: unknown, metadata: Metadata, context: Context): Ex
   const pod: Pod = { metadata, spec: spec.value }
   const intent = asPlanned(mergeIntent(wishes, ruled, context.configuration), wishes, pod, context)
   if (!claim.asks && unread.length === 0 && !hasApp(pod.spec, ruled, intent)) return left('only-sidecars')
-  const { absent, idle } = withoutEffect(wishes, intent, pod.spec)
+  const { absent, idle } = withoutEffect(wishes, intent, pod, context)
   const planned = plan(pod, intent, context)
-  const warnings = [...claim.exempt, ...absent, ...wishes.warnings, ...intent.warnings, ...idle, ...planned.warnings]
+  const missed = missedOf(absent, requires(claim, context.configuration))
+  const warnings = [...claim.exempt, ...missed, ...wishes.warnings, ...intent.warnings, ...idle, ...planned.warnings]
   const problems = [...wishes.problems, ...unread, ...(planned.ok ? [] : planned.problems)]
   if (!planned.ok || problems.length > 0) return invalid(problems, warnings, binding)
   const operations = patch(planned.plan, pod)
@@ -57,6 +59,16 @@ function asPlanned(intent: Intent, wishes: Wishes, { metadata }: Pod, { surround
   return gate === 'hook' || gate === 'native' ? { ...intent, gate } : intent
 }
 
+/** A container that a key of the pod names and that isn't there. */
+export interface Absent {
+  readonly key: string
+  readonly name: string
+  /** The container that is probably meant. */
+  readonly near?: string
+  /** An injector is known to add it, or the configuration says so. */
+  readonly expected: boolean
+}
+
 /** What is found out about a pod; `decide` makes a decision of it, `validate` a verdict. */
 export type Examined =
   | Left
@@ -71,8 +83,7 @@ export type Examined =
       readonly pod: Pod
       readonly plan: Plan
       readonly operations: readonly Operation[]
-      /** What the pod's keys name and isn't there. */
-      readonly absent: readonly Warning[]
+      readonly absent: readonly Absent[]
       readonly warnings: readonly Warning[]
       readonly binding: Binding
     }
@@ -199,15 +210,34 @@ function nothingAsked(metadata: Metadata, optedOut: boolean, configuration: Cont
   return { kind: 'left', reason: { kind: 'nothing-asked', rules }, warnings: [...idle, ...wishes.warnings] }
 }
 
+/** Whether the final check refuses a pod in which a named container is missing. */
+export const requires = (examined: { readonly binding: Binding }, configuration: Configuration): boolean =>
+  configuration.mode === 'enforce' && configuration.invalid === 'refuse' && mayRefuse(examined, configuration)
+
+function missedOf(absent: readonly Absent[], required: boolean): readonly Warning[] {
+  const kind = required ? 'container-awaited' : 'container-absent'
+  return absent.flatMap(({ expected, ...named }) => (expected ? [] : [{ kind, ...named }]))
+}
+
 /** Containers, and names that none has: a pod that somebody wrote to hurt has half a thousand of both. */
 const mostCompared = 32
 
 /** The keys that name a container which isn't there, or isn't a sidecar. */
-function withoutEffect({ named, problems }: Wishes, { tiers }: Intent, { containers, initContainers }: Spec) {
+function withoutEffect(
+  { named, problems }: Wishes,
+  { tiers }: Intent,
+  { metadata, spec: { containers, initContainers } }: Pod,
+  { configuration }: Context,
+) {
   const there = new Set([...containers, ...initContainers].map(({ name }) => name))
-  const absent = told(named, ({ name }) => !there.has(name)).map(({ key, name }, index) => {
-    const near = there.size <= mostCompared && index < mostCompared ? nearest(name, [...there]) : undefined
-    return { kind: 'container-absent', key, name, ...(near && { near }) } as const
+  const listed = new Set(named.flatMap(({ key, name }) => (key === keys.sidecars ? [name] : [])))
+  const absent = told(named, ({ name }) => !there.has(name)).map(({ key, name }, index): Absent => {
+    const expected = isInjected(name, metadata) || configuration.injected.has(name)
+    if (expected || there.size > mostCompared || index >= mostCompared) return { key, name, expected }
+    // Nobody lists a container twice: where the one that is nearly called so is listed, too, another one is meant.
+    const meant = [...there].filter((each) => key !== keys.sidecars || !listed.has(each))
+    const near = slipOf(name, meant)
+    return { key, name, expected, ...(near && { near }) }
   })
   if (problems.length > 0) return { absent, idle: [] }
   const sidecars = new Set(tiers.flat().map(({ name }) => name))

@@ -1,5 +1,5 @@
 import { allowed, refused, type Validity } from './decision.ts'
-import { type Examined, examine, mayRefuse } from './examine.ts'
+import { type Absent, type Examined, examine, mayRefuse, requires } from './examine.ts'
 import { lockedBy, lockOf } from './hook/lock.ts'
 import { openedBy, unwrap } from './hook/unwrap.ts'
 import type { Configuration } from './intent/configuration.ts'
@@ -7,7 +7,7 @@ import type { Plan } from './plan/plan.ts'
 import type { Container, Hook, Spec } from './pod/pod.ts'
 import { isOfAnother } from './pod/status.ts'
 import type { Surroundings } from './pod/surroundings.ts'
-import type { Problem, Warning } from './words/messages.ts'
+import type { Problem } from './words/messages.ts'
 
 /**
  * Checks the final pod, after every injector: an annotated pod, or one under an enforced rule, is only let through if its sidecars are
@@ -24,17 +24,26 @@ export function validate(
   return reasons.length === 0 ? allowed : refused(reasons)
 }
 
-function objections(examined: Examined, configuration: Configuration): readonly (Problem | Warning)[] {
+function objections(examined: Examined, configuration: Configuration): readonly Problem[] {
   if (examined.kind === 'left' || !mayRefuse(examined, configuration)) return []
   switch (examined.kind) {
     case 'invalid':
       return examined.problems
     case 'planned':
-      return [...(configuration.invalid === 'warn' ? [] : examined.absent), ...shortfalls(examined, configuration)]
+      return [
+        ...(requires(examined, configuration) ? missing(examined.absent) : []),
+        ...shortfalls(examined, configuration),
+      ]
     default:
       return examined satisfies never
   }
 }
+
+/** Why the final pod is refused for what it lacks. */
+export const missing = (absent: readonly Absent[]): readonly Problem[] =>
+  absent.map(({ key, name, near }) =>
+    near === undefined ? { kind: 'container-missing', key, name } : { kind: 'container-misspelt', key, name, near },
+  )
 
 function shortfalls(
   { plan, pod: { metadata, spec }, binding }: Extract<Examined, { kind: 'planned' }>,

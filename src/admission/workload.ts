@@ -1,9 +1,9 @@
-import { decide } from './decide.ts'
 import type { Decision } from './decision.ts'
 import type { Configuration } from './intent/configuration.ts'
 import { misplacedKeys } from './intent/misplaced.ts'
 import { podTemplate } from './pod/template.ts'
 import { allowed, openReview, type Reviewed } from './review.ts'
+import { foresee } from './verdict.ts'
 import { coded, isCost, isProblem, type Warning } from './words/messages.ts'
 import { shownWarnings } from './words/shown.ts'
 
@@ -24,9 +24,10 @@ function warningsOf(kind: string, object: unknown, configuration: Configuration)
   // A Pod has webhooks of its own.
   if (template === undefined || template.path === '') return []
   const { pod, path, surroundings } = template
-  const decision = decide(pod, configuration, surroundings)
+  // Where it only observes, what it would refuse is told as well.
+  const { decision } = foresee(pod, { configuration: { ...configuration, mode: 'enforce' }, surroundings })
   const misplaced = misplacedKeys(kind, object, pod, path.split('/').slice(1))
-  const warnings = decision.warnings.filter((each) => !isCost(each) && !mayBeInjected(each))
+  const warnings = decision.warnings.filter((each) => !isCost(each))
   return shownWarnings([...refusals(decision, configuration), ...warnings, ...misplaced])
 }
 
@@ -35,6 +36,3 @@ function refusals(decision: Decision, { mode }: Configuration): readonly Warning
   if (mode === 'observe') return [{ kind: 'only-observed', would: 'refuse', reasons: decision.reasons.map(coded) }]
   return decision.reasons.filter(isProblem).map((problem) => ({ kind: 'pods-refused', problem }) as const)
 }
-
-/** Injectors add containers to pods, not to templates: only a name that looks misspelt is worth a word. */
-const mayBeInjected = (warning: Warning): boolean => warning.kind === 'container-absent' && warning.near === undefined

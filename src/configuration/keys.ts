@@ -2,7 +2,7 @@
 export const configurationKeys = {
   '': [
     ...['apiVersion', 'kind', 'defaults', 'mode', 'invalid'],
-    ...['kubernetesVersion', 'waiter', 'lock', 'annotations', 'enforced', 'rules'],
+    ...['kubernetesVersion', 'waiter', 'lock', 'injected', 'annotations', 'enforced', 'rules'],
   ],
   waiter: ['image', 'imagePullPolicy', 'delivery', 'mirrors'],
   defaults: ['check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook', 'startupProbe', 'lock'],

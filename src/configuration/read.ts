@@ -3,6 +3,7 @@ import { type CheckKind, checkKinds, parseCheck } from '../admission/check/gramm
 import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
 import type { Rule } from '../admission/intent/rule.ts'
 import { indexRules, noRules } from '../admission/intent/rule-index.ts'
+import { isContainerName } from '../admission/intent/sidecars.ts'
 import { knowsLock } from '../admission/plan/lock.ts'
 import { deliveries, failurePolicies, pullPolicies } from '../admission/words/choices.ts'
 import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
@@ -85,6 +86,7 @@ function configurationOf(
       ...readBehaviour(defaults, standard.defaults),
     },
     runtimeClasses: new Set(lock.texts('runtimeClasses', parseRuntimeClass, [])),
+    injected: new Set(root.texts('injected', parseContainerName, [])),
     annotations: {
       checks: new Set(annotations.texts<CheckKind, readonly CheckKind[]>('checks', oneOf(checkKinds), checkKinds)),
     },
@@ -138,6 +140,10 @@ export function parseKubernetesVersion(text: string): Parsed<{ major: number; mi
 
 /** The name of a RuntimeClass: a DNS subdomain. */
 const parseRuntimeClass = matching('not-a-runtime-class', /^(?=.{1,253}$)[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/)
+
+function parseContainerName(text: string): Parsed<string, WrongValue> {
+  return isContainerName(text) ? parsed(text) : problem({ kind: 'not-a-container', text })
+}
 
 /** Not the whole grammar of image references: only what certainly isn't one. */
 const parseImage = matching('not-an-image', /^[\w][\w./:@-]*$/)

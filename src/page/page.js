@@ -7,7 +7,7 @@ import { button, byId, copy, counted, element } from './elements.js'
 import { readFiles } from './files.js'
 import { fromFragment, toFragment } from './link.js'
 import { mistakeItem, problemCard, sentence } from './problems.js'
-import { graveOf, refusalsOf, resultCards, titleOf } from './results.js'
+import { graveOf, outlookOf, refusalsOf, resultCards, titleOf } from './results.js'
 import { isSuggested } from './suggestion.js'
 import { checkWhatIf, offerSettings, readSettings, showSettings, summarize } from './what-if.js'
 
@@ -319,9 +319,9 @@ function summary(previewed) {
   const warned =
     (warnings === 0 ? '' : `, ${counted(warnings, 'warning')}`) +
     (previewed.some(isSuggested) ? '; there is a suggestion' : '')
-  if (first !== undefined && second === undefined) return `${titleOf(first)}: ${first.verdict}${warned}`
+  if (first !== undefined && second === undefined) return `${titleOf(first)}: ${outlookOf(first)}${warned}`
   const verdicts = Map.groupBy(previewed, ({ verdict }) => verdict)
-  const counts = [...verdicts].map(([verdict, each]) => `${each.length} ${verdict}`)
+  const counts = [...verdicts].map(([verdict, each]) => `${each.length} ${verdict.replaceAll('-', ' ')}`)
   return `${previewed.length} objects: ${counts.join(', ')}${warned}`
 }
 

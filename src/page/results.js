@@ -118,8 +118,12 @@ export const graveOf = ({ messages }) => messages.filter(({ severity }) => sever
 export const refusalsOf = ({ messages }) => messages.filter(({ severity }) => severity === 'refusal')
 
 /** @param {PreviewResult} result */
+export const outlookOf = ({ verdict, awaits }) =>
+  verdict === 'refused-unless-injected' ? `refused unless an injector adds ${awaits.join(', ')}` : verdict
+
+/** @param {PreviewResult} result */
 function heading(result) {
-  const { kind, name, namespace, verdict } = result
+  const { kind, name, namespace } = result
   const warnings = graveOf(result)
   return element(
     'summary',
@@ -137,7 +141,7 @@ function heading(result) {
     ' ',
     isSuggested(result) && element('span', { class: 'count' }, 'suggestion'),
     ' ',
-    element('span', { class: 'verdict' }, verdict),
+    element('span', { class: 'verdict' }, outlookOf(result)),
   )
 }
 

@@ -1,5 +1,4 @@
 import { formatDuration } from '../admission/check/duration.ts'
-import { decide } from '../admission/decide.ts'
 import { type Decision, skipped, unchanged } from '../admission/decision.ts'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import type { Context } from '../admission/intent/context.ts'
@@ -11,6 +10,7 @@ import type { Fields } from '../admission/pod/reader.ts'
 import { podTemplate } from '../admission/pod/template.ts'
 import { askedFor, byNamespace, mayBeGiven } from '../admission/suggest/known.ts'
 import { type Suggestion, suggest, withAnnotations } from '../admission/suggest/suggest.ts'
+import { foresee, type Verdict } from '../admission/verdict.ts'
 import type { Operation } from '../admission/words/json.ts'
 import { isCost, type Reason, textOf } from '../admission/words/messages.ts'
 import { shownWarnings } from '../admission/words/shown.ts'
@@ -27,9 +27,15 @@ import { purposesOf, triedPurpose } from './purpose.ts'
 import { annotating, type SuggestionEdits, suggestionResult } from './suggestion.ts'
 import { type Trial, triedLines } from './trial.ts'
 
+/** What will become of an object's pods, in a word. */
+export const outlooks = ['patched', 'unchanged', 'skipped', 'refused', 'refused-unless-injected'] as const
+export type Outlook = (typeof outlooks)[number]
+
 /** What would happen to one object. */
 export interface Preview {
   readonly object: ManifestObject
+  readonly outlook: Outlook
+  /** What the first call does to it, or why it is refused in the end. */
   readonly decision: Decision
   /** From the object's root. */
   readonly patch: readonly Operation[]
@@ -62,7 +68,7 @@ function failed(problems: readonly Problem[]): Previewed {
 }
 
 function previewObject(
-  found: ManifestObject,
+  given: ManifestObject,
   configuration: Configuration,
   assumed: {
     readonly namespace: string
@@ -70,19 +76,21 @@ function previewObject(
     readonly trial: Trial
   },
 ): Preview {
-  const template = podTemplate(found)
+  const template = podTemplate(given)
   if (template === undefined) {
-    const decision = skipped([{ kind: 'no-pod-template', object: found.kind }], [])
-    return { object: found, decision, patch: [], patched: found.value }
+    const decision = skipped([{ kind: 'no-pod-template', object: given.kind }], [])
+    return { object: given, decision, outlook: decision.verdict, patch: [], patched: given.value }
   }
-  const namespace = found.namespace || assumed.namespace
+  const namespace = given.namespace || assumed.namespace
   const tried = triedLines(assumed.trial, template.pod)
-  const object = { ...found, namespace }
-  const decided = decide(withAnnotations(template.pod, tried), configuration, {
-    ...template.surroundings,
-    sets: setsOf(namespace, configuration),
+  const object = { ...given, namespace }
+  const verdict = foresee(withAnnotations(template.pod, tried), {
+    // What it would do, where it only observes.
+    configuration: { ...configuration, mode: 'enforce' },
+    surroundings: { ...template.surroundings, sets: setsOf(namespace, configuration) },
   })
-  const misplaced = misplacedKeys(found.kind, found.value, template.pod, template.path.split('/').slice(1))
+  const { decision: decided } = verdict
+  const misplaced = misplacedKeys(given.kind, given.value, template.pod, template.path.split('/').slice(1))
   const around = assumed.namespaces.get(namespaceOf(object))
   const suggestion = suggestionFor(decided, withAnnotations(template.pod, tried), {
     configuration,
@@ -93,22 +101,29 @@ function previewObject(
       ? withUnseen(withInjected(decided, template.pod, around), template.pod, around)
       : asItIs(decided, suggestion)
   const decision = { ...judged, warnings: shownWarnings([...judged.warnings, ...misplaced]) }
+  const found = { object, decision, outlook: outlookOf(verdict, decision), ...(suggestion && { suggestion }) }
   switch (decision.verdict) {
     case 'skipped':
-      return { object, decision, patch: [], patched: object.value, ...(suggestion && { suggestion }) }
+      return { ...found, patch: [], patched: object.value }
     case 'unchanged': {
       const patch = annotating(object, tried)
-      return { object, decision, patch, patched: applyPatch(object.value, patch), ...(suggestion && { suggestion }) }
+      return { ...found, patch, patched: applyPatch(object.value, patch) }
     }
     case 'refused':
-      return { object, decision, patch: [], patched: undefined }
+      return { ...found, patch: [], patched: undefined }
     case 'patched': {
       const patch = [...annotating(object, tried), ...atPath(template.path, decision.patch)]
-      return { object, decision, patch, patched: applyPatch(object.value, patch), ...(suggestion && { suggestion }) }
+      return { ...found, patch, patched: applyPatch(object.value, patch) }
     }
     default:
       return decision satisfies never
   }
+}
+
+/** An injector that is known to add what is absent is taken at its word. */
+function outlookOf(verdict: Verdict, { verdict: decided }: Decision): Outlook {
+  const awaits = verdict.kind === 'unless-injected' && !verdict.absent.every(({ expected }) => expected)
+  return awaits ? 'refused-unless-injected' : decided
 }
 
 /** Of a pod for which neither itself nor a rule asks for anything, or for a sidecar that isn't waited for. */
@@ -121,25 +136,21 @@ function suggestionFor(decision: Decision, pod: Fields, context: Context): Sugge
   return suggestion?.kind === 'asked' ? undefined : suggestion
 }
 
-/** What an injector is still to add isn't missed: a manifest is seen before the injector has been called. */
+/** By which annotation or label an injector is asked for what it is still to add. */
 function withInjected(decision: Decision, pod: Fields, namespace: Metadata | undefined): Decision {
   const metadata = readMetadata(pod)
-  if (!metadata.ok || !decision.warnings.some(({ kind }) => kind === 'container-absent')) return decision
+  if (decision.verdict === 'refused' || !metadata.ok) return decision
+  if (!decision.reasons.some(({ kind }) => kind === 'to-be-injected')) return decision
   const keyOf = new Map(
     askedFor(metadata.value, namespace).flatMap(({ preset, key }) =>
       preset.containers.map((name) => [name, key] as const),
     ),
   )
-  const warnings = decision.warnings.filter((each) => each.kind !== 'container-absent' || !keyOf.has(each.name))
-  const missed = warnings.some(({ kind }) => kind === 'container-absent')
-  if (decision.verdict !== 'skipped' || missed) return { ...decision, warnings }
-  const reasons = decision.warnings.flatMap((each): readonly Reason[] => {
-    const key = each.kind === 'container-absent' ? keyOf.get(each.name) : undefined
-    return each.kind === 'container-absent' && key !== undefined
-      ? [{ kind: 'to-be-injected', name: each.name, key }]
-      : []
+  const reasons = decision.reasons.map((each) => {
+    const key = each.kind === 'to-be-injected' ? keyOf.get(each.name) : undefined
+    return key === undefined ? each : { ...each, key }
   })
-  return { ...decision, reasons: unique(reasons), warnings }
+  return { ...decision, reasons }
 }
 
 /** Of a pod that says nothing its namespace may have an injector add a sidecar; only who sees the namespace can tell. */
@@ -150,10 +161,6 @@ function withUnseen(decision: Decision, pod: Fields, namespace: Metadata | undef
   if (!metadata.ok || !spec.ok || !mayBeGiven({ metadata: metadata.value, spec: spec.value })) return decision
   return skipped([...decision.reasons, { kind: 'none-known', names: byNamespace }], decision.warnings)
 }
-
-const unique = (reasons: readonly Reason[]): readonly Reason[] => [
-  ...new Map(reasons.map((reason) => [textOf(reason), reason])).values(),
-]
 
 /** A pod whose app already waits is as it should be. */
 function asItIs(decision: Decision, suggestion: Suggestion): Decision {
@@ -193,7 +200,7 @@ export type PreviewResult = ReturnType<typeof previewResult>
 
 /** @param edits what adds the suggested lines to the input */
 export function previewResult(preview: Preview, edits?: SuggestionEdits) {
-  const { object, decision, patch, patched, suggestion } = preview
+  const { object, decision, outlook, patch, patched, suggestion } = preview
   const { apiVersion, kind, namespace, name } = object
   const tiers = tiersOf(decision).map((tier) =>
     tier.map(({ name, check, timeout, onTimeout, every, rule }) => ({
@@ -211,7 +218,8 @@ export function previewResult(preview: Preview, edits?: SuggestionEdits) {
     kind,
     namespace,
     name,
-    verdict: decision.verdict,
+    verdict: outlook,
+    awaits: awaitedBy(decision),
     reasons: decision.reasons.map(textOf),
     messages: messagesOf(preview),
     warnings: decision.warnings.map(textOf),
@@ -225,6 +233,10 @@ export function previewResult(preview: Preview, edits?: SuggestionEdits) {
     ...(suggestion && { suggestion: suggestionResult(suggestion, edits) }),
   }
 }
+
+/** The containers that an injector has to add, or the pod is refused. */
+export const awaitedBy = (decision: Decision): readonly string[] =>
+  'absent' in decision ? [...new Set(decision.absent.map(({ name }) => name))] : []
 
 function purposesIn({ object, decision, patch }: Preview): readonly string[] {
   if (decision.verdict !== 'patched') return patch.map(() => triedPurpose)

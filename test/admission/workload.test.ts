@@ -57,3 +57,11 @@ test('ten thousand keys that nobody knows are at most fifteen warnings', () => {
   const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, 'x']))
   assert.equal(warned(deployment({ sidecars: 'envoy', ...many })).length, 15)
 })
+
+test('a misspelt container has its pods refused, any other that is missing unless an injector adds it', () => {
+  assert.match(
+    warned(deployment({ sidecars: 'envoyy' })).join(),
+    /its pods will be refused: SF173 .*did you mean envoy\?/,
+  )
+  assert.match(warned(deployment({ sidecars: 'envoy, vaultt' })).join(), /SF259 .*"vaultt".*refused unless an injector/)
+})

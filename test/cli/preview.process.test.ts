@@ -422,3 +422,33 @@ const deployment = `spec:
         - name: config
           configMap: {name: shop}
 `
+
+test('a container that is misspelt has the pod refused, in every form of output', async () => {
+  await writeFile(join(folder, 'misspelt.yaml'), pod.replace('sidecars: proxy', 'sidecars: proxyy'))
+  const { code, stdout } = await here('preview misspelt.yaml')
+  assert.equal(code, 1)
+  assert.match(stdout, /^Pod sample \(misspelt.yaml:1\): refused\n {2}SF173 .*did you mean proxy\?/)
+  const annotated = await here('preview -o github misspelt.yaml')
+  assert.match(annotated.stdout, /^::error file=misspelt.yaml,line=6,col=5,title=SF173 Pod sample::.*\n1 refused\n$/)
+  assert.equal((await here('inject misspelt.yaml')).code, 1)
+  assert.equal((await here('inject --expect proxyy misspelt.yaml')).code, 0)
+})
+
+test('a container that is not there is a condition: refused unless an injector adds it', async () => {
+  await writeFile(join(folder, 'absent.yaml'), pod.replace('sidecars: proxy', 'sidecars: proxy, vaultt'))
+  const { code, stdout } = await here('preview absent.yaml')
+  assert.equal(code, 0)
+  assert.match(stdout, /^Pod sample \(absent.yaml:1\): refused unless an injector adds vaultt\n/)
+  assert.match(stdout, /! SF259 /)
+  const json = JSON.parse((await here('preview -o json absent.yaml')).stdout)
+  assert.deepEqual([json.results[0].verdict, json.results[0].awaits], ['refused-unless-injected', ['vaultt']])
+  assert.match(
+    (await here('preview -o github absent.yaml')).stdout,
+    /::warning .*SF259.*\n1 refused unless injected\n$/s,
+  )
+  assert.equal((await here('preview --fail-on warning absent.yaml')).code, 1)
+  const expected = await here('preview --fail-on warning --expect vaultt absent.yaml')
+  assert.equal(expected.code, 0)
+  assert.match(expected.stdout, /: patched\n.*\n {2}vaultt isn't there yet; an injector has to add it/)
+  assert.equal((await here('preview --expect Vault absent.yaml')).code, 2)
+})

@@ -109,7 +109,7 @@ zebra: 1
       '13:19 annotations.checks: "htp" is not one of probe, none, http, https, tcp, grpc, unix, file, exec, hook; did you mean http?',
       '13:24 annotations.checks: "1" is not one of probe, none, http, https, tcp, grpc, unix, file, exec, hook',
       '14:25 lock.runtimeClasses: "Kata" is not the name of a RuntimeClass',
-      '15:1 unknown key "zebra"; known are apiVersion, kind, defaults, mode, invalid, kubernetesVersion, waiter, lock, annotations, enforced, rules',
+      '15:1 unknown key "zebra"; known are apiVersion, kind, defaults, mode, invalid, kubernetesVersion, waiter, lock, injected, annotations, enforced, rules',
     ],
   )
 })
@@ -172,5 +172,16 @@ test('no text throws', () => {
       readConfiguration(head + parts.join(''), '1.2.3')
       readConfiguration(parts.join(''), '1.2.3')
     }),
+  )
+})
+
+test('injected takes names of containers', () => {
+  const text = (names: string) => `apiVersion: sidecar-first.dev/v1\nkind: Configuration\ninjected: ${names}\n`
+  const read = readConfiguration(text('[mesh, agent-2]'), '1')
+  assert.deepEqual(read.ok && [...read.configuration.injected], ['mesh', 'agent-2'])
+  const wrong = readConfiguration(text('[mesh, "mesh-*"]'), '1')
+  assert.match(
+    wrong.ok ? '' : wrong.problems.map(({ fault }) => faultText(fault)).join(),
+    /injected: "mesh-\*" is not a container name/,
   )
 })

@@ -42,6 +42,7 @@ test('a pod: what, why, the tiers with durations as text, the patch and what com
   )
   assert.deepEqual(rest, {
     ...{ apiVersion: 'v1', kind: 'Pod', namespace: 'n', name: 'p', verdict: 'patched' },
+    awaits: [],
     tiers: [[{ name: 'proxy', check: 'http://:15021/ready', timeout: '1m', onTimeout: 'fail' }]],
   })
   assert.equal(purposes.length, patch.length)

@@ -26,11 +26,12 @@ function write(text: string, patch: readonly Operation[]): string {
     warnings: [],
     tiers: [],
     change: 'order',
+    absent: [],
     unlocked: [],
     patch,
   } as const
   const patched = applyPatch(object.value, patch)
-  return writeManifests({ ok: true, manifests, previews: [{ object, decision, patch, patched }] })
+  return writeManifests({ ok: true, manifests, previews: [{ object, decision, outlook: 'patched', patch, patched }] })
 }
 
 function values(text: string): unknown[] {

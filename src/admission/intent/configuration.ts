@@ -36,6 +36,8 @@ export interface Configuration {
   readonly runtimeClasses: ReadonlySet<string>
   /** The kinds of check that annotations may use. */
   readonly annotations: { readonly checks: ReadonlySet<CheckKind> }
+  /** Containers that an injector adds to pods: a name that no preset knows. */
+  readonly injected: ReadonlySet<string>
   readonly enforced: {
     /** What an outage means for pods under enforced rules; by default, what it means for all others. */
     readonly failurePolicy: FailurePolicy | undefined
@@ -70,6 +72,7 @@ export function defaultConfiguration(version: string): Configuration {
     },
     runtimeClasses: new Set(),
     annotations: { checks: new Set(checkKinds) },
+    injected: new Set(),
     enforced: { failurePolicy: undefined, inFront: [] },
     rules: noRules,
   }

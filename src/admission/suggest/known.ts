@@ -1,5 +1,6 @@
 import { unwrap } from '../hook/unwrap.ts'
 import { imageTexts, matchesImage } from '../intent/glob.ts'
+import { isCalled, isDeclined, said } from '../intent/injected.ts'
 import { runsOwnHook } from '../intent/own-hook.ts'
 import { type Preset, presets } from '../intent/presets.ts'
 import { isComparable } from '../intent/rule-index.ts'
@@ -110,7 +111,7 @@ export function recognise({
 }: Pick<Container, 'name' | 'image'>): { preset: Preset; by: 'name' | 'image' } | undefined {
   // What can't be written into an annotation can't be suggested.
   if (!isContainerName(name)) return undefined
-  const named = presets.find(({ containers }) => containers.some((each) => each === name || isOneOf(each, name)))
+  const named = presets.find(({ containers }) => containers.some((each) => isCalled(name, each)))
   if (named !== undefined) return { preset: named, by: 'name' }
   if (!isComparable(image)) return undefined
   const texts = imageTexts(image)
@@ -119,10 +120,6 @@ export function recognise({
   )
   return preset && { preset, by: 'image' }
 }
-
-/** Consul names the containers of a pod with several services `consul-dataplane-SERVICE`. */
-const isOneOf = (known: string, name: string): boolean =>
-  known === 'consul-dataplane' && name.startsWith('consul-dataplane-')
 
 function gateToday(
   container: Container,
@@ -207,11 +204,8 @@ export function askedFor(pod: Metadata, namespace?: Metadata): readonly { preset
   })
 }
 
-const said = ({ annotations, labels }: Metadata, key: string) => annotations.get(key) ?? labels.get(key)
-
 /** Vault's: whether the init container is left out. */
 const prePopulate = 'vault.hashicorp.com/agent-pre-populate'
 
 /** `true`, `enabled`, or the name of a revision or a configuration. */
 const isAsked = (value: unknown): boolean => typeof value === 'string' && value !== '' && !isDeclined(value)
-const isDeclined = (value: unknown): boolean => value === 'false' || value === 'disabled'

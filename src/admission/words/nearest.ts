@@ -13,6 +13,10 @@ export function isNear(text: string, choice: string, mistakes: number): boolean 
   return Math.abs(choice.length - text.length) <= mistakes && distance(text, choice) <= mistakes
 }
 
+/** The one that `text` differs from by a slip of the hand: by two letters at most, by one where there are few. */
+export const slipOf = (text: string, choices: readonly string[]): string | undefined =>
+  choices.find((choice) => isNear(text, choice, Math.min(2, (choice.length - 1) >> 1)))
+
 /** In keystrokes. */
 const tolerance = ({ length }: string) => (length < 4 ? length >> 1 : Math.max(2, length / 3))
 

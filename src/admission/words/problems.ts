@@ -497,6 +497,20 @@ export const problems = {
       'A container lacks a variable of the lock, has it twice or with `optional: true`, or has one that nothing would ever open. A webhook with an old client library drops the field `fileKeyRef` when it writes the pod.',
     next: otherWebhook,
   }),
+  'container-misspelt': refusal<{ key: string; name: string; near: string }>('SF173', {
+    example: { key: keys.sidecars, name: 'envoyy', near: 'envoy' },
+    text: ({ key, name, near }) => `${key} names ${quote(name)}, but no container is called that${mean(near)}`,
+    means:
+      'An annotation names a container that the pod does not have, and one that it has is called nearly the same. The final check refuses the pod.',
+    next: 'Correct the name. If an injector adds a container of that name, list it under `injected` in the configuration, or tell `preview --expect NAME`.',
+  }),
+  'container-missing': refusal<{ key: string; name: string }>('SF174', {
+    example: { key: keys.sidecars, name: 'vault' },
+    text: ({ key, name }) =>
+      `${key} names ${quote(name)}, but no container is called that, and no injector has added one`,
+    means: 'An annotation names a container that the final pod does not have.',
+    next: 'Correct the name, or find out why its injector did not add the container: it may be off for this namespace.',
+  }),
   'changed-later': refusal('SF146', {
     text: 'another webhook may have changed the pod after sidecar-first, or sidecar-first was not called: run "sidecar-first check"',
     means: 'A hint that follows other refusals of the final pod: why it may lack what sidecar-first writes.',

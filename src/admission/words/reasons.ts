@@ -27,9 +27,10 @@ export const reasons = {
   },
   'none-there': { text: () => 'none of the named sidecars is in this pod' },
   'to-be-injected': {
-    text: ({ name, key }: Named & { readonly key: string }) =>
-      `${name} isn't there yet; the injector that ${key} asks for has to add it`,
+    text: ({ name, key }: Named & { readonly key?: string }) =>
+      `${name} isn't there yet; ${key === undefined ? 'an injector' : `the injector that ${key} asks for`} has to add it`,
   },
+  'only-looked-at': { text: () => 'the configuration only observes (mode: observe)' },
   'star-alone': { text: () => '"*" stands for the sidecars that rules add, and no rule matches' },
   'not-a-pod': { text: () => 'not a Pod' },
   subresource: { text: () => 'a subresource of a Pod' },

@@ -86,8 +86,16 @@ export const warnings = {
     text: ({ key, name, near }) =>
       `${key} names ${quote(name)}, but no container is called that; unless an injector adds it, nothing waits for it${mean(near)}`,
     means:
-      'An annotation names a container that the pod does not have. If no injector adds it later, nothing waits for it.',
-    next: 'Correct the name. If an injector adds the container, nothing is wrong: sidecar-first is called after it.',
+      'An annotation names a container that the pod does not have, and the configuration has no pod refused for it. If no injector adds the container later, nothing waits for it.',
+    next: 'Correct the name. If an injector adds the container, list it under `injected` in the configuration.',
+  }),
+  'container-awaited': tooEarly<{ key: string; name: string; near?: string }>('SF259', {
+    example: { key: keys.sidecars, name: 'vault' },
+    text: ({ key, name, near }) =>
+      `${key} names ${quote(name)}, but no container is called that: the pod is refused unless an injector adds it${mean(near)}`,
+    means:
+      'An annotation names a container that the pod does not have. If no injector adds it later, the final check refuses the pod.',
+    next: 'Correct the name. If an injector adds the container, list it under `injected` in the configuration, or tell `preview --expect NAME`.',
   }),
   'keeps-own-hook': tooEarly('SF203', {
     example: { name: 'envoy' },

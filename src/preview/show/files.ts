@@ -1,11 +1,13 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Configuration } from '../../admission/intent/configuration.ts'
+import { isContainerName } from '../../admission/intent/sidecars.ts'
 import { heard } from '../../admission/words/messages.ts'
 import { printable } from '../../admission/words/printable.ts'
+import { quote } from '../../admission/words/quote.ts'
 import { readConfigurationFile } from '../../files/configuration-file.ts'
 import { FileError, readInputs } from '../../files/files.ts'
 import { findFiles } from '../../files/paths.ts'
-import { ExpectedError, type Terminal } from '../../terminal/command.ts'
+import { ExpectedError, type Terminal, UsageError } from '../../terminal/command.ts'
 import { line, type Message, messagesOf } from '../message.ts'
 import { type FileNotice, fileNoticeCode, fileNoticeText } from '../notices.ts'
 import { type Preview, type Previewed, preview } from '../preview.ts'
@@ -34,6 +36,7 @@ export const fileOptions = {
   filename: { type: 'string', short: 'f', multiple: true, default: [] },
   exclude: { type: 'string', multiple: true, default: [] },
   config: { type: 'string' },
+  expect: { type: 'string', multiple: true, default: [] },
 } as const satisfies ParseArgsOptionsConfig
 
 /** Their part of `--help`. */
@@ -42,12 +45,15 @@ export const fileHelp = `  -f, --filename PATH   manifests, YAML or JSON: a file
                         repeated, and -f can be omitted
   --exclude GLOB        leave out files and folders of that name or path, as in
                         templates or '*/ci/*'; can be repeated
-  --config FILE         configuration`
+  --config FILE         configuration
+  --expect NAME         a container that an injector adds later; can be repeated`
 
 /** What is previewed, and with what. */
 interface Choice {
   readonly config?: string | undefined
   readonly exclude: readonly string[]
+  /** The containers that an injector adds. */
+  readonly expect?: readonly string[]
   /** The codes of warnings and notes that aren't told. */
   readonly ignored: ReadonlySet<string>
   /** The configuration to preview with, made from the one in the file. */
@@ -61,10 +67,10 @@ interface Choice {
  */
 export async function previewFiles(
   paths: readonly string[],
-  { config, exclude, ignored, change = (configuration) => configuration, trial = {} }: Choice,
+  { config, exclude, expect = [], ignored, change = (configuration) => configuration, trial = {} }: Choice,
   terminal: Terminal,
 ): Promise<PreviewedFiles> {
-  const configuration = change(await readConfigurationFile(config))
+  const configuration = expecting(expect, change(await readConfigurationFile(config)))
   const { found, excluded } = await findFiles(paths, exclude)
   const tell = (notice: FileNotice) => say(notice, ignored, terminal)
   if (excluded.length > 0) tell({ kind: 'excluded', files: excluded })
@@ -99,6 +105,14 @@ export async function previewFiles(
   }
   if (others.length > 0) tell({ kind: 'passed-over', files: others })
   return { files, problems }
+}
+
+/** @throws UsageError */
+function expecting(names: readonly string[], configuration: Configuration): Configuration {
+  const wrong = names.find((name) => !isContainerName(name))
+  if (wrong !== undefined)
+    throw new UsageError('flag-value', `--expect takes the name of a container, not ${quote(wrong)}`)
+  return { ...configuration, injected: new Set([...configuration.injected, ...names]) }
 }
 
 /** Says something about files or flags, unless nobody wants to hear of it. */

@@ -10,17 +10,18 @@ import { exact, type Look, type Style, styled } from '../../terminal/look.ts'
 import type { Forecast } from '../forecast-bars.ts'
 import { either } from '../listed.ts'
 import { line, messagesOf } from '../message.ts'
-import { gatesOf, type Preview, startOf, tiersOf } from '../preview.ts'
+import { awaitedBy, gatesOf, type Outlook, outlooks, type Preview, startOf, tiersOf } from '../preview.ts'
 import { linesOf } from '../suggestion.ts'
 import { type Rewritten, rewrite } from '../write.ts'
 import { changesOf, unified } from './diff.ts'
 import { type PreviewedFile, titleOf } from './files.ts'
 import { startChart } from './forecast-chart.ts'
 
-const verdictStyles: Record<Decision['verdict'], Style> = {
+const styles: Record<Outlook, Style> = {
   patched: 'green',
   unchanged: 'green',
   refused: 'red',
+  'refused-unless-injected': 'yellow',
   skipped: 'dim',
 }
 
@@ -40,8 +41,8 @@ export function describe(files: readonly PreviewedFile[], look: Look): string {
 }
 
 /** Without a warning or a suggestion, which is somebody's to read. */
-const isSkipped = ({ decision, suggestion }: Preview): boolean =>
-  decision.verdict === 'skipped' && decision.warnings.length === 0 && linesOf(suggestion).length === 0
+const isSkipped = ({ decision, outlook, suggestion }: Preview): boolean =>
+  outlook === 'skipped' && decision.warnings.length === 0 && linesOf(suggestion).length === 0
 
 function skippedFor(skipped: ReadonlySet<Preview>): string {
   const byReason = Map.groupBy(skipped, ({ decision }) => decision.reasons.map(coded).join('; '))
@@ -51,9 +52,8 @@ function skippedFor(skipped: ReadonlySet<Preview>): string {
 
 /** `12 patched, 1 refused, 40 skipped` */
 export function summary(previews: readonly Preview[]): string {
-  const verdicts = Object.keys(verdictStyles)
-  const counts = verdicts.map((verdict) => previews.filter(({ decision }) => decision.verdict === verdict).length)
-  return verdicts.flatMap((verdict, index) => (counts[index] ? [`${counts[index]} ${verdict}`] : [])).join(', ')
+  const counts = outlooks.map((each) => ({ each, count: previews.filter(({ outlook }) => outlook === each).length }))
+  return counts.flatMap(({ each, count }) => (count > 0 ? [`${count} ${each.replaceAll('-', ' ')}`] : [])).join(', ')
 }
 
 interface Telling {
@@ -71,7 +71,7 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
   const last = new Map(shown.map((each) => [each.object.document, each]))
   return shown.map((each) => {
     const { object, decision } = each
-    const verdict = styled(look, verdictStyles[decision.verdict], decision.verdict)
+    const verdict = styled(look, styles[each.outlook], outlookText(each))
     const changed = last.get(object.document) === each ? rewritten.get(object.document) : undefined
     const start = startOf(each)
     return [
@@ -85,6 +85,13 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
       changed === undefined ? '' : diffOf(file, changed, { ...look, terminal: true }),
     ].join('')
   })
+}
+
+/** `refused unless an injector adds vault` */
+function outlookText({ outlook, decision }: Preview): string {
+  return outlook === 'refused-unless-injected'
+    ? oneLine(`refused unless an injector adds ${awaitedBy(decision).join(', ')}`)
+    : outlook
 }
 
 /** Why; refusals in the order of the lines. */

@@ -76,7 +76,9 @@ test('whatever starts behind a gate of ours waits for it, and nothing else does'
         const mounts = (container.volumeMounts ?? []) as readonly Fields[]
         assert.ok(mounts.some((mount) => mount.name === volume && mount.readOnly === undefined))
       }
-      const reasons = validate(patched, configuration).reasons.filter(({ kind }) => kind !== 'container-absent')
+      const reasons = validate(patched, configuration).reasons.filter(
+        ({ kind }) => kind !== 'container-missing' && kind !== 'container-misspelt',
+      )
       assert.deepEqual(reasons, [])
     }),
     runs(300),
@@ -430,7 +432,7 @@ test('replicas that differ about auto refuse nothing that one of them has made',
         const patched = after(before, decision)
         for (const each of [one, other]) {
           const reasons = validate(patched, each as Configuration).reasons.filter(
-            ({ kind }) => kind !== 'container-absent',
+            ({ kind }) => kind !== 'container-missing' && kind !== 'container-misspelt',
           )
           assert.deepEqual(reasons, [])
         }

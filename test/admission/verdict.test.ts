@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Configuration } from '../../src/admission/intent/configuration.ts'
+import { foresee, type Verdict } from '../../src/admission/verdict.ts'
+import { coded } from '../../src/admission/words/messages.ts'
+import { app, configuration, type Fields, pod, ready, warningsOf } from './pods.ts'
+
+const envoy = { name: 'envoy', readinessProbe: ready }
+const forecast = (annotations: Fields, more: Partial<Configuration> = {}, containers = [app, envoy]): Verdict =>
+  foresee(pod(annotations, containers), { configuration: { ...configuration, ...more } })
+const told = (verdict: Verdict): string => ('decision' in verdict ? verdict.decision.reasons.map(coded).join('; ') : '')
+
+describe('what will become of a pod', () => {
+  test('it starts in order, is left alone, or is refused', () => {
+    assert.equal(forecast({ sidecars: 'envoy' }).kind, 'starts')
+    assert.equal(forecast({}).kind, 'left')
+    assert.equal(forecast({ sidecars: 'envoy', gate: 'nativ' }).kind, 'refused')
+  })
+
+  test('a near miss of a container that is there is refused, with the name that is meant', () => {
+    for (const sidecars of ['envoyy', 'evnoy', 'envo']) {
+      const verdict = forecast({ sidecars })
+      assert.equal(verdict.kind, 'refused', sidecars)
+      assert.match(told(verdict), /^SF173 .*did you mean envoy\?$/)
+    }
+    assert.equal(forecast({ sidecars: 'envoy', 'check/envoyy': 'none' }).kind, 'refused', 'in a key of its own as well')
+  })
+
+  test('any other name is refused unless an injector adds it', () => {
+    for (const [sidecars, names] of [
+      ['vaultt', ['vaultt']],
+      ['envoy, vaultt', ['vaultt']],
+      // It is named already, so this is another.
+      ['envoy, envoy2', ['envoy2']],
+    ] as const) {
+      const verdict = forecast({ sidecars })
+      assert.ok(verdict.kind === 'unless-injected', sidecars)
+      assert.deepEqual(
+        verdict.absent.map(({ name }) => name),
+        names,
+      )
+      assert.match(warningsOf(verdict.decision).join(), /refused unless an injector adds it/)
+    }
+  })
+
+  test('a name that an injector is known or expected to add is waited for in silence', () => {
+    for (const [sidecars, injected] of [
+      ['istio-proxy', []],
+      ['envoy, linkerd-proxy', []],
+      ['envoyy', ['envoyy']],
+      ['mesh', ['mesh']],
+    ] as const) {
+      const verdict = forecast({ sidecars }, { injected: new Set(injected) })
+      assert.ok(verdict.kind === 'unless-injected', sidecars)
+      assert.ok(verdict.absent.every(({ expected }) => expected))
+      assert.doesNotMatch(warningsOf(verdict.decision).join(), /names|refused/)
+    }
+  })
+
+  test('where nothing is refused, the missing container only goes without effect', () => {
+    const verdict = forecast({ sidecars: 'envoy, vaultt' }, { invalid: 'warn' })
+    assert.equal(verdict.kind, 'starts')
+    assert.ok('decision' in verdict)
+    assert.match(warningsOf(verdict.decision).join(), /nothing waits for it/)
+    assert.equal(forecast({ sidecars: 'envoyy' }, { mode: 'observe' }).kind, 'left')
+  })
+})
