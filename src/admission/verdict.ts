@@ -37,8 +37,14 @@ export function foresee(pod: unknown, { configuration, surroundings = { job: fal
 
 const left = (decision: Of<'skipped'>): Verdict => ({ kind: 'left', decision })
 
+/** The containers that no injector is known to add, and without which the pod is refused. */
+export const unexpected = (verdict: Verdict): readonly string[] =>
+  verdict.kind === 'unless-injected'
+    ? [...new Set(verdict.absent.flatMap(({ name, expected }) => (expected ? [] : [name])))]
+    : []
+
 /** What the final check makes of what the first call decided. */
-function concluded(decision: Decision): Verdict {
+export function concluded(decision: Decision): Verdict {
   if (decision.verdict === 'refused') return { kind: 'refused', decision }
   const { absent, warnings } = decision
   // An injector could still add a container of nearly the same name; nobody writes that without saying so, and the calls refuse it only in the end.

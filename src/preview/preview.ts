@@ -10,7 +10,7 @@ import type { Fields } from '../admission/pod/reader.ts'
 import { podTemplate } from '../admission/pod/template.ts'
 import { askedFor, byNamespace, mayBeGiven } from '../admission/suggest/known.ts'
 import { type Suggestion, suggest, withAnnotations } from '../admission/suggest/suggest.ts'
-import { foresee, type Verdict } from '../admission/verdict.ts'
+import { foresee, unexpected, type Verdict } from '../admission/verdict.ts'
 import type { Operation } from '../admission/words/json.ts'
 import { isCost, type Reason, textOf } from '../admission/words/messages.ts'
 import { shownWarnings } from '../admission/words/shown.ts'
@@ -122,8 +122,7 @@ function previewObject(
 
 /** An injector that is known to add what is absent is taken at its word. */
 function outlookOf(verdict: Verdict, { verdict: decided }: Decision): Outlook {
-  const awaits = verdict.kind === 'unless-injected' && !verdict.absent.every(({ expected }) => expected)
-  return awaits ? 'refused-unless-injected' : decided
+  return unexpected(verdict).length > 0 ? 'refused-unless-injected' : decided
 }
 
 /** Of a pod for which neither itself nor a rule asks for anything, or for a sidecar that isn't waited for. */

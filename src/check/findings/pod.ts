@@ -198,6 +198,19 @@ export const podFindings = {
     means: 'The app runs while a sidecar of its does not, whoever created the pod.',
     next: ({ lacking, namespace, pod }) => lackingNext(lacking, `-n ${namespace} ${pod}`),
   }),
+  'unless-injected': warning('SF627', {
+    example: { names: ['vault'], exists: false },
+    text: ({ names, exists }) =>
+      `${exists ? 'created again, it would be' : 'its pods are'} refused unless an injector adds ${names.join(', ')}`,
+    means: 'Annotations name containers that the manifest does not have. The final check refuses a pod without them.',
+    next: () => 'correct the names, or list them under injected in the configuration',
+  }),
+  'not-created': problem('SF628', {
+    example: { message: 'admission webhook "pods.sidecar-first.dev" denied the request: SF173 …' },
+    text: ({ message }) => `its pods can't be created: ${message}`,
+    means: 'The API server refuses the pods of the workload, as the controller that creates them last noted.',
+    next: () => 'correct what the message names; the controller tries again by itself',
+  }),
   'unseen-warnings': ok('SF626', {
     text: 'whoever applies it sees no warnings about its pods: the API server sends them to the controller that creates the pods',
   }),

@@ -8,6 +8,7 @@ import type { Configuration } from '../../admission/intent/configuration.ts'
 import { ruledContainers } from '../../admission/intent/rules.ts'
 import { readMetadata, readSpec } from '../../admission/pod/read.ts'
 import type { Surroundings } from '../../admission/pod/surroundings.ts'
+import { concluded, unexpected, type Verdict } from '../../admission/verdict.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { coded, isCost } from '../../admission/words/messages.ts'
 import type { MissedBecause } from '../findings/pod.ts'
@@ -34,27 +35,30 @@ export function explain(asked: Case): readonly Finding[] {
   const webhooks = asked.mutating === 'unreadable' ? [] : (asked.mutating?.webhooks ?? [])
   const covers = covering(webhooks, namespace)
   const standing = standingOf(pod, configuration, covers, asked.surroundings)
-  const { decision, kind } = standing
-  const warnings = decision.warnings
-    .filter((each) => !isCost(each))
+  const { kind } = standing
+  const fate = concluded(standing.decision)
+  const warnings = fate.decision.warnings
+    .filter((each) => !isCost(each) && each.kind !== 'container-awaited')
     .map((each): Finding => ({ kind: 'admission-warning', warning: each }))
   return [
     ...written(pod, made !== undefined),
     ...rulesOf(pod, configuration, covers),
-    verdict(asked, standing, covers),
+    verdict(asked, standing, fate, covers),
     ...(kind === 'left' ? optOut(pod) : []),
     ...warnings,
     ...(made || warnings.length === 0 ? [] : [{ kind: 'unseen-warnings' } as const]),
   ]
 }
 
-function verdict(asked: Case, standing: Standing, covers: readonly V1MutatingWebhook[]): Finding {
+function verdict(asked: Case, standing: Standing, fate: Verdict, covers: readonly V1MutatingWebhook[]): Finding {
   const { made, namespace, configuration, mutating } = asked
-  const { decision, kind } = standing
+  const { decision } = fate
+  const awaits = unexpected(fate)
+  const kind = fate.kind === 'refused' ? 'refused' : standing.kind
   const why = decision.reasons.map(coded).join('; ')
   const due = dueOf(decision)
-  const would = { would: decision.verdict === 'refused' ? 'be patched' : `start ${due}`, renew: made?.renew }
-  if (kind === 'left') return { kind: 'left-alone', why }
+  const would = { would: due === '' ? 'be patched' : `start ${due}`, renew: made?.renew }
+  if (kind === 'left' && awaits.length === 0) return { kind: 'left-alone', why }
   if (kind === 'right') return { kind: 'in-order', due }
   if (mutating === 'unreadable') return { kind: 'should', ...would }
   if (!mutating) {
@@ -66,6 +70,7 @@ function verdict(asked: Case, standing: Standing, covers: readonly V1MutatingWeb
     return { kind: 'should-uncovered', ...would, uncovered: whyUncovered(mutating.webhooks ?? [], namespace) }
   }
   if (kind === 'refused') return { kind: 'refused', why, exists: made !== undefined }
+  if (awaits.length > 0) return { kind: 'unless-injected', names: awaits, exists: made !== undefined }
   if (configuration.mode === 'observe') return { kind: 'observed', ...would }
   if (!made) return { kind: 'template-right', ...would }
   if (standing.kind === 'older') return { kind: 'older', version: standing.version }

@@ -9,6 +9,7 @@ import { observe } from '../../seen/observe.ts'
 import { type Finding, type Told, told } from '../findings.ts'
 import type { Installed } from '../site.ts'
 import { covering, createdOf, standingOf } from './coverage.ts'
+import { creationFindings } from './creation.ts'
 import { type Case, explain } from './explain.ts'
 import { ownerOf, renewal } from './owner.ts'
 import { sidecarsOf, startFindings } from './start.ts'
@@ -47,7 +48,7 @@ export async function examineOne(
   } as const
   findings.push(
     ...explain(asked),
-    ...(isPod ? await started(object as V1Pod, asked, objects, now) : []),
+    ...(isPod ? await started(object as V1Pod, asked, objects, now) : await creationFindings(objects, kind, object)),
     ...misplacedKeys(kind.kind, object, pod, kind.template).map(
       (warning) => ({ kind: 'admission-warning', warning }) as const,
     ),

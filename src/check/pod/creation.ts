@@ -1,0 +1,47 @@
+import type { CoreV1Event, KubernetesObject } from '@kubernetes/client-node'
+import { failureKind } from '../../kubernetes/failure.ts'
+import type { Objects } from '../../kubernetes/objects.ts'
+import { mostEvents, mostText } from '../../seen/observe.ts'
+import type { Finding } from '../findings.ts'
+import type { SubjectKind } from './subject.ts'
+
+type Workload = KubernetesObject & {
+  readonly status?: {
+    readonly conditions?: readonly { readonly type?: string; readonly status?: string; readonly message?: string }[]
+  }
+}
+
+/** What keeps a workload from having pods, as its controller last noted it: in a condition, or by its events where its kind has none. @throws ClusterError */
+export async function creationFindings(
+  objects: Objects,
+  { kind }: SubjectKind,
+  { metadata, status }: Workload,
+): Promise<readonly Finding[]> {
+  const message = hasCondition.has(kind)
+    ? status?.conditions?.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message
+    : await lastFailure(objects, metadata)
+  return message === undefined ? [] : [{ kind: 'not-created', message: message.slice(0, mostText) }]
+}
+
+/** A Deployment has its ReplicaSets' condition. */
+const hasCondition: ReadonlySet<string> = new Set(['Deployment', 'ReplicaSet'])
+
+/** Why the last pod could not be created; undefined where one was created since, or events may not be read. */
+async function lastFailure(objects: Objects, metadata: KubernetesObject['metadata']): Promise<string | undefined> {
+  const { namespace = '', uid = '' } = metadata ?? {}
+  const selection = { namespace, fieldSelector: `involvedObject.uid=${uid}` }
+  let last: { readonly at: number; readonly event: CoreV1Event } | undefined
+  let left = mostEvents
+  try {
+    for await (const event of objects.items<CoreV1Event>({ apiVersion: 'v1', kind: 'Event' }, selection)) {
+      if (left-- === 0) break
+      if (event.reason !== 'FailedCreate' && event.reason !== 'SuccessfulCreate') continue
+      const at = Date.parse(String(event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp))
+      if (last === undefined || at >= last.at) last = { at, event }
+    }
+  } catch (error) {
+    if (failureKind(error) !== 'forbidden') throw error
+    return undefined
+  }
+  return last?.event.reason === 'FailedCreate' ? (last.event.message ?? '') : undefined
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { CoreV1Event } from '@kubernetes/client-node'
+import { examineOne } from '../../../src/check/pod/one.ts'
+import { parseSubject } from '../../../src/check/pod/subject.ts'
+import type { Installed } from '../../../src/check/site.ts'
+import { ClusterError } from '../../../src/kubernetes/failure.ts'
+import type { Objects } from '../../../src/kubernetes/objects.ts'
+import { asking, installation, namespace, shop } from '../cluster.ts'
+
+const optIn = installation()
+const ok = <T>(value: T) => ({ ok: true, value }) as const
+const sidecars = 'sidecar-first.dev/sidecars'
+
+/** A workload as the API server has it, with its events, which may be forbidden. */
+async function check(
+  subject: string,
+  annotations: Record<string, string>,
+  {
+    status = {},
+    events = [],
+    home = shop,
+  }: { status?: object; events?: CoreV1Event[] | 'forbidden'; home?: object } = {},
+) {
+  const { spec } = asking('web')
+  const workload = {
+    metadata: { name: 'web', uid: 'u' },
+    spec: { template: { metadata: { annotations }, spec } },
+    status,
+  }
+  const objects = {
+    read: async ({ kind }: { kind: string }) => (kind === 'Namespace' ? home : workload),
+    async *items() {
+      if (events === 'forbidden') throw new ClusterError('forbidden', 'the API server answered 403')
+      yield* events
+    },
+  }
+  const installed = {
+    mutating: ok(optIn.mutating),
+    validating: ok(optIn.validating),
+    configuration: ok({ read: { ok: true, configuration: optIn.configuration } }),
+  }
+  const found = await examineOne(
+    {
+      objects: objects as unknown as Objects,
+      installed: installed as unknown as Installed,
+      version: '1.0.0',
+      now: () => 0,
+    },
+    { ...(parseSubject(subject) ?? assert.fail()), namespace: 'shop' },
+  )
+  return found.map(({ code, level, text }) => `${level} ${code} ${text}`)
+}
+
+describe('check of a workload', () => {
+  test('whose sidecar is misspelt says that its pods are refused, and what is meant', async () => {
+    const found = await check('deploy/web', { [sidecars]: 'envoyy' })
+    assert.match(found.join('\n'), /^problem SF615 its pods are refused: SF173 .*did you mean envoy\?$/m)
+    assert.doesNotMatch(found.join('\n'), /left alone|SF259/)
+  })
+
+  test('that names a container which is not there says what its pods need', async () => {
+    for (const names of ['vaultt', 'envoy, vaultt']) {
+      const found = await check('deploy/web', { [sidecars]: names })
+      assert.match(found.join('\n'), /^warning SF627 its pods are refused unless an injector adds vaultt$/m)
+      assert.doesNotMatch(found.join('\n'), /left alone|SF617|SF259/)
+    }
+    const known = await check('deploy/web', { [sidecars]: 'envoy, istio-proxy' })
+    assert.match(known.join('\n'), /^ok SF617 its pods start envoy, before app$/m)
+  })
+
+  test('in a namespace that is not covered says so first', async () => {
+    const found = await check('deploy/web', { [sidecars]: 'envoyy' }, { home: namespace('shop') })
+    assert.match(found.join('\n'), /^problem SF614 /m)
+  })
+
+  test('says what keeps it from having pods, whoever refuses them', async () => {
+    const message = 'pods "web-1" is forbidden: exceeded quota: q'
+    const condition = { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message }
+    const failed = await check('deploy/web', { [sidecars]: 'envoy' }, { status: { conditions: [condition] } })
+    assert.match(failed.join('\n'), /^problem SF628 its pods can't be created: .*exceeded quota: q$/m)
+    const over = { ...condition, status: 'False' }
+    const well = await check('deploy/web', { [sidecars]: 'envoy' }, { status: { conditions: [over] } })
+    assert.doesNotMatch(well.join('\n'), /SF628/)
+  })
+
+  test('of a kind without such a condition looks at its last event about pods', async () => {
+    const event = (reason: string, at: string, message = reason) =>
+      ({
+        metadata: { name: `web.${at}` },
+        involvedObject: {},
+        reason,
+        message,
+        lastTimestamp: at,
+      }) as unknown as CoreV1Event
+    const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z']
+    const of = async (...events: CoreV1Event[]) =>
+      (await check('sts/web', { [sidecars]: 'envoy' }, { events })).join('\n')
+    assert.match(
+      await of(event('SuccessfulCreate', early), event('FailedCreate', late, 'no room')),
+      /SF628 .*: no room$/m,
+    )
+    assert.doesNotMatch(await of(event('SuccessfulCreate', late), event('FailedCreate', early)), /SF628/)
+    assert.doesNotMatch(await of(), /SF628/)
+    const unread = await check('sts/web', { [sidecars]: 'envoy' }, { events: 'forbidden' })
+    assert.doesNotMatch(unread.join('\n'), /SF628/)
+  })
+})
