@@ -25,7 +25,8 @@ function warningsOf(kind: string, object: unknown, configuration: Configuration)
   if (template === undefined || template.path === '') return []
   const { pod, path, surroundings } = template
   // Where it only observes, what it would refuse is told as well.
-  const { decision } = foresee(pod, { configuration: { ...configuration, mode: 'enforce' }, surroundings })
+  const verdict = foresee(pod, { configuration: { ...configuration, mode: 'enforce' }, surroundings })
+  const { decision } = verdict.kind === 'depends-on-namespace' ? verdict.first : verdict
   const misplaced = misplacedKeys(kind, object, pod, path.split('/').slice(1))
   const warnings = decision.warnings.filter((each) => !isCost(each))
   return shownWarnings([...refusals(decision, configuration), ...warnings, ...misplaced])

@@ -119,7 +119,9 @@ export const refusalsOf = ({ messages }) => messages.filter(({ severity }) => se
 
 /** @param {PreviewResult} result */
 export const outlookOf = ({ verdict, awaits }) =>
-  verdict === 'refused-unless-injected' ? `refused unless an injector adds ${awaits.join(', ')}` : verdict
+  verdict === 'refused-unless-injected'
+    ? `refused unless an injector adds ${awaits.join(', ')}`
+    : verdict.replaceAll('-', ' ')
 
 /** @param {PreviewResult} result */
 function heading(result) {

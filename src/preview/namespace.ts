@@ -1,24 +1,25 @@
 import type { Configuration } from '../admission/intent/configuration.ts'
 import type { Metadata } from '../admission/pod/pod.ts'
 import { readMetadata } from '../admission/pod/read.ts'
-import { type LabelSelector, selects } from '../admission/pod/selector.ts'
+import { type KnownLabels, maySelect, namespaceName } from '../admission/pod/selector.ts'
 import type { ManifestObject } from './objects.ts'
 
-/** The label that the API server gives each namespace; the only one that is known without asking it. */
-const nameLabel = 'kubernetes.io/metadata.name'
+/**
+ * What is known of a namespace's labels: without its manifest, only the one that the API server gives it.
+ * @param namespace its name; empty where that isn't known
+ */
+export function knownLabels(namespace: string, manifest: Metadata | undefined): KnownLabels {
+  if (manifest !== undefined) return { labels: new Map([...manifest.labels, [namespaceName, namespace]]), whole: true }
+  return { labels: new Map(namespace === '' ? [] : [[namespaceName, namespace]]), whole: false }
+}
 
-/** The sets of rules that select a namespace by its name alone (empty: the namespace is unknown). */
-export function setsOf(namespace: string, { rules }: Configuration): readonly string[] {
-  if (namespace === '') return []
-  const labels = new Map([[nameLabel, namespace]])
+/** The sets of rules that certainly select a namespace. */
+export function setsOf(namespace: KnownLabels, { rules }: Configuration): readonly string[] {
   const found = rules.rules.flatMap(({ set, match: { namespaceSelector: selector } }) =>
-    set !== undefined && selector !== undefined && byNameAlone(selector) && selects(selector, labels) ? [set] : [],
+    set !== undefined && selector !== undefined && maySelect(selector, namespace) ? [set] : [],
   )
   return [...new Set(found)]
 }
-
-const byNameAlone = ({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean =>
-  [...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)].every((key) => key === nameLabel)
 
 /** The namespaces that stand among the objects, by their names. */
 export function namespacesOf(objects: readonly ManifestObject[]): ReadonlyMap<string, Metadata> {

@@ -10,7 +10,7 @@ import type { Fields } from '../admission/pod/reader.ts'
 import { podTemplate } from '../admission/pod/template.ts'
 import { askedFor, byNamespace, mayBeGiven } from '../admission/suggest/known.ts'
 import { type Suggestion, suggest, withAnnotations } from '../admission/suggest/suggest.ts'
-import { foresee, unexpected, type Verdict } from '../admission/verdict.ts'
+import { type Certain, fateText, foresee, unexpected } from '../admission/verdict.ts'
 import type { Operation } from '../admission/words/json.ts'
 import { isCost, type Reason, textOf } from '../admission/words/messages.ts'
 import { shownWarnings } from '../admission/words/shown.ts'
@@ -19,7 +19,7 @@ import { drawn, type Forecast } from './forecast-bars.ts'
 import type { JsonObject } from './json.ts'
 import { type Manifests, mostProblems, readManifests } from './manifests.ts'
 import { messagesOf } from './message.ts'
-import { namespaceOf, namespacesOf, setsOf } from './namespace.ts'
+import { knownLabels, namespaceOf, namespacesOf } from './namespace.ts'
 import { type ManifestObject, objectsOf } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
 import type { Problem } from './problems.ts'
@@ -28,7 +28,14 @@ import { annotating, type SuggestionEdits, suggestionResult } from './suggestion
 import { type Trial, triedLines } from './trial.ts'
 
 /** What will become of an object's pods, in a word. */
-export const outlooks = ['patched', 'unchanged', 'skipped', 'refused', 'refused-unless-injected'] as const
+export const outlooks = [
+  'patched',
+  'unchanged',
+  'skipped',
+  'refused',
+  'refused-unless-injected',
+  'depends-on-namespace',
+] as const
 export type Outlook = (typeof outlooks)[number]
 
 /** What would happen to one object. */
@@ -84,14 +91,18 @@ function previewObject(
   const namespace = given.namespace || assumed.namespace
   const tried = triedLines(assumed.trial, template.pod)
   const object = { ...given, namespace }
-  const verdict = foresee(withAnnotations(template.pod, tried), {
+  const around = assumed.namespaces.get(namespaceOf(object))
+  const foreseen = foresee(withAnnotations(template.pod, tried), {
     // What it would do, where it only observes.
     configuration: { ...configuration, mode: 'enforce' },
-    surroundings: { ...template.surroundings, sets: setsOf(namespace, configuration) },
+    surroundings: { ...template.surroundings, ...(namespace !== '' && { into: namespace }) },
+    namespace: knownLabels(namespace, around),
   })
+  const depends = foreseen.kind === 'depends-on-namespace'
+  const verdict = depends ? foreseen.first : foreseen
+  const elsewhere = depends ? foreseen.others : []
   const { decision: decided } = verdict
   const misplaced = misplacedKeys(given.kind, given.value, template.pod, template.path.split('/').slice(1))
-  const around = assumed.namespaces.get(namespaceOf(object))
   const suggestion = suggestionFor(decided, withAnnotations(template.pod, tried), {
     configuration,
     surroundings: { ...template.surroundings, ...(around && { namespace: around }) },
@@ -100,8 +111,13 @@ function previewObject(
     suggestion === undefined
       ? withUnseen(withInjected(decided, template.pod, around), template.pod, around)
       : asItIs(decided, suggestion)
-  const decision = { ...judged, warnings: shownWarnings([...judged.warnings, ...misplaced]) }
-  const found = { object, decision, outlook: outlookOf(verdict, decision), ...(suggestion && { suggestion }) }
+  const decision = { ...among(elsewhere, judged), warnings: shownWarnings([...judged.warnings, ...misplaced]) }
+  const found = {
+    object,
+    decision,
+    outlook: depends ? 'depends-on-namespace' : outlookOf(verdict, decision),
+    ...(suggestion && { suggestion }),
+  }
   switch (decision.verdict) {
     case 'skipped':
       return { ...found, patch: [], patched: object.value }
@@ -120,8 +136,15 @@ function previewObject(
   }
 }
 
+/** What becomes of it in namespaces of which more is known. A refusal holds in all of them. */
+function among(elsewhere: readonly Certain[], decision: Decision): Decision {
+  if (decision.verdict === 'refused') return decision
+  const reasons = elsewhere.map((each) => ({ kind: 'in-other-namespaces', fate: fateText(each) }) as const)
+  return { ...decision, reasons: [...decision.reasons, ...reasons] }
+}
+
 /** An injector that is known to add what is absent is taken at its word. */
-function outlookOf(verdict: Verdict, { verdict: decided }: Decision): Outlook {
+function outlookOf(verdict: Certain, { verdict: decided }: Decision): Outlook {
   return unexpected(verdict).length > 0 ? 'refused-unless-injected' : decided
 }
 

@@ -1,7 +1,7 @@
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { podTemplate } from '../admission/pod/template.ts'
 import { coded, isCost } from '../admission/words/messages.ts'
-import { namespaceOf, namespacesOf, setsOf } from '../preview/namespace.ts'
+import { knownLabels, namespaceOf, namespacesOf, setsOf } from '../preview/namespace.ts'
 import type { Preview } from '../preview/preview.ts'
 import type { PreviewedFiles } from '../preview/show/files.ts'
 import { type Mend, mendOf } from './mend.ts'
@@ -30,7 +30,7 @@ export function scanManifests(
       if (!template || (namespace !== undefined && object.namespace !== namespace)) return []
       all++
       const around = namespaces.get(namespaceOf(object))
-      const sets = setsOf(object.namespace, configuration)
+      const sets = setsOf(knownLabels(object.namespace, around), configuration)
       const surroundings = { ...template.surroundings, sets, ...(around && { namespace: around }) }
       const subject = narrowed(subjectOf(template.pod, around), presets)
       if (!subject) return []

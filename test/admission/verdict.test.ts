@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Configuration } from '../../src/admission/intent/configuration.ts'
-import { foresee, type Verdict } from '../../src/admission/verdict.ts'
+import { fateText, foresee, type Verdict } from '../../src/admission/verdict.ts'
 import { coded } from '../../src/admission/words/messages.ts'
+import { readConfiguration } from '../../src/configuration/read.ts'
 import { app, configuration, type Fields, pod, ready, warningsOf } from './pods.ts'
 
 const envoy = { name: 'envoy', readinessProbe: ready }
@@ -63,5 +64,47 @@ describe('what will become of a pod', () => {
     assert.ok('decision' in verdict)
     assert.match(warningsOf(verdict.decision).join(), /nothing waits for it/)
     assert.equal(forecast({ sidecars: 'envoyy' }, { mode: 'observe' }).kind, 'left')
+  })
+})
+
+describe('what will become of a pod in a namespace', () => {
+  const read = readConfiguration(
+    `apiVersion: sidecar-first.dev/v1
+kind: Configuration
+rules: [{name: team, tier: 1, match: {container: envoy, namespaceSelector: {matchLabels: {team: shop}}}}]
+`,
+    '0.0.0-test',
+  )
+  assert.ok(read.ok)
+  const { configuration } = read
+  const given = pod({}, [app, envoy])
+  const labels = (entries: Record<string, string>, whole = true) => ({
+    labels: new Map(Object.entries(entries)),
+    whole,
+  })
+
+  test('whose labels are known is certain', () => {
+    assert.equal(foresee(given, { configuration, namespace: labels({ team: 'shop' }) }).kind, 'starts')
+    assert.equal(foresee(given, { configuration, namespace: labels({}) }).kind, 'left')
+    assert.equal(foresee(given, { configuration, namespace: labels({ team: 'shop' }, false) }).kind, 'starts')
+  })
+
+  test('whose labels are not known depends on them, where that makes a difference', () => {
+    const verdict = foresee(given, { configuration })
+    assert.ok(verdict.kind === 'depends-on-namespace')
+    assert.equal(verdict.first.kind, 'left')
+    assert.deepEqual(verdict.others.map(fateText), ['starts envoy (rule team), before app'])
+    const asking = pod({ sidecars: 'envoy' }, [app, envoy])
+    assert.equal(foresee(asking, { configuration }).kind, 'starts')
+    assert.equal(foresee(pod({ sidecars: 'envoyy' }, [app, envoy]), { configuration }).kind, 'refused')
+  })
+
+  test('that the webhooks are not called for is left alone', () => {
+    const webhooks = [{ selector: { matchLabels: { on: 'yes' } }, set: undefined }]
+    const asking = pod({ sidecars: 'envoyy' }, [app, envoy])
+    const kind = (namespace: ReturnType<typeof labels>) => foresee(asking, { configuration, namespace, webhooks }).kind
+    assert.equal(kind(labels({ on: 'yes' })), 'refused')
+    assert.equal(kind(labels({})), 'left')
+    assert.equal(kind(labels({}, false)), 'depends-on-namespace')
   })
 })

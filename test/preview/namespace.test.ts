@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { textOf } from '../../src/admission/words/messages.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
 import { preview } from '../../src/preview/preview.ts'
 
@@ -59,4 +60,32 @@ test('asked again, nothing is to do', () => {
   const again = preview(JSON.stringify(first.previews[0]?.patched), configuration, 'shop')
   assert(again.ok)
   assert.deepEqual([again.previews[0]?.decision.verdict, again.previews[0]?.patch], ['unchanged', []])
+})
+
+test('where labels decide that nobody knows here, it says so, and what follows in either case', () => {
+  const previewed = preview(pod({}), configuration, 'shop')
+  assert(previewed.ok)
+  const [{ outlook, decision } = assert.fail()] = previewed.previews
+  assert.equal(outlook, 'depends-on-namespace')
+  assert.match(
+    decision.reasons.map(textOf).join('\n'),
+    /\nin a namespace that more rules select, it is left alone: every container is a sidecar/,
+  )
+})
+
+test('a namespace among the manifests has the labels that it has', () => {
+  const namespace = (labels: object) =>
+    JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels } })
+  for (const [labels, tiers] of [
+    [{ team: 'x' }, 'base, otel, proxy'],
+    // Nothing is left to hold back.
+    [{}, ''],
+  ] as const) {
+    const previewed = preview(`${namespace(labels)}\n---\n${pod({ namespace: 'shop' })}`, configuration)
+    assert(previewed.ok)
+    const { outlook, decision } = previewed.previews[1] ?? assert.fail()
+    assert.notEqual(outlook, 'depends-on-namespace')
+    const order = 'tiers' in decision ? decision.tiers.map((tier) => tier.map(({ name }) => name).join('+')) : []
+    assert.equal(order.join(', '), tiers)
+  }
 })

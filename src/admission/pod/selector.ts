@@ -18,6 +18,29 @@ export function selects(selector: LabelSelector, labels: ReadonlyMap<string, Jso
   return equal && (selector.matchExpressions ?? []).every((expression) => holds(expression, labels))
 }
 
+/** What is known of a namespace's labels. */
+export interface KnownLabels {
+  readonly labels: ReadonlyMap<string, Json>
+  /** Whether there are no others. */
+  readonly whole: boolean
+}
+
+/** The label that the API server gives each namespace. */
+export const namespaceName = 'kubernetes.io/metadata.name'
+
+/** Whether labels are selected; undefined where that depends on some that aren't known. */
+export function maySelect(selector: LabelSelector, { labels, whole }: KnownLabels): boolean | undefined {
+  if (whole) return selects(selector, labels)
+  const { matchLabels = {}, matchExpressions = [] } = selector
+  const terms = [
+    ...Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] }) as const),
+    ...matchExpressions,
+  ]
+  const known = terms.filter(({ key }) => labels.has(key))
+  if (known.some((term) => !holds(term, labels))) return false
+  return known.length === terms.length ? true : undefined
+}
+
 function holds({ key, operator, values = [] }: LabelExpression, labels: ReadonlyMap<string, Json>): boolean {
   const value = labels.get(key)
   switch (operator) {

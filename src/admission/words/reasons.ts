@@ -31,6 +31,10 @@ export const reasons = {
       `${name} isn't there yet; ${key === undefined ? 'an injector' : `the injector that ${key} asks for`} has to add it`,
   },
   'only-looked-at': { text: () => 'the configuration only observes (mode: observe)' },
+  'not-sent': { text: () => 'the API server does not send pods of its namespace' },
+  'in-other-namespaces': {
+    text: ({ fate }: { readonly fate: string }) => `in a namespace that more rules select, it ${fate}`,
+  },
   'star-alone': { text: () => '"*" stands for the sidecars that rules add, and no rule matches' },
   'not-a-pod': { text: () => 'not a Pod' },
   subresource: { text: () => 'a subresource of a Pod' },

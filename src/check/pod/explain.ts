@@ -8,7 +8,7 @@ import type { Configuration } from '../../admission/intent/configuration.ts'
 import { ruledContainers } from '../../admission/intent/rules.ts'
 import { readMetadata, readSpec } from '../../admission/pod/read.ts'
 import type { Surroundings } from '../../admission/pod/surroundings.ts'
-import { concluded, unexpected, type Verdict } from '../../admission/verdict.ts'
+import { type Certain, concluded, unexpected } from '../../admission/verdict.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { coded, isCost } from '../../admission/words/messages.ts'
 import type { MissedBecause } from '../findings/pod.ts'
@@ -50,7 +50,7 @@ export function explain(asked: Case): readonly Finding[] {
   ]
 }
 
-function verdict(asked: Case, standing: Standing, fate: Verdict, covers: readonly V1MutatingWebhook[]): Finding {
+function verdict(asked: Case, standing: Standing, fate: Certain, covers: readonly V1MutatingWebhook[]): Finding {
   const { made, namespace, configuration, mutating } = asked
   const { decision } = fate
   const awaits = unexpected(fate)

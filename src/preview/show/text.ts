@@ -22,6 +22,7 @@ const styles: Record<Outlook, Style> = {
   unchanged: 'green',
   refused: 'red',
   'refused-unless-injected': 'yellow',
+  'depends-on-namespace': 'yellow',
   skipped: 'dim',
 }
 
@@ -91,7 +92,7 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
 function outlookText({ outlook, decision }: Preview): string {
   return outlook === 'refused-unless-injected'
     ? oneLine(`refused unless an injector adds ${awaitedBy(decision).join(', ')}`)
-    : outlook
+    : outlook.replaceAll('-', ' ')
 }
 
 /** Why; refusals in the order of the lines. */
