@@ -167,16 +167,16 @@ function contents(result, { goTo, add, key }) {
         { class: 'warnings', 'aria-label': 'Warnings' },
         ...warnings.map((message) => item(message, goTo, false)),
       ),
+    suggestionOf(result, add),
+    tiers.length > 0 && element('h4', {}, 'Order'),
+    tiers.length > 0 && element('ol', { class: 'tiers' }, ...tiers.map(tierOf), restOf(start)),
+    gates.length > 0 && element('ul', { class: 'gates', 'aria-label': 'What opens the gate' }, ...gates.map(gateOf)),
     notes.length > 0 &&
       element(
         'ul',
         { class: 'costs' },
         ...notes.map(({ code, text }) => element('li', {}, `${code} costs: ${text}`, explanation(code, false))),
       ),
-    suggestionOf(result, add),
-    tiers.length > 0 && element('h4', {}, 'Order'),
-    tiers.length > 0 && element('ol', { class: 'tiers' }, ...tiers.map(tierOf), restOf(start)),
-    gates.length > 0 && element('ul', { class: 'gates', 'aria-label': 'What opens the gate' }, ...gates.map(gateOf)),
     start &&
       element('h4', {}, 'Predicted start ', element('small', {}, 'in steps: the order of events, not measured time')),
     start && startCharts(start),

@@ -54,11 +54,11 @@ function here(call: string, input = '') {
 test('preview shows the verdict, the order and a diff', async () => {
   const { code, stdout, stderr } = await here('preview -f pod.yaml secret.yaml')
   assert.deepEqual([code, stderr], [0, ''])
-  assert.match(stdout, /^Pod sample \(pod\.yaml:1\): patched\n/)
+  assert.match(stdout, /^Pod sample \(pod\.yaml:1\): patched\n {2}starts proxy, before app\n {2}1\. proxy/)
   assert.match(stdout, /\n {2}· SF219 the waiter adds an emptyDir/)
   assert.match(
     stdout,
-    /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n {2}gate hook: the app starts without proxy if it crashes, .*\n\n/,
+    /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n {2}gate hook: the app starts without proxy if it crashes, .*\n {2}· SF219 .*\n\n/,
   )
   assert.match(stdout, /\n\n--- pod\.yaml\n\+\+\+ pod\.yaml\n@@ -\d/)
   assert.match(stdout, /\n- {4}- name: app {3}# the app\n/)

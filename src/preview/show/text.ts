@@ -82,6 +82,7 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
       ...suggestionOf(each, look).map((line) => `  ${line}\n`),
       ...orderOf(decision, start).map((line) => `  ${oneLine(line)}\n`),
       ...gatesOf(decision).map((gate) => `  ${styled(look, 'dim', oneLine(gateLine(gate)))}\n`),
+      ...costsOf(decision, look).map((line) => `  ${line}\n`),
       start === undefined ? '' : chartOf(start, each === explained, look),
       changed === undefined ? '' : diffOf(file, changed, { ...look, terminal: true }),
     ].join('')
@@ -102,14 +103,16 @@ function reasonsOf(preview: Preview): readonly string[] {
   return messagesOf(preview).slice(0, decision.reasons.length).map(line)
 }
 
-/** First what somebody should act on, then what only names a cost. */
+/** What somebody should act on. */
 function warningsOf({ warnings }: Decision, look: Look): string[] {
-  const warning = styled(look, 'yellow', '!')
-  const cost = styled(look, 'dim', look.unicode ? '·' : '-')
-  return [
-    ...warnings.filter((each) => !isCost(each)).map((each) => `${warning} ${coded(each)}`),
-    ...warnings.filter(isCost).map((each) => `${cost} ${coded(each)}`),
-  ]
+  const mark = styled(look, 'yellow', '!')
+  return warnings.filter((each) => !isCost(each)).map((each) => `${mark} ${coded(each)}`)
+}
+
+/** What only names a price comes last. */
+function costsOf({ warnings }: Decision, look: Look): string[] {
+  const mark = styled(look, 'dim', look.unicode ? '·' : '-')
+  return warnings.filter(isCost).map((each) => `${mark} ${coded(each)}`)
 }
 
 /** What holds the app back today, and the lines that would, as they stand in a manifest. */
