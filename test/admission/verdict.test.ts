@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import fc from 'fast-check'
 import type { Configuration } from '../../src/admission/intent/configuration.ts'
 import { fateText, foresee, type Verdict } from '../../src/admission/verdict.ts'
 import { coded } from '../../src/admission/words/messages.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
-import { app, configuration, type Fields, pod, ready, warningsOf } from './pods.ts'
+import { setOf } from '../../src/webhooks/set.ts'
+import { runs } from '../runs.ts'
+import { type Admitted, admit } from './admit.ts'
+import { app, configuration, type Fields, type Pod, pod, ready, warningsOf } from './pods.ts'
+import { configurations, pods } from './verdict-samples.ts'
 
 const envoy = { name: 'envoy', readinessProbe: ready }
 const forecast = (annotations: Fields, more: Partial<Configuration> = {}, containers = [app, envoy]): Verdict =>
@@ -108,3 +113,52 @@ rules: [{name: team, tier: 1, match: {container: envoy, namespaceSelector: {matc
     assert.equal(kind(labels({}, false)), 'depends-on-namespace')
   })
 })
+
+test('what is forecast is what the calls make of the pod, and of the one to which the missing containers are added', () => {
+  const seen = { starts: 0, left: 0, refused: 0, 'unless-injected': 0 }
+  fc.assert(
+    fc.property(configurations, pods, fc.subarray(['A', 'B']), ({ text }, given, keys) => {
+      const read = readConfiguration(`apiVersion: sidecar-first.dev/v1\nkind: Configuration\n${text}`, '0.0.0-test')
+      assert.ok(read.ok)
+      const { configuration } = read
+      const namespace = { labels: new Map(keys.map((key) => [key, '1'])), whole: true }
+      const verdict = foresee(given, { configuration, namespace })
+      assert.ok(verdict.kind !== 'depends-on-namespace')
+      seen[verdict.kind]++
+      if (configuration.mode === 'observe') return assert.equal(verdict.kind, 'left')
+      const sets = keys
+        .map((key) => setOf({ matchLabels: { [key]: '1' } }))
+        .filter((set) => configuration.rules.sets.has(set))
+      const { decision, refusals } = admit(given, configuration, sets)
+      const happens = decision.verdict === 'refused' || refusals.length > 0
+      assert.equal(verdict.kind === 'refused' || verdict.kind === 'unless-injected', happens, JSON.stringify(refusals))
+      if (verdict.kind !== 'unless-injected') return
+      const add = (pod: Pod): Pod => ({
+        ...pod,
+        spec: {
+          ...pod.spec,
+          containers: [
+            ...pod.spec.containers,
+            ...missing(
+              pod,
+              verdict.absent.map(({ name }) => name),
+            ),
+          ],
+        },
+      })
+      const admitted = ({ decision, refusals }: Admitted) => decision.verdict !== 'refused' && refusals.length === 0
+      const fate = foresee(add(given), { configuration, namespace })
+      assert.equal(admitted(admit(add(given), configuration, sets)), fate.kind === 'starts')
+      // An enforced rule about what is added behind us may refuse what the first call has planned without it.
+      const enforces = configuration.rules.rules.some(({ enforce }) => enforce)
+      if (!enforces) assert.equal(admitted(admit(given, configuration, sets, add)), fate.kind === 'starts')
+    }),
+    runs(400),
+  )
+  assert.ok(Math.min(...Object.values(seen)) > 0, JSON.stringify(seen))
+})
+
+const missing = ({ spec }: Pod, names: readonly string[]) =>
+  [...new Set(names)]
+    .filter((name) => spec.containers.every((each) => each.name !== name))
+    .map((name) => ({ name, image: 'injected', readinessProbe: ready }))
