@@ -51,6 +51,9 @@ What if, without editing the files:
                         init-container, image-volume or shell
   --preset NAME         a rule for a known sidecar, such as istio; can be
                         repeated
+  --kubernetes-version VERSION
+                        the oldest node's, such as 1.36: from 1.35 on the app
+                        is locked as well (as configured)
 
 It also exits with 1 if a file can't be read as manifests, and with 2 if the
 call is wrong.
@@ -88,6 +91,7 @@ const options = {
   gate: { type: 'string', choices: gates },
   delivery: { type: 'string', choices: deliveries },
   preset: { type: 'string', choices: presets.map(({ name }) => name), multiple: true, default: [] as string[] },
+  'kubernetes-version': { type: 'string' },
 } as const
 
 export const preview = defineCommand({
@@ -114,11 +118,12 @@ export const preview = defineCommand({
 })
 
 /** What to preview with instead of what is written. @throws UsageError */
-function whatIf({ sidecars, gate, delivery, preset }: Values<typeof options>) {
+function whatIf({ sidecars, gate, delivery, preset, 'kubernetes-version': kubernetesVersion }: Values<typeof options>) {
   const change = (configuration: Configuration): Configuration => {
     const changed = withSettings(configuration, {
       ...(gate && { gate }),
       ...(delivery && { delivery }),
+      ...(kubernetesVersion !== undefined && { kubernetesVersion }),
       presets: preset,
     })
     if (!changed.ok) throw new UsageError('flags-together', changed.problem)

@@ -31,10 +31,10 @@ import { type Trial, triedLines } from './trial.ts'
 export const outlooks = [
   'patched',
   'unchanged',
-  'skipped',
   'refused',
   'refused-unless-injected',
   'depends-on-namespace',
+  'skipped',
 ] as const
 export type Outlook = (typeof outlooks)[number]
 

@@ -452,3 +452,12 @@ test('a container that is not there is a condition: refused unless an injector a
   assert.match(expected.stdout, /: patched\n.*\n {2}vaultt isn't there yet; an injector has to add it/)
   assert.equal((await here('preview --expect Vault absent.yaml')).code, 2)
 })
+
+test('preview --kubernetes-version shows the lock that such nodes have, and what opens the gate without it', async () => {
+  assert.match((await here('preview pod.yaml')).stdout, /gate hook: the app starts without proxy if it crashes/)
+  const locked = await here('preview --kubernetes-version 1.36 pod.yaml')
+  assert.doesNotMatch(locked.stdout, /it crashes/)
+  assert.match(locked.stdout, /gate lock: the app never starts without proxy/)
+  assert.match((await here('preview --kubernetes-version 1.34 pod.yaml')).stdout, /if it crashes/)
+  assert.equal((await here('preview --kubernetes-version latest pod.yaml')).code, 2)
+})
