@@ -21,6 +21,8 @@ export interface StoredConfiguration {
   readonly name: string
   readonly version: string
   readonly bundles: readonly string[]
+  /** Whatever else than certs writes them. */
+  readonly keptBy?: 'cert-manager'
 }
 
 /** A ready endpoint of the webhook's Service. */

@@ -13,7 +13,7 @@ import { createClock } from '../src/kubernetes/clock.ts'
 import { connection } from '../src/kubernetes/connection.ts'
 import { writeEvent } from '../src/kubernetes/event.ts'
 import { leaseStore } from '../src/kubernetes/lease-store.ts'
-import { labelsOf, objectNames } from '../src/kubernetes/names.ts'
+import { labelsOf, objectKeys, objectNames } from '../src/kubernetes/names.ts'
 import { rawCalls } from '../src/kubernetes/raw.ts'
 import { watched } from '../src/kubernetes/watch.ts'
 import type { Cluster, Endpoint, StoredConfiguration } from './cluster.ts'
@@ -149,7 +149,14 @@ export async function watchChanges(
 function stored(kind: StoredConfiguration['kind'], found: Stored): StoredConfiguration {
   const webhooks: { clientConfig: { caBundle?: string } }[] = found.webhooks ?? []
   const bundles = webhooks.map(({ clientConfig }) => text(clientConfig.caBundle ?? ''))
-  return { kind, name: found.metadata?.name ?? '', version: versionOf(found), bundles }
+  const foreign = found.metadata?.annotations?.[objectKeys.certManager] !== undefined
+  return {
+    kind,
+    name: found.metadata?.name ?? '',
+    version: versionOf(found),
+    bundles,
+    ...(foreign && { keptBy: 'cert-manager' }),
+  }
 }
 
 const text = (base64: string) => Buffer.from(base64, 'base64').toString()

@@ -86,6 +86,17 @@ export const problems = {
     means: 'A replica serves an old certificate: it has not taken up the new one.',
     next: soon,
   }),
+  'foreign-secret-missing': problem('SF714', {
+    text: "the Secret is missing: cert-manager hasn't issued the certificate",
+    means: 'The webhook configurations say that cert-manager keeps the certificate, and it has written none.',
+    next: '`kubectl describe certificate -n sidecar-first` says what cert-manager waits for.',
+  }),
+  'served-name': problem('SF715', {
+    example: { endpoint: pod, servername: 'sidecar-first.sidecar-first.svc' },
+    text: ({ endpoint, servername }) => `${endpoint} serves a leaf that isn't for ${servername}`,
+    means: 'The API server would not accept what the replica serves: it asks for another name.',
+    next: "Correct the certificate's names, such as `dnsNames` of a Certificate of cert-manager.",
+  }),
 }
 
 export type CertificateProblem = Values<typeof problems>

@@ -1,8 +1,28 @@
 import { drawChart, legend } from '../src/terminal/chart.ts'
 import type { Look } from '../src/terminal/look.ts'
-import { left, lifeBars } from './life-bars.ts'
-import { problemText } from './problems.ts'
-import type { Status } from './status.ts'
+import { type Life, left, lifeBars } from './life-bars.ts'
+import type { Phase } from './next-step.ts'
+import { type CertificateProblem, problemText } from './problems.ts'
+
+/** What `certs status` and `check` are about. */
+export interface Status {
+  readonly phase: Phase | 'kept by cert-manager'
+  readonly now: number
+  readonly lives: readonly Life[]
+  readonly trusting: readonly {
+    readonly configuration: string
+    /** How many its webhooks trust; if they differ, the fewest. */
+    readonly authorities: number
+    readonly differs: boolean
+  }[]
+  readonly served: readonly {
+    readonly endpoint: string
+    readonly serves: 'our-leaf' | 'another-leaf' | 'nothing'
+    readonly remaining?: number
+  }[]
+  /** What is wrong; empty if nothing is. */
+  readonly problems: readonly CertificateProblem[]
+}
 
 /** What `certs status` prints. */
 export function statusText({ phase, now, lives, trusting, served, problems }: Status, look: Look): string {

@@ -1,11 +1,10 @@
 import type { Cluster, Endpoint } from './cluster.ts'
+import { foreignStatus } from './foreign.ts'
 import type { Life } from './life-bars.ts'
 import { authorityDue, type Leaf, type Lifetimes, lackingTrust, leafDue, phaseOf } from './next-step.ts'
 import { type CertificateProblem, notAsked } from './problems.ts'
 import { leafOf, look } from './secret.ts'
-
-/** What `certs status` and `check` are about. */
-export type Status = Awaited<ReturnType<typeof statusOf>>
+import type { Status } from './show.ts'
 
 /**
  * What is trusted, what each ready endpoint really serves, and how long all of it lives.
@@ -22,9 +21,12 @@ export async function statusOf({
   names: readonly string[]
   lifetimes: Lifetimes
   ask: (endpoint: Endpoint) => Promise<string | undefined>
-}) {
-  const secret = await cluster.readSecret()
+}): Promise<Status> {
   const configurations = await cluster.readConfigurations()
+  if (configurations.some(({ keptBy }) => keptBy !== undefined)) {
+    return await foreignStatus({ cluster, names, configurations, ask })
+  }
+  const secret = await cluster.readSecret()
   const endpoints = (await cluster.readEndpoints()) ?? []
   const now = cluster.now()
   const seen = look({ secret, configurations, names, now })

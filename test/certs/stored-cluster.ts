@@ -39,7 +39,7 @@ export class StoredCluster implements Cluster {
   now = () => Date.now()
   readSecret = async () => this.secret
   readConfigurations = async () => [...this.#configurations.values()]
-  readEndpoints = async () => undefined
+  readEndpoints: Cluster['readEndpoints'] = async () => undefined
 
   async createSecret(data: Readonly<Record<string, string>>) {
     if (this.secret) throw new ClusterError('conflict', 'it exists already')

@@ -1,11 +1,12 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import type { Endpoint, StoredConfiguration } from '../../../certs/cluster.ts'
-import { isCovered, readCertificate, splitBundle } from '../../../certs/faults.ts'
+import { faultsOfServed } from '../../../certs/foreign.ts'
 import { kubernetes } from '../../../certs/kubernetes.ts'
 import type { Lifetimes } from '../../../certs/next-step.ts'
 import { type CertificateProblem, notAsked } from '../../../certs/problems.ts'
 import { servedCertificate } from '../../../certs/served.ts'
-import { type Status, statusOf } from '../../../certs/status.ts'
+import type { Status } from '../../../certs/show.ts'
+import { statusOf } from '../../../certs/status.ts'
 import { serviceNames } from '../../../certs/x509.ts'
 import { objectKeys, objectNames, selectorOf } from '../../kubernetes/names.ts'
 import { forward } from '../../kubernetes/port-forward.ts'
@@ -113,24 +114,26 @@ export function judgeServed({
   servername: string
   now: number
 }): readonly Finding[] {
-  const at = new Date(now)
   const { barred } = apart(served.flatMap((answer) => ('problem' in answer ? [answer.problem] : [])))
   const findings = served.flatMap((answer): readonly Finding[] => {
     const { name } = answer
     if ('problem' in answer) {
       return apart([answer.problem]).others.map((problem) => ({ kind: 'foreign-silent', problem }))
     }
-    const leaf = readCertificate(answer.pem)
-    if (!leaf) return [{ kind: 'foreign-not-a-certificate', name }]
-    const expires = leaf.validToDate
-    const blind = trusting.filter(
-      ({ bundles }) => !bundles.every((pem) => isCovered(answer.pem, { by: splitBundle(pem), at })),
-    )
-    return [
-      ...blind.map((each) => ({ kind: 'foreign-untrusted', name, configuration: each.name }) as const),
-      ...(at > expires ? [{ kind: 'foreign-expired', name, at: expires.toISOString() } as const] : []),
-      ...(leaf.checkHost(servername) ? [] : [{ kind: 'foreign-name', name, servername } as const]),
-    ]
+    return faultsOfServed(answer.pem, { trusting, servername, now }).map((fault): Finding => {
+      switch (fault.kind) {
+        case 'not-a-certificate':
+          return { kind: 'foreign-not-a-certificate', name }
+        case 'untrusted':
+          return { kind: 'foreign-untrusted', name, configuration: fault.configuration }
+        case 'expired':
+          return { kind: 'foreign-expired', name, at: new Date(fault.at).toISOString() }
+        case 'name':
+          return { kind: 'foreign-name', name, servername }
+        default:
+          return fault satisfies never
+      }
+    })
   })
   if (served.length === 0) return [{ kind: 'no-ready-endpoint' }]
   return findings.length + barred.length > 0 ? [...barred, ...findings] : [{ kind: 'certificate-right' }]
