@@ -107,7 +107,7 @@ describe('check and timeline on a real node', () => {
     assert.deepEqual(others, [])
     assert.match(only?.text ?? '', /Pod check-plain\/unlabelled should start sidecar, before app, but the namespace/)
     assert.equal(code, 0)
-    found(findings, 'ok', /every replica serves what the API server trusts/)
+    found(findings, 'ok', /every ready replica serves what the API server trusts/)
     found(findings, 'ok', /comes back patched/)
     found(findings, 'ok', / 2 are in order and 1 ask for nothing/)
     assert.equal(await podsIn(namespace, 'app.kubernetes.io/component=check'), '')

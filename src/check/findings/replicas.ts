@@ -143,9 +143,11 @@ export const replicaFindings = {
   }),
   'certificate-kept': ok('SF728', {
     example: { phase: 'steady' },
-    text: ({ phase }) => `every replica serves what the API server trusts (phase ${phase})`,
+    text: ({ phase }) => `every ready replica serves what the API server trusts (phase ${phase})`,
   }),
-  'certificate-right': ok('SF729', { text: 'every replica serves what the API server trusts (not kept by certs)' }),
+  'certificate-right': ok('SF729', {
+    text: 'every ready replica serves what the API server trusts (not kept by certs)',
+  }),
   'no-ready-endpoint': passOn(
     'problem',
     () => problemCode({ kind: 'endpoints-missing' }),

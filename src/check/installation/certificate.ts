@@ -1,5 +1,5 @@
 import type { V1Pod } from '@kubernetes/client-node'
-import type { Endpoint, StoredConfiguration } from '../../../certs/cluster.ts'
+import type { Cluster, Endpoint, StoredConfiguration } from '../../../certs/cluster.ts'
 import { faultsOfServed } from '../../../certs/foreign.ts'
 import { kubernetes } from '../../../certs/kubernetes.ts'
 import type { Lifetimes } from '../../../certs/next-step.ts'
@@ -12,17 +12,26 @@ import { objectKeys, objectNames, selectorOf } from '../../kubernetes/names.ts'
 import { forward } from '../../kubernetes/port-forward.ts'
 import type { Finding } from '../findings.ts'
 import { type Check, needed, type Site } from '../site.ts'
-import { idleness } from './replicas.ts'
+import { idleness, isReady } from './replicas.ts'
 
 const day = 86_400_000
 /** The defaults of `certs run`. */
 const lifetimes: Lifetimes = { authority: 365 * day, leaf: 30 * day, settle: 300_000 }
 
-/** Whether every replica serves what the API server trusts, seen by a handshake. */
+/** Whether every ready replica serves what the API server trusts, seen by a handshake. */
 export const certificate: Check = {
   name: 'certificate',
   async run({ kubeconfig, namespace, installed, objects }) {
-    const { cluster } = kubernetes({ kubeconfig, names: { ...objectNames, namespace } })
+    const live = kubernetes({ kubeconfig, names: { ...objectNames, namespace } }).cluster
+    const pods = (component: 'serve' | 'certs') =>
+      objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector: selectorOf(component) })
+    const cluster: Cluster = {
+      ...live,
+      async readEndpoints() {
+        const [endpoints, replicas] = await Promise.all([live.readEndpoints(), pods('serve')])
+        return endpoints && readyEndpoints(endpoints, replicas)
+      },
+    }
     const dnsNames = serviceNames(objectNames.service, namespace)
     const [servername = objectNames.service] = dnsNames
     const ask = async ({ pod, port }: Endpoint) => {
@@ -32,11 +41,7 @@ export const certificate: Check = {
     }
     if (!keptByOthers(installed)) {
       const reference = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: objectNames.certs, namespace } }
-      const labelSelector = selectorOf('certs')
-      const [deployment, keepers] = await Promise.all([
-        objects.read(reference),
-        objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector }),
-      ])
+      const [deployment, keepers] = await Promise.all([objects.read(reference), pods('certs')])
       const status = await statusOf({ cluster, names: dnsNames, lifetimes, ask })
       return judgeStatus(status, deployment && keepers, namespace)
     }
@@ -44,6 +49,12 @@ export const certificate: Check = {
     const served = await Promise.all(endpoints.map((endpoint) => answerOf(endpoint, ask)))
     return judgeServed({ served, trusting: await cluster.readConfigurations(), servername, now: cluster.now() })
   },
+}
+
+/** Those whose replica is ready by its own status: an EndpointSlice may be older than that, and lists it still. */
+export function readyEndpoints(endpoints: readonly Endpoint[], replicas: readonly V1Pod[]): Endpoint[] {
+  const ready = new Set(replicas.filter(isReady).map(({ metadata }) => metadata?.name))
+  return endpoints.filter(({ pod }) => pod === undefined || ready.has(pod))
 }
 
 /** @param keepers the pods of certs; undefined if it isn't installed */

@@ -51,7 +51,7 @@ export function judgeReplicas(
   return [{ kind: 'replicas-ready', ready: ready.length, wanted, places: nodesOfReady.size }]
 }
 
-const isReady = ({ status }: V1Pod) =>
+export const isReady = ({ status }: V1Pod) =>
   status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true
 
 /** Why a pod isn't ready, in the kubelet's words. */

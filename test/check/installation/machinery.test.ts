@@ -5,6 +5,7 @@ import type { CertificateProblem } from '../../../certs/problems.ts'
 import { issueAuthority, issueLeaf } from '../../../certs/x509.ts'
 import { told } from '../../../src/check/findings.ts'
 import {
+  readyEndpoints,
   judgeServed as servedFindings,
   judgeStatus as statusFindings,
 } from '../../../src/check/installation/certificate.ts'
@@ -122,6 +123,19 @@ describe('a certificate that certs keeps', () => {
     const [first, second] = judge([keeper(false)], { kind: 'leaf-missing' })
     assert.match(first?.text ?? '', /certs-1 is not ready: ImagePullBackOff/)
     assert.doesNotMatch(second?.next ?? '', /kubectl logs/)
+  })
+})
+
+describe('replicas that are not ready', () => {
+  test('are not asked, though an EndpointSlice still has them: that would be said of every replica', () => {
+    const endpoint = (pod: string) => ({ host: '10.0.0.1', port: 8443, pod })
+    const pod = (name: string, status: string) =>
+      ({ metadata: { name }, status: { conditions: [{ type: 'Ready', status }] } }) as V1Pod
+    const both = [endpoint('a'), endpoint('b')]
+    assert.deepEqual(readyEndpoints(both, [pod('a', 'True'), pod('b', 'False')]), [endpoint('a')])
+    assert.deepEqual(readyEndpoints(both, []), [])
+    const byAddress = { host: '10.0.0.1', port: 8443, pod: undefined }
+    assert.deepEqual(readyEndpoints([byAddress], []), [byAddress], 'a webhook outside the cluster')
   })
 })
 
