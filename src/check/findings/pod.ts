@@ -14,6 +14,8 @@ import {
   stuckText,
   unknownText,
 } from '../../outcome/words.ts'
+import type { Today } from '../../scan/today.ts'
+import { told as scanned } from '../../scan/words.ts'
 import {
   early,
   forText,
@@ -49,6 +51,12 @@ interface MaybeRenewed {
 }
 function then(renew: string | undefined): string {
   return renew === undefined ? '' : `; then ${renew}`
+}
+interface Scanned {
+  readonly today: Today
+  readonly lines: readonly { readonly key: string; readonly value: string }[]
+  /** Why no line would help. */
+  readonly why: string | undefined
 }
 interface Warned {
   readonly warning: Warning
@@ -212,6 +220,19 @@ export const podFindings = {
     next: () => 'correct what the message names; the controller tries again by itself',
   }),
   'unseen-warnings': ok('SF626', {
-    text: 'whoever applies it sees no warnings about its pods: the API server sends them to the controller that creates the pods',
+    example: { shown: false },
+    text: ({ shown }) =>
+      shown
+        ? 'whoever applies it is shown such warnings: the webhook for workloads looks at its template'
+        : "whoever applies it isn't shown such warnings: the API server sends those about its pods to the controller that creates them",
   }),
+  scanned: passOn(
+    'warning',
+    ({ today }: Scanned) => scanned(today).code,
+    ({ today }: Scanned) => scanned(today).text,
+    ({ lines, why }: Scanned) =>
+      lines.length === 0
+        ? (why ?? 'see sidecar-first scan')
+        : `add to the pod template's annotations: ${lines.map(({ key, value }) => `${key}: ${value}`).join('; ')}`,
+  ),
 }

@@ -14,6 +14,7 @@ import { coded, isCost } from '../../admission/words/messages.ts'
 import type { MissedBecause } from '../findings/pod.ts'
 import type { Finding } from '../findings.ts'
 import { covering, createdOf, dueOf, type Manifest, type Standing, setsOf, standingOf } from './coverage.ts'
+import { unguarded } from './scanned.ts'
 import { whyUncovered } from './uncovered.ts'
 
 /** All that says why a pod was patched or wasn't. */
@@ -46,7 +47,7 @@ export function explain(asked: Case): readonly Finding[] {
     verdict(asked, standing, fate, covers),
     ...(kind === 'left' ? optOut(pod) : []),
     ...warnings,
-    ...(made || warnings.length === 0 ? [] : [{ kind: 'unseen-warnings' } as const]),
+    ...unguarded(pod, { decision, surroundings: { ...asked.surroundings, sets: setsOf(covers) }, configuration }),
   ]
 }
 

@@ -8,6 +8,7 @@ import { pathOf } from '../../preview/place.ts'
 import { observe } from '../../seen/observe.ts'
 import { type Finding, type Told, told } from '../findings.ts'
 import type { Installed } from '../site.ts'
+import { authorIsWarned } from './author.ts'
 import { covering, createdOf, standingOf } from './coverage.ts'
 import { creationFindings } from './creation.ts'
 import { type Case, explain } from './explain.ts'
@@ -46,8 +47,13 @@ export async function examineOne(
     mutating: mutating.ok ? mutating.value : 'unreadable',
     validating: validating.ok ? validating.value : undefined,
   } as const
+  const explained = explain(asked)
+  const { workloads } = installed
+  const shown = workloads.ok && authorIsWarned({ kind: kind.kind, object, pod }, workloads.value, asked.namespace)
+  const isWarned = explained.some((finding) => finding.kind === 'admission-warning')
   findings.push(
-    ...explain(asked),
+    ...explained,
+    ...(!isPod && isWarned && workloads.ok ? [{ kind: 'unseen-warnings', shown } as const] : []),
     ...(isPod ? await started(object as V1Pod, asked, objects, now) : await creationFindings(objects, kind, object)),
     ...misplacedKeys(kind.kind, object, pod, kind.template).map(
       (warning) => ({ kind: 'admission-warning', warning }) as const,

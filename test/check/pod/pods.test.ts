@@ -360,7 +360,12 @@ describe('the report', () => {
     }
     const read = async ({ kind }: { kind?: string }) => (kind === 'Namespace' ? shop : web)
     const ok = <T>(value: T) => ({ ok: true, value }) as const
-    const installed = { ...optIn, mutating: ok(optIn.mutating), validating: ok(optIn.validating) }
+    const installed = {
+      ...optIn,
+      mutating: ok(optIn.mutating),
+      validating: ok(optIn.validating),
+      workloads: ok(undefined),
+    }
     const live = { read: { ok: true, configuration } }
     const findings = await examineOne(
       {
