@@ -15,10 +15,10 @@ export function suggestionEdits(previews: readonly Preview[]): ReadonlyMap<Previ
     const lines = linesOf(suggestion)
     const range = document.yaml?.tree.range
     const length = range === undefined ? document.text.length : range[2] - range[0]
-    if (lines.length === 0 || length > room) continue
+    const conditional = suggestion?.kind === 'mend' ? suggestion.conditional : []
+    if (lines.length + conditional.length === 0 || length > room) continue
     room -= length
     const adding = (all: typeof lines) => editsOf(document, object.path, annotating(object, all))
-    const conditional = suggestion?.kind === 'mend' ? suggestion.conditional : []
     const areWhole = conditional.every(({ why }) => why.kind !== 'if-configured' || why.complete)
     const withAll = conditional.length > 0 && areWhole && length <= room
     if (withAll) room -= length

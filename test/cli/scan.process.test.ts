@@ -27,6 +27,7 @@ test('manifests are scanned without a cluster, and the line that would mend one 
 shop/web  Deployment, standard input:1  istio-proxy (istio)
   today     SF901 app, then istio-proxy; nothing waits
   would     sidecar-first.dev/sidecars: istio-proxy
+            check.sidecar-first.dev/istio-proxy: http://:15021/healthz/ready
 
 SF946 these are manifests: what injectors and the webhook do, and what really happens, shows only in a cluster
 `,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { presets } from '../../src/admission/intent/presets.ts'
+import { ownPreset } from '../../src/admission/suggest/own.ts'
 import { gateForms } from '../../src/admission/words/openings.ts'
 import openapi from '../../src/preview/openapi.json' with { type: 'json' }
 import { parts } from '../../src/preview/query.ts'
@@ -16,10 +17,7 @@ test('the description of the API offers what the program takes', () => {
     assert.deepEqual(described, { enum: [...values] }, key)
   }
   assert.deepEqual(Object.keys(schemas.Settings.properties), [...Object.keys(choices), 'kubernetesVersion', 'presets'])
-  assert.deepEqual(
-    schemas.KnownSidecar.properties.preset.enum,
-    presets.map(({ name }) => name),
-  )
+  assert.deepEqual(schemas.KnownSidecar.properties.preset.enum, [...presets.map(({ name }) => name), ownPreset.name])
   assert.deepEqual(schemas.Gate.properties.form.enum, gateForms)
   assert.deepEqual(parameters.find(({ name }) => name === 'include')?.schema, { enum: parts })
   assert.ok(whatIfType in requestBody.content)

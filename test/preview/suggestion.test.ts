@@ -180,7 +180,7 @@ spec:
 
 test('a pod that asks, is ruled or opts out gets no suggestion', () => {
   const pod = (annotations: string) =>
-    `kind: Pod\napiVersion: v1\nmetadata: {annotations: {${annotations}}}\nspec: {containers: [{name: app}, {name: envoy}]}\n`
+    `kind: Pod\napiVersion: v1\nmetadata: {annotations: {${annotations}}}\nspec: {containers: [{name: app}, {name: envoy, readinessProbe: {tcpSocket: {port: 1}}}]}\n`
   for (const annotations of ['sidecar-first.dev/sidecars: envoy', 'sidecar-first.dev/inject: "false"']) {
     assert.equal(previewed(pod(annotations))[0]?.suggestion, undefined, annotations)
   }

@@ -73,7 +73,9 @@ export interface Container {
   readonly readinessProbe: Probe | undefined
   readonly hasLivenessProbe: boolean
   /** Its port and path, if it asks over HTTP: only suggestions want to know. */
-  readonly liveness: () => { readonly path: string; readonly port: number | string } | undefined
+  readonly liveness: () =>
+    | { readonly path: string; readonly port: number | string; readonly https: boolean }
+    | undefined
   readonly hasLifecycle: boolean
   /** Whether `lifecycle` holds anything beside `postStart`. */
   readonly hasOtherLifecycle: boolean
@@ -111,6 +113,8 @@ export interface MountDetail {
 export interface ContainerPort {
   readonly name: string
   readonly number: number
+  /** Whether it takes connections: not UDP, nor SCTP. */
+  readonly tcp: boolean
 }
 
 export interface Header {

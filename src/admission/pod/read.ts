@@ -165,7 +165,9 @@ function readContainer(container: Fields, reader: Reader, list: Container['list'
 function readLiveness(probe: Json | undefined): ReturnType<Container['liveness']> {
   const httpGet = isMap(probe) && isMap(probe.httpGet) ? probe.httpGet : nothing
   const { port } = httpGet
-  return typeof port === 'number' || typeof port === 'string' ? { path: textIn(httpGet, 'path'), port } : undefined
+  return typeof port === 'number' || typeof port === 'string'
+    ? { path: textIn(httpGet, 'path'), port, https: httpGet.scheme === 'HTTPS' }
+    : undefined
 }
 
 function readLifecycle(lifecycle: Fields, reader: Reader): { others: boolean; postStart: Hook | undefined } {
@@ -176,7 +178,11 @@ function readLifecycle(lifecycle: Fields, reader: Reader): { others: boolean; po
 }
 
 function readPort(port: Fields, reader: Reader): ContainerPort {
-  return { name: reader.text(port, 'name'), number: reader.number(port, 'containerPort', 0) }
+  return {
+    name: reader.text(port, 'name'),
+    number: reader.number(port, 'containerPort', 0),
+    tcp: [undefined, '', 'TCP'].includes(port.protocol as string | undefined),
+  }
 }
 
 function readMount(mount: Fields, reader: Reader): Container['mounts'][number] {

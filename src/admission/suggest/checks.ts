@@ -1,4 +1,4 @@
-import type { Check } from '../check/grammar.ts'
+import { type Check, formatCheck, parseCheck } from '../check/grammar.ts'
 import { repositoryOf } from '../intent/glob.ts'
 import { portNumber } from '../plan/resolve.ts'
 import type { Container, Metadata } from '../pod/pod.ts'
@@ -10,9 +10,15 @@ type Askable =
    * `always`: the pod itself shows that it answers; `if-configured`: only if an endpoint is on, which a manifest doesn't show; `to-complete`: the same
    * with a part that only the pod's author knows.
    */
-  { readonly kind: 'always' | 'if-configured' | 'to-complete'; readonly check: Check } | { readonly kind: 'nothing' }
+  | { readonly kind: 'always' | 'if-configured' | 'to-complete'; readonly check: Check }
+  /** Only its manifest shows that it may answer there. */
+  | { readonly kind: 'by-port'; readonly check: Check; readonly port: string; readonly others: readonly string[] }
+  | { readonly kind: 'by-liveness'; readonly check: Check }
+  | { readonly kind: 'nothing'; readonly why: Nothing }
 
-const nothing: Askable = { kind: 'nothing' }
+/** Why nothing tells when a sidecar is ready. */
+type Nothing = 'health-off' | 'no-port'
+
 const always = (check: Check): Askable => ({ kind: 'always', check })
 const http = (port: number, path: string): Check => ({ kind: 'http', host: '', port, path })
 
@@ -25,11 +31,10 @@ export function askable({ preset, container }: KnownSidecar, metadata: Metadata)
     case 'vault-agent':
       return secrets(metadata)
     case 'istio':
-      // Without its probes nothing serves its health.
-      return nothing
+      return istio(metadata, preset.check)
     default: {
       const { explicit } = preset
-      if (explicit?.kind !== 'http') return nothing
+      if (explicit?.kind !== 'http') return byManifest(container)
       // The kubelet asks the same endpoint, so it is on.
       const liveness = container?.liveness()
       const port = liveness && container && portNumber(liveness.port, container)
@@ -38,6 +43,33 @@ export function askable({ preset, container }: KnownSidecar, metadata: Metadata)
     }
   }
 }
+
+/** The injector leaves out the proxy's probes where nothing serves its health, and otherwise has them ask this port. */
+function istio({ annotations }: Metadata, check: Check): Askable {
+  const told = annotations.get('status.sidecar.istio.io/port')
+  if (told === '0') return { kind: 'nothing', why: 'health-off' }
+  const port = typeof told === 'string' ? portOf(told) : undefined
+  return always(check.kind === 'http' && port !== undefined ? { ...check, port } : check)
+}
+
+/** What its manifest shows that it may answer: a livenessProbe, which the kubelet asks already, or a port. */
+function byManifest(container: Container | undefined): Askable {
+  const liveness = container?.liveness()
+  const asked = liveness && container && portNumber(liveness.port, container)
+  if (liveness && asked !== undefined) {
+    const check: Check = { kind: liveness.https ? 'https' : 'http', host: '', port: asked, path: liveness.path || '/' }
+    if (parseCheck(formatCheck(check)).ok) return { kind: 'by-liveness', check }
+  }
+  const ports = container?.ports.filter(({ number, tcp }) => tcp && number >= 1 && number <= 65_535) ?? []
+  const first = ports.find(({ name }) => /health|ready|status|admin/.test(name)) ?? ports[0]
+  if (first === undefined) return { kind: 'nothing', why: 'no-port' }
+  const shown = ({ name, number }: (typeof ports)[number]) => (isPortName(name) ? `${number} (${name})` : `${number}`)
+  const others = ports.filter((each) => each !== first).map(shown)
+  return { kind: 'by-port', check: { kind: 'tcp', host: '', port: first.number }, port: shown(first), others }
+}
+
+/** Anything else can't be one, and may be long. */
+const isPortName = (name: string): boolean => /^[a-z0-9-]{1,15}$/.test(name)
 
 const daprPublicPort = 3501
 
@@ -52,7 +84,7 @@ function daprPort(container: Container | undefined, { annotations }: Metadata): 
 
 /** `/startup` where the proxy is told to serve its health, else the one port on which it listens for the database. */
 function cloudSql(container: Container | undefined): Askable {
-  if (container === undefined) return nothing
+  if (container === undefined) return byManifest(container)
   const isFirst = repositoryOf(container.image).endsWith('gce-proxy')
   const { serves, port: told, standard, listens } = isFirst ? cloudSql1(container) : cloudSql2(container)
   const liveness = container.liveness()

@@ -8,6 +8,7 @@ import { isContainerName } from '../intent/sidecars.ts'
 import { isNative } from '../pod/kind.ts'
 import type { Container, Metadata, Pod, Spec } from '../pod/pod.ts'
 import { type Asked, askedOf } from '../words/asked.ts'
+import { ownPreset } from './own.ts'
 
 /** A well-known sidecar of a pod, and what holds the app back for it today. */
 export interface KnownSidecar {
@@ -43,9 +44,14 @@ type GateToday =
 /**
  * The well-known sidecars of a pod, in the order in which they start; those that an injector is still to add come last.
  * @param namespace its namespace's metadata, if they are known
+ * @param own names of containers that are sidecars, too, though no preset knows them
  */
-export function knownSidecars({ metadata, spec }: Pod, namespace?: Metadata): readonly KnownSidecar[] {
-  const { sidecars: found, apps } = partsOf({ metadata, spec })
+export function knownSidecars(
+  { metadata, spec }: Pod,
+  namespace?: Metadata,
+  own: ReadonlySet<string> = none,
+): readonly KnownSidecar[] {
+  const { sidecars: found, apps } = partsOf({ metadata, spec }, own)
   const awaited = new Set(
     [...spec.initContainers, ...spec.containers].flatMap(({ postStart }) => unwrap(postStart)?.waitsFor ?? []),
   )
@@ -70,10 +76,12 @@ interface Found {
   readonly by: 'name' | 'image'
 }
 
-export function partsOf({ metadata, spec }: Pod): Parts {
+const none: ReadonlySet<string> = new Set()
+
+export function partsOf({ metadata, spec }: Pod, own = none): Parts {
   const natives = spec.initContainers.filter(isNative)
   const found = [...natives, ...spec.containers].flatMap((container): Found[] => {
-    const known = recognise(container)
+    const known = recognise(container) ?? ownOf(container, own)
     return known === undefined || isOfItsInstallation(known.preset, container, metadata)
       ? []
       : [{ container, ...known }]
@@ -88,6 +96,11 @@ export function partsOf({ metadata, spec }: Pod): Parts {
   const sidecars = found.filter((each) => !isLast(each))
   if (sidecars.length === 0) return { sidecars: found, apps: [] }
   return { sidecars, apps: found.filter(isLast).map(({ container }) => container) }
+}
+
+/** One that somebody calls a sidecar; what can't be written into an annotation can't be suggested. */
+function ownOf({ name }: Container, own: ReadonlySet<string>): Omit<Found, 'container'> | undefined {
+  return own.has(name) && isContainerName(name) ? { preset: ownPreset, by: 'name' } : undefined
 }
 
 /** Whether it is a gateway of its mesh, or its control plane: the first is an app itself, and the second may be what its proxy waits for. */

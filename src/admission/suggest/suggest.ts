@@ -21,7 +21,13 @@ export type Suggestion =
   /** It does, and these lines would have it wait less. */
   | { readonly kind: 'faster'; readonly sidecars: Known; readonly lines: Lines }
   /** Something starts too early, or is listed and not waited for, and these lines would mend it. `conditional`: would serve only if the sidecar is configured for them. */
-  | { readonly kind: 'mend'; readonly sidecars: Known; readonly lines: Lines; readonly conditional: readonly Line[] }
+  | {
+      readonly kind: 'mend'
+      readonly sidecars: Known
+      /** Empty where it asks already, and all that can be said of its sidecars is conditional. */
+      readonly lines: readonly Line[]
+      readonly conditional: readonly Line[]
+    }
   | { readonly kind: 'none'; readonly sidecars: Known; readonly why: readonly Said[] }
 
 type Known = readonly [KnownSidecar, ...KnownSidecar[]]
@@ -44,26 +50,41 @@ export type Why =
   | { readonly kind: 'not-there-to-probe'; readonly name: string }
   /** `complete`: it can be added as it stands. */
   | { readonly kind: 'if-configured'; readonly name: string; readonly trap: string; readonly complete: boolean }
+  /** The port that its manifest declares, and the others. */
+  | { readonly kind: 'by-port'; readonly name: string; readonly port: string; readonly others: readonly string[] }
+  | { readonly kind: 'by-liveness'; readonly name: string }
   | ({ readonly kind: 'eager'; readonly name: string } & Asked)
 
-/** Undefined if the manifest can't be read or has no well-known sidecar. Never throws; anyone may have written the manifest. */
-export function suggest(manifest: unknown, context: Context): Suggestion | undefined {
+/**
+ * Undefined if the manifest can't be read or has no well-known sidecar. Never throws; anyone may have written the manifest.
+ * @param own names of containers that are sidecars, too, though no preset knows them
+ */
+export function suggest(
+  manifest: unknown,
+  context: Context,
+  own: ReadonlySet<string> = new Set(),
+): Suggestion | undefined {
   const metadata = readMetadata(manifest)
   const spec = readSpec(manifest)
   if (!metadata.ok || !spec.ok || !isMap(manifest)) return undefined
   const pod: Pod = { metadata: metadata.value, spec: spec.value }
-  const [first, ...others] = knownSidecars(pod, context.surroundings.namespace)
+  const wishes = readWishes(metadata.value, context.configuration)
+  const known = knownSidecars(pod, context.surroundings.namespace, own)
+  const asks = wishes.sidecars !== undefined || context.configuration.rules.rules.length > 0
+  if (known.length === 0 && !asks) return undefined
+  const now = examine(manifest, context)
+  // What it lists is a sidecar, whatever else is known of it.
+  const listed = new Set([...own, ...lackingIn(now)])
+  const [first, ...others] = listed.size > own.size ? knownSidecars(pod, context.surroundings.namespace, listed) : known
   if (first === undefined) return undefined
   const sidecars: Known = [first, ...others]
   const none = (why: readonly Said[]): Suggestion => ({ kind: 'none', sidecars, why })
 
-  const now = examine(manifest, context)
-  const wishes = readWishes(metadata.value, context.configuration)
   if (now.kind === 'planned') return unasked({ manifest, pod, sidecars, now, wishes, context })
   if (now.kind !== 'left' || wishes.sidecars !== undefined) return { kind: 'asked', sidecars }
   if (now.reason.kind !== 'nothing-asked') return none([now.reason])
   if (pod.spec.windows) return none([{ kind: 'windows-pod' }])
-  if (partsOf(pod).apps.length === 0) return none([{ kind: 'no-app' }])
+  if (partsOf(pod, own).apps.length === 0) return none([{ kind: 'no-app' }])
   const open = sidecars.filter(({ holds }) => !holds)
   if (open.length === 0) return faster(sidecars) ?? { kind: 'holds', sidecars }
   return mend({ manifest, pod, sidecars, open: inOrder(open), context })
@@ -120,14 +141,13 @@ function unasked({
   context,
 }: Omit<Case, 'open'> & { readonly now: Examined; readonly wishes: Wishes }): Suggestion {
   const asked: Suggestion = { kind: 'asked', sidecars }
-  const unwaited = unwaitedIn(now)
+  const lacking = lackingIn(now)
   const found = sidecars
-    .filter(({ name }) => unwaited.includes(name) && wishes.containers.get(name)?.check === undefined)
+    .filter(({ name }) => lacking.includes(name) && wishes.containers.get(name)?.check === undefined)
     .flatMap((known) => checkLine(known, now, pod.metadata) ?? [])
-  const conditional = found.filter(({ why }) => why.kind === 'if-configured')
-  const [first, ...others] = found.filter((line) => !conditional.includes(line))
-  if (first === undefined) return asked
-  const lines: Lines = [first, ...others]
+  const conditional = found.filter(isConditional)
+  const lines = found.filter((line) => !isConditional(line))
+  if (lines.length === 0) return conditional.length === 0 ? asked : { kind: 'mend', sidecars, lines, conditional }
   const tried = examine(withAnnotations(manifest, lines), context)
   const helps =
     tried.kind === 'planned' && lines.every(({ why }) => 'name' in why && !unwaitedIn(tried).includes(why.name))
@@ -149,17 +169,42 @@ function mend({ manifest, pod, sidecars, open, context }: Case): Suggestion {
   const attempt = (lines: readonly Line[]) => examine(withAnnotations(manifest, lines), context)
   const first = attempt(order)
   if (first.kind === 'invalid') return { kind: 'none', sidecars, why: first.problems }
-  const asked = open.map((known) => ({ known, line: checkLine(known, first, pod.metadata) }))
-  const conditional = asked.flatMap(({ line }) => (line?.why.kind === 'if-configured' ? [line] : []))
-  const checks = asked.flatMap(({ line }) => (line === undefined || conditional.includes(line) ? [] : [line]))
+  const asked = open.flatMap((known) => checkLine(known, first, pod.metadata) ?? [])
+  const conditional = asked.filter(isConditional)
+  const checks = asked.filter((line) => !isConditional(line))
   // The configuration may not allow a check of this kind in annotations.
   const last = checks.length === 0 ? first : attempt([...order, ...checks])
   const [tried, more] = last.kind === 'invalid' ? [first, []] : [last, checks]
   const deadlocks =
     tried.kind === 'planned' ? tried.warnings.filter(({ kind }) => kind === 'deadlock' || kind === 'never-ready') : []
   if (deadlocks.length > 0) return { kind: 'none', sidecars, why: deadlocks }
-  const [head, ...rest] = orderOf(unwaitedIn(tried))
+  const unwaited = unwaitedIn(tried)
+  // A line that wouldn't hold the app back is worth nothing by itself.
+  if (tried.kind === 'planned' && conditional.length === 0 && names.every((name) => unwaited.includes(name))) {
+    return { kind: 'none', sidecars, why: last.kind === 'invalid' ? last.problems : whyNone(open, pod.metadata) }
+  }
+  const [head, ...rest] = orderOf(unwaited)
   return { kind: 'mend', sidecars, lines: [head, ...rest, ...more], conditional }
+}
+
+/** Whether it serves only if the sidecar is configured for it, which its manifest doesn't show. */
+const isConditional = ({ why }: Line): boolean => ['if-configured', 'by-port', 'by-liveness'].includes(why.kind)
+
+/** Why nothing tells when they are ready. */
+const whyNone = (open: readonly KnownSidecar[], metadata: Metadata): readonly Said[] =>
+  open.map((known) => {
+    const asked = askable(known, metadata)
+    return { kind: 'no-check-known', name: known.name, because: asked.kind === 'nothing' ? asked.why : 'no-port' }
+  })
+
+/** The listed sidecars that aren't waited for because nothing says how; `none` says that nobody should. */
+function lackingIn(tried: Examined): readonly string[] {
+  if (tried.kind !== 'planned') return []
+  return tried.warnings.flatMap((warning) => {
+    const { kind } = warning
+    const lacks = kind === 'no-probe' || kind === 'probe-without-handler' || kind === 'probe-port-missing'
+    return lacks ? [warning.name] : []
+  })
 }
 
 function unwaitedIn(tried: Examined): readonly string[] {
@@ -205,6 +250,10 @@ function checkLine(known: KnownSidecar, tried: Examined, metadata: Metadata): Li
       const complete = asked.kind === 'if-configured'
       return line(asked.check, { kind: 'if-configured', name, trap: preset.traps[0] ?? '', complete })
     }
+    case 'by-port':
+      return line(asked.check, { kind: 'by-port', name, port: asked.port, others: asked.others })
+    case 'by-liveness':
+      return line(asked.check, { kind: 'by-liveness', name })
     case 'nothing':
       return undefined
     default:

@@ -58,6 +58,12 @@ export function whyText(why: Why): string {
       return `this passes when ${why.name} is ready`
     case 'if-configured':
       return printable(why.trap.replaceAll('`', ''), 1024)
+    case 'by-port': {
+      const others = why.others.length === 0 ? '' : `; it also declares ${listed(why.others)}`
+      return `${why.name} declares port ${why.port}: this passes once it takes connections there, ready or not${others}`
+    }
+    case 'by-liveness':
+      return `its livenessProbe asks this, so it is answered: this passes once ${why.name} lives, ready or not`
     case 'eager':
       return why.delay === undefined
         ? `asked every second instead of every ${why.every} s, for the same total time`

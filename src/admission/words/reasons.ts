@@ -1,5 +1,5 @@
 import { type Asked, askedText } from './asked.ts'
-import { keys } from './keys.ts'
+import { keys, perContainer } from './keys.ts'
 import type { Values, Words } from './values.ts'
 
 /** By its first letter; a U is nearly always spoken as in user. */
@@ -45,6 +45,12 @@ export const reasons = {
   'startup-probe-holds': {
     text: ({ name, already, ...asked }: Named & Asked & { readonly already: boolean }) =>
       `${name}: its startupProbe${already ? ' already' : ''} holds the app (${askedText(asked)})`,
+  },
+  'no-check-known': {
+    text: ({ name, because }: Named & { readonly because: 'health-off' | 'no-port' }) =>
+      because === 'health-off'
+        ? `nothing tells when ${name} is ready: status.sidecar.istio.io/port: "0" turns its health off`
+        : `nothing tells when ${name} is ready: it has no probe and declares no port; give it a readinessProbe, or set ${perContainer.check}${name}`,
   },
   'own-hook-holds': { text: ({ name }: Named) => `${name}: its own hook already holds the app` },
   prepared: {

@@ -131,8 +131,15 @@ function suggestionOf({ object, decision, suggestion }: Preview, look: Look): st
   const conditional = kind === 'mend' ? suggestion.conditional : []
   return [
     ...[...today, ...why].map(oneLine),
-    ...(kind === 'mend' || kind === 'faster' ? [`${add[kind]}:`, ...lines.map((line) => added(line, look))] : []),
-    ...(conditional.length > 0 ? ['perhaps also:', ...conditional.map((line) => added(line, look))] : []),
+    ...(lines.length > 0 && (kind === 'mend' || kind === 'faster')
+      ? [`${add[kind]}:`, ...lines.map((line) => added(line, look))]
+      : []),
+    ...(conditional.length > 0
+      ? [
+          lines.length > 0 ? 'perhaps also:' : `perhaps add to ${place}:`,
+          ...conditional.map((line) => added(line, look)),
+        ]
+      : []),
   ]
 }
 

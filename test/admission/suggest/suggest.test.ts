@@ -35,19 +35,23 @@ for (const name of names) {
   test(`${name} with the lines is planned as they say, and gets no second suggestion`, () => {
     const said = withAnnotations(template.pod, suggestion.lines)
     const decision = decide(said, configuration, template.surroundings)
-    const there = suggestion.sidecars.some(({ container, holds }) => container !== undefined && !holds)
+    const isThere = suggestion.sidecars.some(({ container, holds }) => container !== undefined && !holds)
+    const there = isThere && suggestion.lines.length > 0
     if (suggestion.kind === 'mend' && there) assert.equal(decision.verdict, 'patched')
     const bad = decision.warnings.filter(({ kind }) => kind === 'deadlock' || kind === 'never-ready')
     assert.deepEqual(bad, [])
     if (suggestion.kind === 'mend' && suggestion.conditional.length === 0 && there && !unasked.has(name)) {
       assert.ok('tiers' in decision && decision.tiers.flat().every(({ kind }) => kind !== 'none'), 'all are waited for')
     }
-    assert.equal(suggest(said, context)?.kind, 'asked')
+    const whole = withAnnotations(template.pod, [...suggestion.lines, ...conditionalOf(suggestion)])
+    assert.ok(['asked', undefined].includes(suggest(whole, context)?.kind))
   })
 }
 
 /** The pods whose sidecar can't be waited for with what is known. */
-const unasked: ReadonlySet<string> = new Set()
+const unasked: ReadonlySet<string> = new Set(['envoy-and-no-port'])
+
+const conditionalOf = (suggestion: Suggestion) => (suggestion.kind === 'mend' ? suggestion.conditional : [])
 
 function read(name: string) {
   const manifests = readManifests(readFileSync(join(folder, `${name}.yaml`), 'utf8'))
@@ -134,7 +138,7 @@ test('native sidecars are listed before regular ones, in the order that they hav
     initContainers: [native('daprd', 'daprio/daprd'), native('envoy', 'envoy')],
   })
   const found = suggest(object, context)
-  assert.equal(found?.kind === 'mend' && found.lines[0].value, 'daprd, envoy, vault-agent')
+  assert.equal(found?.kind === 'mend' && found.lines[0]?.value, 'daprd, envoy, vault-agent')
 })
 
 test('a cluster without native sidecars isn’t told to use them', () => {
@@ -151,11 +155,11 @@ test('a cluster without native sidecars isn’t told to use them', () => {
   ])
 })
 
-test('a check that the configuration forbids in annotations isn’t suggested', () => {
+test('a check that the configuration forbids in annotations isn’t suggested, nor an order that nothing would hold', () => {
   const strict = { ...configuration, annotations: { checks: new Set(['probe'] as const) } }
   const object = pod({}, [web, { name: 'cloud-sql-proxy', args: ['--port=5432'] }])
   const found = suggest(object, { ...context, configuration: strict })
-  assert.deepEqual(found?.kind === 'mend' && found.lines.map(({ key }) => key), ['sidecar-first.dev/sidecars'])
+  assert.match(found?.kind === 'none' ? found.why.map(textOf).join() : '', /check\.sidecar-first\.dev\/cloud-sql-proxy/)
 })
 
 test('a pod that sidecar-first has patched asks already, and its sidecar is held by us', () => {
@@ -170,11 +174,18 @@ test('a sidecar that is listed without a check gets the one that its container i
   const sql = { name: 'cloud-sql-proxy', args: ['--health-check'] }
   const lines = (annotations: Fields, container: Container) => {
     const found = suggest(pod(annotations, [web, container]), context)
-    return found?.kind === 'mend' ? found.lines.map(({ key, value }) => `${key}: ${value}`) : found?.kind
+    if (found?.kind !== 'mend') return found?.kind
+    const shown =
+      (mark: string) =>
+      ({ key, value }: { key: string; value: string }) =>
+        `${mark}${key}: ${value}`
+    return [...found.lines.map(shown('')), ...found.conditional.map(shown('perhaps '))]
   }
   const sidecars = sql.name
   assert.deepEqual(lines({ sidecars }, sql), ['check.sidecar-first.dev/cloud-sql-proxy: http://:9090/startup'])
   assert.equal(lines({ sidecars, 'check/cloud-sql-proxy': 'none' }, sql), 'asked', 'it says so itself')
-  assert.equal(lines({ sidecars }, { ...sql, args: [] }), 'asked', 'nothing is known to answer')
+  const perhaps = ['perhaps check.sidecar-first.dev/cloud-sql-proxy: http://:9090/startup']
+  assert.deepEqual(lines({ sidecars }, { ...sql, args: [] }), perhaps, 'its health may be off')
+  assert.equal(lines({ sidecars: 'x' }, { name: 'x' }), 'asked', 'nothing is known to answer')
   assert.equal(lines({ sidecars }, { ...sql, readinessProbe: { tcpSocket: { port: 1 } } }), 'asked')
 })
