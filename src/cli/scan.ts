@@ -1,5 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { presets } from '../admission/intent/presets.ts'
+import { isContainerName } from '../admission/intent/sidecars.ts'
+import { quote } from '../admission/words/quote.ts'
 import { readConfigurationFile } from '../files/configuration-file.ts'
 import { createClock } from '../kubernetes/clock.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
@@ -24,6 +26,8 @@ Usage: sidecar-first scan [flags]
   -n, --namespace NAME  only this namespace (default: all)
   -l, --selector LABELS only pods with these labels, as kubectl takes them
   --preset NAME         only sidecars of this preset; can be repeated
+  --sidecar NAME        containers of this name are sidecars, too, though no
+                        preset knows them; can be repeated
   -f, --filename PATH   manifests instead of a cluster: a file, a folder, a
                         quoted glob, or -; can be repeated
   --exclude GLOB        with -f, leave out files and folders of that name
@@ -43,6 +47,7 @@ const options = {
   namespace: { type: 'string', read: namespaceName, short: 'n' },
   selector: { type: 'string', short: 'l' },
   preset: { type: 'string', choices: presets.map(({ name }) => name), multiple: true, default: [] as string[] },
+  sidecar: { type: 'string', read: containerName, multiple: true, default: [] as string[] },
   filename: { type: 'string', short: 'f', multiple: true, default: [] as string[] },
   exclude: { type: 'string', multiple: true, default: [] as string[] },
   config: { type: 'string' },
@@ -60,6 +65,8 @@ type Output = Flags['output']
 interface How {
   /** Presets; all if empty. */
   readonly only: readonly string[]
+  /** Containers that are sidecars, too. */
+  readonly own: ReadonlySet<string>
   /** Codes. */
   readonly ignored: ReadonlySet<string>
   readonly output: Output
@@ -88,12 +95,17 @@ export const scan = defineCommand({
     if (fromFiles && (values.selector ?? values.context) !== undefined)
       throw new UsageError('flags-together', '-f scans manifests: --selector and --context are for a cluster')
     const ignored = await ignoredCodes(values.ignore)
-    const how = { only: values.preset, ignored, output: values.output }
+    const how = { only: values.preset, own: new Set(values.sidecar), ignored, output: values.output }
     const found = await (fromFiles ? ofManifests(values, how, terminal) : ofCluster(values, how, terminal))
     terminal.stdout.write(await written(found, values.output, values.all, terminal))
     return hasFailed(found.survey, values['fail-on']) || !found.whole ? 1 : 0
   },
 })
+
+function containerName(flag: string, name: string): string {
+  if (isContainerName(name)) return name
+  throw new UsageError('flag-value', `${flag} takes the name of a container, not ${quote(name)}`)
+}
 
 async function written({ survey, pictures, now }: Found, output: Output, all: boolean, terminal: Terminal) {
   switch (output) {
@@ -116,7 +128,7 @@ async function written({ survey, pictures, now }: Found, output: Output, all: bo
 
 async function ofManifests(
   { filename, exclude, namespace, config }: Flags,
-  { only, ignored }: How,
+  { only, own, ignored }: How,
   terminal: Terminal,
 ): Promise<Found> {
   const { previewFiles, problemText } = await import('../preview/show/files.ts')
@@ -124,7 +136,7 @@ async function ofManifests(
   const configuration = await readConfigurationFile(config)
   const files = await previewFiles(filename, { change: () => configuration, exclude, ignored }, terminal)
   terminal.stderr.write(files.problems.map((problem) => `${problemText(problem)}\n`).join(''))
-  const survey = scanManifests(files, { namespace, presets: only, configuration })
+  const survey = scanManifests(files, { namespace, presets: only, own, configuration })
   return { survey: withoutIgnored(survey, ignored), pictures: [], now: Date.now(), whole: files.problems.length === 0 }
 }
 
@@ -135,7 +147,7 @@ const mostPictures: Record<Output, number> = { text: 2, html: 6, json: 0 }
 
 async function ofCluster(
   { context, namespace, selector }: Flags,
-  { only, ignored, output }: How,
+  { only, own, ignored, output }: How,
   terminal: Terminal,
 ): Promise<Found> {
   // What thousands of pods leave behind is collected at once, not kept in a young generation that grows to 48 MB.
@@ -152,7 +164,7 @@ async function ofCluster(
   const busy = waitOut(status.say)
   try {
     const all = await scanCluster(
-      { namespace, labelSelector: selector, presets: only },
+      { namespace, labelSelector: selector, presets: only, own },
       { calls: rawCalls(configuration, { busy }), version, now, progress: status.say },
     )
     const survey = withoutIgnored(all, ignored)

@@ -5,7 +5,7 @@ import { knownLabels, namespaceOf, namespacesOf, setsOf } from '../preview/names
 import type { Preview } from '../preview/preview.ts'
 import type { PreviewedFiles } from '../preview/show/files.ts'
 import { type Mend, mendOf } from './mend.ts'
-import { type ScanSubject, subjectOf } from './subject.ts'
+import { type Own, type ScanSubject, subjectOf } from './subject.ts'
 import { isGuarded, narrowed, type ScannedWorkload, type Survey, sidecarsOf, worstFirst, worstOf } from './survey.ts'
 import { type StandingToday, standingToday, type Today, todayOf } from './today.ts'
 
@@ -18,8 +18,9 @@ export function scanManifests(
   {
     namespace,
     presets,
+    own,
     configuration,
-  }: { namespace: string | undefined; presets: readonly string[]; configuration: Configuration },
+  }: { namespace: string | undefined; presets: readonly string[]; own: Own; configuration: Configuration },
 ): Survey {
   let all = 0
   const namespaces = namespacesOf(files.flatMap(({ previewed }) => previewed.previews.map(({ object }) => object)))
@@ -32,10 +33,10 @@ export function scanManifests(
       const around = namespaces.get(namespaceOf(object))
       const sets = setsOf(knownLabels(object.namespace, around), configuration)
       const surroundings = { ...template.surroundings, sets, ...(around && { namespace: around }) }
-      const subject = narrowed(subjectOf(template.pod, around), presets)
+      const subject = narrowed(subjectOf(template.pod, around, own), presets)
       if (!subject) return []
-      const today = todayAsked(subject, preview)
-      const mend = mendOf(template.pod, isGuarded(today), surroundings, configuration)
+      const today = todayAsked(subject, preview, own)
+      const mend = mendOf(template.pod, isGuarded(today), surroundings, configuration, own)
       const sidecars = sidecarsOf(subject, today)
       const { kind, name } = object
       return [
@@ -64,10 +65,10 @@ export function scanManifests(
 }
 
 /** A sidecar for which the app doesn't wait yet, but would once patched, is asked for. */
-function todayAsked(subject: ScanSubject, { object, decision, patched }: Preview): readonly Today[] {
+function todayAsked(subject: ScanSubject, { object, decision, patched }: Preview, own: Own): readonly Today[] {
   const today = todayOf(subject)
   const pod = decision.verdict === 'patched' ? podTemplate({ kind: object.kind, value: patched })?.pod : undefined
-  const then = pod && subjectOf(pod)
+  const then = pod && subjectOf(pod, undefined, own)
   const holding = then ? todayOf(then).filter((each) => isGuarded([each])) : []
   return today.map((each) => {
     const { app, sidecar } = each

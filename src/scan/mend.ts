@@ -2,6 +2,7 @@ import type { Configuration } from '../admission/intent/configuration.ts'
 import type { Surroundings } from '../admission/pod/surroundings.ts'
 import { suggest } from '../admission/suggest/suggest.ts'
 import { coded } from '../admission/words/messages.ts'
+import { noneOwn } from './subject.ts'
 
 /** What would have a workload's apps wait, or wait less. */
 export type Mend =
@@ -33,8 +34,9 @@ export function mendOf(
   guarded: boolean,
   surroundings: Surroundings,
   configuration: Configuration,
+  own = noneOwn,
 ): Mend {
-  const found = suggest(manifest, { configuration, surroundings })
+  const found = suggest(manifest, { configuration, surroundings }, own)
   if (found === undefined) return { kind: 'nothing-to-mend' }
   const { kind } = found
   switch (kind) {

@@ -4,6 +4,7 @@ import type { RawCalls } from '../kubernetes/raw.ts'
 import { type SeenEvent, seenEvent } from '../seen/event.ts'
 import type { Says } from '../seen/reasons.ts'
 import { ExpectedError } from '../terminal/command.ts'
+import type { Own } from './subject.ts'
 import { createSurveyor, type Survey } from './survey.ts'
 import type { Limit } from './words.ts'
 
@@ -13,6 +14,7 @@ interface Selection {
   readonly namespace: string | undefined
   readonly labelSelector: string | undefined
   readonly presets: readonly string[]
+  readonly own?: Own
 }
 
 interface Surroundings {
@@ -33,11 +35,11 @@ const mostWarnings = 20_000
 /** Lists the warnings and then the pods, and reduces each page to what is judged. @throws ExpectedError */
 export async function scanCluster(selection: Selection, surroundings: Surroundings): Promise<Survey> {
   const { calls, version, now, progress } = surroundings
-  const { namespace, labelSelector, presets } = selection
+  const { namespace, labelSelector, presets, own } = selection
   const root = namespace === undefined ? '/api/v1' : `/api/v1/namespaces/${encodeURIComponent(namespace)}`
   progress('Listing warnings…')
   const { warnings, limits } = await readWarnings(calls, `${root}/events`)
-  const surveyor = createSurveyor({ presets, version, now })
+  const surveyor = createSurveyor({ presets, ...(own && { own }), version, now })
   let expired = false
   const pods = calls.items<V1Pod>(
     `${root}/pods`,

@@ -1,6 +1,7 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import { defaultConfiguration } from '../admission/intent/configuration.ts'
 import { mostContainers } from '../admission/pod/read.ts'
+import { ownPreset } from '../admission/suggest/own.ts'
 import type { Owner } from '../check/pod/owner.ts'
 import { likeLacking, likeReason, likeStuck } from '../outcome/likeness.ts'
 import type { SeenEvent } from '../seen/event.ts'
@@ -8,7 +9,7 @@ import { mostText } from '../seen/observe.ts'
 import { livePod } from '../seen/pod.ts'
 import { clockBehind, type Evidence, evidenceOf } from './evidence.ts'
 import { type Mend, mendOf } from './mend.ts'
-import { liveSubjectOf, type ScanSubject } from './subject.ts'
+import { liveSubjectOf, noneOwn, type Own, type ScanSubject } from './subject.ts'
 import { type StandingToday, standingToday, type Today, todayOf } from './today.ts'
 import { type Certainty, certaintyOf, type Limit, type Sighting } from './words.ts'
 import { workloadOf } from './workload.ts'
@@ -53,13 +54,15 @@ interface Surveyor {
   result(): Pick<Survey, 'workloads' | 'all' | 'limits'>
 }
 
-/** @param presets the only ones that are of interest; all if empty @param now by the API server's clock, in ms */
+/** @param presets the only ones that are of interest; all if empty @param own sidecars, too @param now by the API server's clock, in ms */
 export function createSurveyor({
   presets,
+  own = noneOwn,
   version,
   now,
 }: {
   presets: readonly string[]
+  own?: Own
   version: string
   now: () => number
 }): Surveyor {
@@ -84,7 +87,7 @@ export function createSurveyor({
         large++
         return
       }
-      const subject = narrowed(liveSubjectOf(pod), presets)
+      const subject = narrowed(liveSubjectOf(pod, own), presets)
       if (!subject) return
       const today = todayOf(subject)
       const tally = found.get(key) ?? new Tally(owner)
@@ -92,7 +95,7 @@ export function createSurveyor({
       const template = templateOf(pod)
       tally.newest(pod, template, () => ({
         sidecars: sidecarsOf(subject, today),
-        mend: mendOf(pod, isGuarded(today), { job: ['Job', 'CronJob'].includes(owner.kind) }, configuration),
+        mend: mendOf(pod, isGuarded(today), { job: ['Job', 'CronJob'].includes(owner.kind) }, configuration, own),
       }))
       tally.count(pod.metadata?.name ?? '', evidenceOf({ pod: livePod(pod, mostText), warnings, now: now() }, today))
     },
@@ -122,7 +125,7 @@ const notable = 2000
 
 export function narrowed(subject: ScanSubject | undefined, presets: readonly string[]): ScanSubject | undefined {
   if (!subject || presets.length === 0) return subject
-  const sidecars = subject.sidecars.filter(({ preset }) => presets.includes(preset.name))
+  const sidecars = subject.sidecars.filter(({ preset }) => preset === ownPreset || presets.includes(preset.name))
   return sidecars.length > 0 ? { ...subject, sidecars } : undefined
 }
 

@@ -20,7 +20,7 @@ export const isDue =
     kind !== 'init' && named.has(name)
 
 /** Of what is known by name or image: a regular container that no preset knows. Whether there is anything to scan for is decided by this. */
-export const unknownApps = (pod: Pod): readonly Container[] => partsOf(pod).apps
+export const unknownApps = (pod: Pod, own?: ReadonlySet<string>): readonly Container[] => partsOf(pod, own).apps
 
 /** Of a forecast: a regular container that isn't listed, and isn't a mesh's proxy with a hook of its own. */
 export function forecastRole(container: Container, isListed: boolean): 'init' | 'sidecar' | 'app' {

@@ -34,6 +34,20 @@ SF946 these are manifests: what injectors and the webhook do, and what really ha
   )
 })
 
+test('a sidecar of one’s own is scanned like a known one', async () => {
+  const cache = '        - {name: cache, image: example/cache:1, ports: [{containerPort: 6379}]}\n'
+  const { code, stdout } = await scan(manifest(app + cache), '--sidecar', 'cache', '--fail-on', 'unguarded')
+  assert.equal(code, 1)
+  assert.match(stdout, /1 with a known sidecar, 1 of them unguarded\n\nshop\/web .* cache \(own\)\n/)
+  assert.match(stdout, /SF901 app, then cache; nothing waits\n {2}would {5}sidecar-first\.dev\/sidecars: cache\n/)
+  assert.match(stdout, /check\.sidecar-first\.dev\/cache: tcp:\/\/:6379 {3}\(if the sidecar is configured for it\)/)
+  assert.match((await scan(manifest(app + cache))).stdout, /0 with a known sidecar/)
+  for (const wrong of ['', 'a,b', '-x', 'UPPER', 'x'.repeat(64)]) {
+    const { code, stderr } = await scan('', `--sidecar=${wrong}`)
+    assert.equal(code, 2, stderr)
+  }
+})
+
 test('--fail-on lets a pipeline fail, and one without known sidecars pass', async () => {
   assert.equal((await scan(manifest(app + proxy), '--fail-on', 'unguarded')).code, 1)
   assert.equal((await scan(manifest(app + proxy), '--fail-on', 'probable')).code, 0)

@@ -47,7 +47,11 @@ export function explain(asked: Case): readonly Finding[] {
     verdict(asked, standing, fate, covers),
     ...(kind === 'left' ? optOut(pod) : []),
     ...warnings,
-    ...unguarded(pod, { decision, surroundings: { ...asked.surroundings, sets: setsOf(covers) }, configuration }),
+    ...unguarded(pod, {
+      decision: fate.decision,
+      surroundings: { ...asked.surroundings, sets: setsOf(covers) },
+      configuration,
+    }),
   ]
 }
 
