@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { presets } from '../admission/intent/presets.ts'
 import { isContainerName } from '../admission/intent/sidecars.ts'
+import { printable } from '../admission/words/printable.ts'
 import { quote } from '../admission/words/quote.ts'
 import { readConfigurationFile } from '../files/configuration-file.ts'
 import { createClock } from '../kubernetes/clock.ts'
@@ -18,8 +19,9 @@ import { version } from '../version.ts'
 
 const help = `Finds the apps that start before their sidecars: which workloads have a
 well-known sidecar, what holds the app back today, what was seen of their
-starts, and the annotation that would mend it. It changes nothing, and needs
-nothing installed: only the right to list pods and, for what was seen, events.
+starts, and the annotation that would mend it. It changes nothing, but files
+with --fix, and needs nothing installed: only the right to list pods and, for
+what was seen, events.
 
 Usage: sidecar-first scan [flags]
 
@@ -30,8 +32,13 @@ Usage: sidecar-first scan [flags]
                         preset knows them; can be repeated
   -f, --filename PATH   manifests instead of a cluster: a file, a folder, a
                         quoted glob, or -; can be repeated
-  --exclude GLOB        with -f, leave out files and folders of that name
+  --exclude GLOB        with -f or --fix, leave out files and folders of that
+                        name
   --config FILE         with -f, the configuration whose rules count
+  --fix DIR             write the annotations into the manifests below a folder
+                        that have these workloads' kind, namespace and name;
+                        comments stay. It says what it wrote and what it
+                        couldn't, and exits with 1 if a workload got no line
   -o, --output FORMAT   text; json; html, a page in one file (text)
   --all                 in the text, workloads that need nothing, too
 ${ignoreHelp}
@@ -51,6 +58,7 @@ const options = {
   filename: { type: 'string', short: 'f', multiple: true, default: [] as string[] },
   exclude: { type: 'string', multiple: true, default: [] as string[] },
   config: { type: 'string' },
+  fix: { type: 'string' },
   output: { type: 'string', short: 'o', choices: ['text', 'json', 'html'], default: 'text' },
   all: { type: 'boolean', default: false },
   ...ignoreOption,
@@ -89,7 +97,10 @@ export const scan = defineCommand({
     if (words.length > 0)
       throw new UsageError('wrong-arguments', 'scan takes no names; -n and -l narrow it down, -f names files')
     const fromFiles = values.filename.length > 0
-    if (!fromFiles && values.exclude.length > 0) throw new UsageError('flags-together', '--exclude goes with -f')
+    if (!fromFiles && values.fix === undefined && values.exclude.length > 0)
+      throw new UsageError('flags-together', '--exclude goes with -f or --fix')
+    if (values.fix !== undefined && values.output !== 'text')
+      throw new UsageError('flags-together', '--fix says in text what it wrote: leave out --output')
     if (!fromFiles && values.config !== undefined)
       throw new UsageError('flags-together', '--config goes with -f: in a cluster only what holds the app counts')
     if (fromFiles && (values.selector ?? values.context) !== undefined)
@@ -98,13 +109,23 @@ export const scan = defineCommand({
     const how = { only: values.preset, own: new Set(values.sidecar), ignored, output: values.output }
     const found = await (fromFiles ? ofManifests(values, how, terminal) : ofCluster(values, how, terminal))
     terminal.stdout.write(await written(found, values.output, values.all, terminal))
-    return hasFailed(found.survey, values['fail-on']) || !found.whole ? 1 : 0
+    const isFixed = values.fix === undefined || (await fix(values.fix, values.exclude, found.survey, terminal))
+    return hasFailed(found.survey, values['fail-on']) || !found.whole || !isFixed ? 1 : 0
   },
 })
 
 function containerName(flag: string, name: string): string {
   if (isContainerName(name)) return name
   throw new UsageError('flag-value', `${flag} takes the name of a container, not ${quote(name)}`)
+}
+
+/** Says what became of each workload that has a line. @returns whether all of them have it now */
+async function fix(folder: string, exclude: readonly string[], survey: Survey, terminal: Terminal): Promise<boolean> {
+  const { fixFolder } = await import('../scan/fix-files.ts')
+  const { fixText } = await import('../scan/fix-words.ts')
+  const told = (await fixFolder(folder, exclude, survey.workloads)).map(fixText)
+  terminal.stdout.write(`\n${told.map(({ code, text }) => `${code} ${printable(text, 4096)}\n`).join('')}`)
+  return told.every(({ grade }) => grade !== 'problem')
 }
 
 async function written({ survey, pictures, now }: Found, output: Output, all: boolean, terminal: Terminal) {

@@ -80,6 +80,7 @@ async function candidatesOf(
     case 'key':
     case 'client-ca':
     case 'dir':
+    case 'fix':
       return 'files'
     default:
       return options[valued]?.choices ?? []

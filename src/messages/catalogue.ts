@@ -8,6 +8,7 @@ import { faults, values } from '../configuration/faults.ts'
 import { notices as files } from '../preview/notices.ts'
 import { problems as manifests } from '../preview/problems.ts'
 import { requestFaults } from '../requests/faults.ts'
+import { fixes } from '../scan/fix-words.ts'
 import { words as scans } from '../scan/words.ts'
 import { failures } from '../terminal/failures.ts'
 import { notices } from '../webhooks/notices.ts'
@@ -45,6 +46,7 @@ const tables = [
   findings,
   certificates,
   scans,
+  fixes,
 ]
 
 /** Every message that has a code, in the order of the codes. Those without one of their own pass on another. */

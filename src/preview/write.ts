@@ -17,6 +17,8 @@ export interface Rewritten {
   readonly end: number
   /** Each begins or ends where lines do, but for what precedes a value in its line. */
   readonly edits: readonly Edit[]
+  /** Whether its formatting is lost: it is written anew, with other values where they have to be. */
+  readonly anew: boolean
 }
 
 /**
@@ -48,7 +50,8 @@ function editDocument({ yaml, value, text }: ManifestDocument, target: JsonObjec
   if (yaml !== undefined) return editYaml(yaml.tree, text, value, target)
   const whole = { start: 0, end: text.length }
   const fresh = formatJson(target, jsonIndent(text)) + (text.endsWith('\n') ? '\n' : '')
-  return { ...whole, edits: [{ ...whole, text: fresh }] }
+  const same = formatJson(value, jsonIndent(text)) + (text.endsWith('\n') ? '\n' : '')
+  return { ...whole, edits: [{ ...whole, text: fresh }], anew: same !== text }
 }
 
 function targetOf({ value }: ManifestDocument, previews: readonly Preview[]): JsonObject | undefined {
@@ -71,12 +74,15 @@ function editYaml(
 ): Omit<Rewritten, 'document'> {
   const [start, , end] = tree.range
   const edits = lineEdits(tree, text, now, target)
-  if (edits !== undefined && means(applyEdits(text, edits, start, end), target)) return { start, end, edits }
+  if (edits !== undefined && means(applyEdits(text, edits, start, end), target)) {
+    return { start, end, edits, anew: false }
+  }
   // anchors within the patched part, or a form too rare for line edits: right values, formatted anew
   const marker = text.startsWith('---', start) ? '---\n' : ''
   const flow = /^(?:---)?\s*\{/.test(text.slice(start, end))
   const fresh = marker + (flow ? `${formatJson(target, 2)}\n` : writeYaml(target))
-  return { start, end, edits: [{ start, end, text: fresh.replaceAll('\n', lineBreak(text.slice(start, end))) }] }
+  const edit = { start, end, text: fresh.replaceAll('\n', lineBreak(text.slice(start, end))) }
+  return { start, end, edits: [edit], anew: true }
 }
 
 function lineEdits(tree: Document.Parsed, text: string, now: JsonObject, target: JsonObject): Edit[] | undefined {

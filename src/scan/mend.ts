@@ -6,8 +6,13 @@ import { noneOwn } from './subject.ts'
 
 /** What would have a workload's apps wait, or wait less. */
 export type Mend =
-  /** Annotations for its pod template; `conditional`: more, which serve only if the sidecar is configured for them. */
-  | { readonly kind: 'lines'; readonly lines: readonly Line[]; readonly conditional: readonly Line[] }
+  /** Annotations for its pod template; `conditional`: more, which serve only if the sidecar is configured for them. `holds`: the others alone hold the app. */
+  | {
+      readonly kind: 'lines'
+      readonly lines: readonly Line[]
+      readonly conditional: readonly Line[]
+      readonly holds: boolean
+    }
   /** It asks already, and no webhook has acted on that. */
   | { readonly kind: 'asked-in-vain' }
   /** A manifest asks, and the app still wouldn't wait for these. */
@@ -45,9 +50,14 @@ export function mendOf(
     case 'holds':
       return { kind: 'nothing-to-mend' }
     case 'faster':
-      return { kind: 'lines', lines: found.lines.map(plain), conditional: [] }
+      return { kind: 'lines', lines: found.lines.map(plain), conditional: [], holds: true }
     case 'mend':
-      return { kind: 'lines', lines: found.lines.map(plain), conditional: found.conditional.map(plain) }
+      return {
+        kind: 'lines',
+        lines: found.lines.map(plain),
+        conditional: found.conditional.map(plain),
+        holds: found.lines.some(({ why }) => why.kind !== 'order' || why.names.length > 0),
+      }
     case 'none':
       return { kind: 'no-line', why: found.why.map(coded) }
     default:

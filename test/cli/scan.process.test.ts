@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -46,6 +46,31 @@ test('a sidecar of one’s own is scanned like a known one', async () => {
     const { code, stderr } = await scan('', `--sidecar=${wrong}`)
     assert.equal(code, 2, stderr)
   }
+})
+
+test('--fix writes the lines into the manifests below a folder, and says so; --exclude leaves some out', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-fix-'))
+  after(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'web.yaml')
+  await writeFile(file, manifest(app + proxy))
+  const { code, stdout } = await run(['scan', '-f', file, '--fix', folder])
+  assert.match(
+    stdout,
+    /\n\nSF961 .*web\.yaml:1: Deployment shop\/web: added sidecar-first\.dev\/sidecars: istio-proxy, check/,
+  )
+  assert.equal(code, 0)
+  const fixedText = await readFile(file, 'utf8')
+  assert.match(fixedText, /sidecar-first\.dev\/sidecars: istio-proxy\n/)
+  const left = await run(['scan', '-f', '-', '--fix', folder, '--exclude', 'web.yaml'], {
+    input: manifest(app + proxy),
+  })
+  assert.equal(left.code, 2, left.stderr)
+  const again = await run(['scan', '-f', '-', '--fix', folder], { input: manifest(app + proxy) })
+  assert.match(again.stdout, /SF962 .* has its lines already/)
+  assert.equal(await readFile(file, 'utf8'), fixedText)
+  const nowhere = await run(['scan', '-f', '-', '--fix', file], { input: '' })
+  assert.match(nowhere.stderr, /--fix takes a folder/)
+  assert.equal((await run(['scan', '-f', '-', '--fix', folder, '-o', 'json'], { input: '' })).code, 2)
 })
 
 test('--fail-on lets a pipeline fail, and one without known sidecars pass', async () => {

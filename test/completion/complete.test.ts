@@ -31,12 +31,15 @@ describe('completion', () => {
     assert.deepEqual(await offered('preview -o s'), ['sarif', ':4'])
     assert.deepEqual(await offered('preview --output=s'), ['--output=sarif', ':4'])
     assert.deepEqual(await offered('explain SF00'), [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => `SF00${n}`).concat(':4'))
+    assert.deepEqual(await offered('scan --preset is'), ['istio', ':4'])
+    assert.deepEqual(await offered('scan --fail-on u'), ['unguarded', ':4'])
     assert.deepEqual(await offered('check --output json --out'), [':4'], 'a flag that is there already')
   })
 
   test('of files is left to the shell', async () => {
     assert.deepEqual(await offered('preview k8s/'), [':0'])
     assert.deepEqual(await offered('install --config '), [':0'])
+    assert.deepEqual(await offered('scan --fix '), [':0'])
   })
 
   test('of contexts, namespaces and pods asks the cluster that the line names', async () => {
