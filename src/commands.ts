@@ -10,6 +10,7 @@ function command<N extends string>(name: N, summary: string, module: () => Promi
 /** Every command, by its name; one is loaded only when it is called. */
 export const commands: Known = Object.fromEntries([
   command('scan', 'find the apps that start before their sidecars, in any cluster', () => import('./cli/scan.ts')),
+  command('try', "show what it would do to a live workload's start, and at what cost", () => import('./cli/try.ts')),
   command('serve', 'answer admission requests and previews', () => import('./cli/serve.ts')),
   command(
     'preview',

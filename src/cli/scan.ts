@@ -1,8 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { presets } from '../admission/intent/presets.ts'
-import { isContainerName } from '../admission/intent/sidecars.ts'
 import { printable } from '../admission/words/printable.ts'
-import { quote } from '../admission/words/quote.ts'
 import { readConfigurationFile } from '../files/configuration-file.ts'
 import { createClock } from '../kubernetes/clock.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
@@ -12,7 +10,7 @@ import { failures, hasFailed, type Picture } from '../scan/report.ts'
 import type { Survey } from '../scan/survey.ts'
 import { type Terminal, UsageError } from '../terminal/command.ts'
 import { defineCommand, type Values } from '../terminal/define-command.ts'
-import { namespaceName } from '../terminal/flag.ts'
+import { containerName, namespaceName } from '../terminal/flag.ts'
 import { exact, lookOf } from '../terminal/look.ts'
 import { createStatusLine, waitOut } from '../terminal/status-line.ts'
 import { version } from '../version.ts'
@@ -113,11 +111,6 @@ export const scan = defineCommand({
     return hasFailed(found.survey, values['fail-on']) || !found.whole || !isFixed ? 1 : 0
   },
 })
-
-function containerName(flag: string, name: string): string {
-  if (isContainerName(name)) return name
-  throw new UsageError('flag-value', `${flag} takes the name of a container, not ${quote(name)}`)
-}
 
 /** Says what became of each workload that has a line. @returns whether all of them have it now */
 async function fix(folder: string, exclude: readonly string[], survey: Survey, terminal: Terminal): Promise<boolean> {

@@ -11,6 +11,7 @@ import { requestFaults } from '../requests/faults.ts'
 import { fixes } from '../scan/fix-words.ts'
 import { words as scans } from '../scan/words.ts'
 import { failures } from '../terminal/failures.ts'
+import { trials } from '../try/words.ts'
 import { notices } from '../webhooks/notices.ts'
 
 export interface Listed extends Explained {
@@ -47,6 +48,7 @@ const tables = [
   certificates,
   scans,
   fixes,
+  trials,
 ]
 
 /** Every message that has a code, in the order of the codes. Those without one of their own pass on another. */

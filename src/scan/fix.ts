@@ -88,7 +88,7 @@ export function fixesFor(workloads: readonly ScannedWorkload[], files: readonly 
     if (!manifests) return []
     const previews = some.map(({ object, lines }): Preview => {
       const patch = annotating(object, lines)
-      return { object, decision: skipped([], []), patch, patched: applyPatch(object.value, patch) }
+      return { object, outlook: 'skipped', decision: skipped([], []), patch, patched: applyPatch(object.value, patch) }
     })
     const source = { ok: true, manifests, previews } as const
     if (rewrite(source).some(({ anew }) => anew)) {

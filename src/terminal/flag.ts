@@ -1,4 +1,5 @@
 import { durationRange, parseDuration } from '../admission/check/duration.ts'
+import { isContainerName } from '../admission/intent/sidecars.ts'
 import { textOf } from '../admission/words/messages.ts'
 import { quote } from '../admission/words/quote.ts'
 import { UsageError } from './command.ts'
@@ -15,6 +16,12 @@ export function oneOf<T extends string>(flag: string, text: string, choices: rea
 export function namespaceName(flag: string, text: string): string {
   if (/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text)) return text
   throw new UsageError('flag-value', `${flag} takes the name of a namespace, not ${quote(text)}`)
+}
+
+/** @throws UsageError that names the flag */
+export function containerName(flag: string, text: string): string {
+  if (isContainerName(text)) return text
+  throw new UsageError('flag-value', `${flag} takes the name of a container, not ${quote(text)}`)
 }
 
 /** The first word of a command that has several actions. @throws UsageError that names them */

@@ -29,7 +29,7 @@ function* wrongCalls(name: string, options: Awaited<ReturnType<(typeof commands)
   }
 }
 
-for (const name of ['scan', 'timeline', 'check']) {
+for (const name of ['scan', 'timeline', 'check', 'try']) {
   test(`${name} with a namespace that can't be one, as of a variable that isn't set, asks no cluster`, async () => {
     const command = await commands[name]?.load()
     assert.ok(command)

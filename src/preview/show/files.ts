@@ -1,13 +1,11 @@
-import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Configuration } from '../../admission/intent/configuration.ts'
-import { isContainerName } from '../../admission/intent/sidecars.ts'
 import { heard } from '../../admission/words/messages.ts'
 import { printable } from '../../admission/words/printable.ts'
-import { quote } from '../../admission/words/quote.ts'
 import { readConfigurationFile } from '../../files/configuration-file.ts'
 import { FileError, readInputs } from '../../files/files.ts'
 import { findFiles } from '../../files/paths.ts'
-import { ExpectedError, type Terminal, UsageError } from '../../terminal/command.ts'
+import { ExpectedError, type Terminal } from '../../terminal/command.ts'
+import { containerName } from '../../terminal/flag.ts'
 import { line, type Message, messagesOf } from '../message.ts'
 import { type FileNotice, fileNoticeCode, fileNoticeText } from '../notices.ts'
 import { type Preview, type Previewed, preview } from '../preview.ts'
@@ -36,8 +34,8 @@ export const fileOptions = {
   filename: { type: 'string', short: 'f', multiple: true, default: [] },
   exclude: { type: 'string', multiple: true, default: [] },
   config: { type: 'string' },
-  expect: { type: 'string', multiple: true, default: [] },
-} as const satisfies ParseArgsOptionsConfig
+  expect: { type: 'string', read: containerName, multiple: true, default: [] as string[] },
+} as const
 
 /** Their part of `--help`. */
 export const fileHelp = `  -f, --filename PATH   manifests, YAML or JSON: a file, a folder with all below
@@ -70,7 +68,8 @@ export async function previewFiles(
   { config, exclude, expect = [], ignored, change = (configuration) => configuration, trial = {} }: Choice,
   terminal: Terminal,
 ): Promise<PreviewedFiles> {
-  const configuration = expecting(expect, change(await readConfigurationFile(config)))
+  const changed = change(await readConfigurationFile(config))
+  const configuration = { ...changed, injected: new Set([...changed.injected, ...expect]) }
   const { found, excluded } = await findFiles(paths, exclude)
   const tell = (notice: FileNotice) => say(notice, ignored, terminal)
   if (excluded.length > 0) tell({ kind: 'excluded', files: excluded })
@@ -105,14 +104,6 @@ export async function previewFiles(
   }
   if (others.length > 0) tell({ kind: 'passed-over', files: others })
   return { files, problems }
-}
-
-/** @throws UsageError */
-function expecting(names: readonly string[], configuration: Configuration): Configuration {
-  const wrong = names.find((name) => !isContainerName(name))
-  if (wrong !== undefined)
-    throw new UsageError('flag-value', `--expect takes the name of a container, not ${quote(wrong)}`)
-  return { ...configuration, injected: new Set([...configuration.injected, ...names]) }
 }
 
 /** Says something about files or flags, unless nobody wants to hear of it. */
