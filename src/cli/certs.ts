@@ -155,6 +155,12 @@ async function rotate(what: string | undefined, flags: Flags, terminal: Terminal
       'not-there',
       `there is no Secret in namespace ${flags.namespace}; sidecar-first check says why`,
     )
+  const configurations = await cluster.readConfigurations()
+  if (configurations.some(({ keptBy }) => keptBy !== undefined))
+    throw new ExpectedError(
+      'not-there',
+      `cert-manager keeps this certificate, and no certs runs that could be asked: cmctl renew -n ${flags.namespace} NAME, with the name of its Certificate`,
+    )
   await cluster.updateSecret(secret.version, { data: {}, annotations: { [objectKeys.rotate]: what satisfies Asked } })
   const which = what === 'ca' ? `the CA, in steps, which takes ${formatDuration(flags.settle)} and more` : 'the leaf'
   terminal.stdout.write(

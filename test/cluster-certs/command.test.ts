@@ -122,3 +122,26 @@ test('the service account may do nothing but what `certs run` does', async () =>
   }
   await api.kubectl([kubeconfig, 'get', 'secret', names.secret, ...inside])
 })
+
+test('under cert-manager status judges only whether calls succeed, and rotate says who renews', async () => {
+  const annotate = (value: string) =>
+    api.kubectl([
+      'annotate',
+      '--overwrite',
+      'mutatingwebhookconfiguration',
+      names.mutating,
+      `cert-manager.io/inject-ca-from${value}`,
+    ])
+  await annotate('=sidecar-first/sidecar-first')
+  try {
+    const { out } = await certs(api.kubeconfigFile('admin'), 'status', '--via', 'direct')
+    assert.match(out, /^Phase: kept by cert-manager\n/)
+    assert.doesNotMatch(out, /certs once|differs from|next CA/)
+    const before = (await admin.now()).secret
+    const rotate = await certs(api.kubeconfigFile('admin'), 'rotate', 'leaf')
+    assert.deepEqual([rotate.code, /cert-manager keeps this certificate/.test(rotate.out)], [1, true], rotate.out)
+    assert.equal((await admin.now()).secret?.version, before?.version)
+  } finally {
+    await annotate('-')
+  }
+})
