@@ -31,8 +31,8 @@ export interface PreviewedFiles {
 
 /** The flags that `preview` and `inject` share. Files may also be named without `-f`. */
 export const fileOptions = {
-  filename: { type: 'string', short: 'f', multiple: true, default: [] },
-  exclude: { type: 'string', multiple: true, default: [] },
+  filename: { type: 'string', short: 'f', multiple: true, default: [] as string[] },
+  exclude: { type: 'string', multiple: true, default: [] as string[] },
   config: { type: 'string' },
   expect: { type: 'string', read: containerName, multiple: true, default: [] as string[] },
 } as const
