@@ -11,6 +11,12 @@ export interface Gate {
   readonly by: 'our-hook' | 'foreign-hook' | 'startup-probe'
   readonly from: Moment
   readonly opening: Opening
+  /** It writes a lock, which the app has. */
+  readonly locks: boolean
+  /** Its hook ends early, and nothing behind it is locked. */
+  readonly handsOver: boolean
+  /** After this time it may have gone on without one of them, in ms; undefined: never. */
+  readonly patience: number | undefined
 }
 
 /**
@@ -35,6 +41,8 @@ export type Unsure =
   | 'continued'
   /** With a lock a hook ends early; what the lock holds back hasn't started. */
   | 'handed-over'
+  /** It restarted, and what its status keeps is not enough. */
+  | 'runs-lost'
 
 /** All gates whose container has started. @param kubelet when it started, if that can be known */
 export function gatesOf(containers: readonly Container[], kubelet: readonly Moment[] | undefined): readonly Gate[] {
@@ -44,13 +52,31 @@ export function gatesOf(containers: readonly Container[], kubelet: readonly Mome
     const behind = containers.slice(index + 1)
     const next = behind.find(({ begun }) => begun !== undefined)?.begun
     const about = { at, from, container, next, kubelet }
-    if (hook === 'foreign') return [{ at, from, for: [at], by: 'foreign-hook', opening: ofForeign(about) }]
-    if (hook) {
-      const names = [...new Set(hook.checks.map((each) => each.container))]
-      return [{ at, from, for: names, by: 'our-hook', opening: ofOurs(about, hook, behind) }]
+    const plain = { at, from, for: [at], locks: false, handsOver: false, patience: undefined }
+    if (hook === 'foreign') return [{ ...plain, by: 'foreign-hook', opening: ofForeign(about) }]
+    // Its time isn't known, so a failure is never called one of time.
+    if (hook === 'known') {
+      const checks = [{ container: at, timeout: Infinity, onTimeout: 'fail' }] as const
+      const opening = ofOurs(about, { checks, afterAnother: false, lock: undefined }, behind)
+      return [{ ...plain, by: 'foreign-hook', opening }]
     }
-    if (kind === 'native' && hasStartupProbe)
-      return [{ at, from, for: [at], by: 'startup-probe', opening: ofProbe(about) }]
+    if (hook) {
+      const { lock, checks } = hook
+      const isLocked = lock !== undefined && behind.some(({ locks }) => locks.includes(lock))
+      const continuing = checks.flatMap(({ onTimeout, timeout }) => (onTimeout === 'continue' ? [timeout] : []))
+      return [
+        {
+          ...plain,
+          for: [...new Set(checks.map((each) => each.container))],
+          by: 'our-hook',
+          opening: ofOurs(about, hook, behind),
+          locks: isLocked,
+          handsOver: lock !== undefined && !isLocked,
+          patience: continuing.length > 0 ? Math.min(...continuing) : undefined,
+        },
+      ]
+    }
+    if (kind === 'native' && hasStartupProbe) return [{ ...plain, by: 'startup-probe', opening: ofProbe(about) }]
     return []
   })
 }
@@ -86,7 +112,7 @@ function ofOurs(about: About, polls: Polls, behind: readonly Container[]): Openi
   // A regular one that restarted may have failed before, by an event that is lost, unless its first run is known to have gone on.
   const outlived = container.ended && surelyBefore(next, container.ended)
   if (container.kind === 'regular' && container.restarts > 0 && !outlived)
-    return { how: 'open', moment: next, why: 'events' }
+    return { how: 'open', moment: next, why: 'runs-lost' }
   const took = next.at - from.at
   const late = polls.checks.filter(({ onTimeout, timeout }) => onTimeout === 'continue' && took >= timeout)
   if (late.length === 0) return { how: 'ready', moment: next }

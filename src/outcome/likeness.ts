@@ -1,4 +1,4 @@
-import type { Early, Lacking, Stuck, Unknown } from './outcome.ts'
+import type { Early, Lacking, Stuck, Unknown } from './why.ts'
 
 // By what the starts of several pods are alike: what containers say and how long things took differs from pod to pod.
 

@@ -1,10 +1,12 @@
-import { isApp, isDue } from '../seen/app.ts'
+import { appsOf, isDue } from '../seen/app.ts'
 import { kubeletStarts, type SeenEvent } from '../seen/event.ts'
-import { coarse, type Moment, surelyBefore } from '../seen/moment.ts'
+import { coarse, type Moment } from '../seen/moment.ts'
 import type { Seen } from '../seen/observe.ts'
-import type { LivePod, Trouble } from '../seen/pod.ts'
+import type { LivePod } from '../seen/pod.ts'
 import { type Container, containersOf } from './containers.ts'
-import { type Gate, gatesOf, type Unsure } from './gates.ts'
+import { type Gate, gatesOf } from './gates.ts'
+import { type AppStart, type Verdict, verdicts } from './start-verdict.ts'
+import type { Early, Lacking, Stuck, Unknown } from './why.ts'
 
 /** How a pod really started. */
 export type Outcome =
@@ -14,40 +16,17 @@ export type Outcome =
   | { readonly kind: 'stuck'; readonly reason: Stuck }
   | { readonly kind: 'unknown'; readonly reasons: readonly Unknown[] }
 
-/** Why an app started without its sidecars. */
-export interface Early {
-  readonly why: 'crashed' | 'timed-out' | 'image' | 'start-failed' | 'kubelet-restarted' | 'never-gated'
-  /** Any of them may be to blame. */
-  readonly sidecars: readonly string[]
-}
-
-/** What keeps an app from starting. */
-export type Stuck = {
-  readonly since: Moment | undefined
-  /** The container to look at. */
-  readonly container: string
-} & (
-  | { readonly why: 'crashed' | 'image' | 'start-failed'; readonly message: string }
-  /** A hook, a startupProbe or the lock waits for these, and has for longer than is usual. */
-  | { readonly why: 'hook' | 'startup-probe' | 'locked'; readonly sidecars: readonly string[] }
-)
-
-/** Why nobody can say. */
-export interface Unknown {
-  /** `lost`: the app has started, and nothing says when it first did. */
-  readonly why: Unsure | 'starting' | 'lost' | 'ended' | 'no-app' | 'no-sidecars' | 'not-waited-for'
-  readonly sidecars: readonly string[]
-}
-
-/** A sidecar that a running app is without, now. */
-export interface Lacking {
-  readonly sidecar: string
-  readonly why: Exclude<Trouble['why'], 'locked'>
-  readonly message: string
+/** One start of an app, and whether it found its sidecars ready. */
+export interface JudgedStart extends AppStart {
+  readonly outcome: Extract<Outcome, { kind: 'held' | 'too-early' | 'unknown' }>
 }
 
 export interface Judged {
   readonly outcome: Outcome
+  /** Every start of every app that something still tells of, in the order of their time; the first app's first one is the outcome. */
+  readonly starts: readonly JudgedStart[]
+  /** Why an app doesn't run now, though one has started before. */
+  readonly down: Stuck | undefined
   readonly lacking: readonly Lacking[]
   /** Empty for a pod whose start is nobody's business. */
   readonly sidecars: ReadonlySet<string>
@@ -66,29 +45,56 @@ const patience = 60_000
  * Judges what a cluster shows of a pod. Pure.
  * @param more sidecars that rules name; the pod's own annotation and hooks are read anyway
  */
-export function judge({ pod, events: unordered = [], node, now }: Seen, more: readonly string[] = []): Judged {
-  const events = unordered.toSorted((a, b) => a.at - b.at)
+export function judge(seen: Seen, more: readonly string[] = []): Judged {
+  const { pod, now } = seen
+  const events = (seen.events ?? []).toSorted((a, b) => a.at - b.at)
   const containers = containersOf(pod, events)
-  const gates = gatesOf(containers, node && kubeletStarts(node))
+  const kubelet = seen.node && kubeletStarts(seen.node)
+  const gates = gatesOf(containers, kubelet)
   const sidecars = sidecarsOf(pod, more)
-  const apps = containers.filter(isApp(sidecars))
+  const apps = appsOf(containers, sidecars)
   const started = apps.filter((each) => each.started).sort((a, b) => (a.started?.at ?? 0) - (b.started?.at ?? 0))
   const [app = apps[0]] = started
   const judged = { app: app?.name, sidecars, containers, gates, events }
   const due = containers.filter(isDue(sidecars))
   const nothing = due.length === 0 ? 'no-sidecars' : app ? undefined : 'no-app'
-  if (!app || nothing) return { ...judged, lacking: [], outcome: unknown({ why: nothing ?? 'no-app', sidecars: [] }) }
+  if (!app || nothing) {
+    const outcome = unknown({ why: nothing ?? 'no-app', sidecars: [] })
+    return { ...judged, lacking: [], starts: [], down: undefined, outcome }
+  }
   const lacking = apps.some(({ state }) => state === 'running') ? due.flatMap(lackingOf) : []
-  const outcome = app.started ? howItStarted(app.started, due, judged) : howItWaits(pod, apps, judged, now)
-  return { ...judged, lacking, outcome }
+  const verdict = verdicts({ containers, gates, due, events: seen.events && events, kubelet, now })
+  const isYoung = seen.events !== undefined && events.length > 0 && now - (pod.created ?? 0) < eventsLast
+  const starts = apps
+    .flatMap(({ name, lives }) => lives.map(({ nth, began }) => ({ container: name, nth, at: began })))
+    .toSorted((a, b) => a.at.at - b.at.at)
+    .slice(0, mostStarts)
+    .map(
+      (start): JudgedStart => ({
+        ...start,
+        outcome: howItStarted(
+          due.map((each) => verdict(each, start)),
+          isYoung,
+        ),
+      }),
+    )
+  const first = starts.find(({ container, nth }) => container === app.name && nth === 0)
+  const outcome = first?.outcome ?? howItWaits(pod, apps, judged, now)
+  const down = outcome.kind === 'stuck' ? undefined : downOf(pod, apps, judged, now)
+  return { ...judged, lacking, starts, down, outcome }
 }
+
+/** Each is compared with each sidecar, and anybody may write hundreds of both. */
+const mostStarts = 64
+/** A cluster keeps events for an hour. */
+const eventsLast = 3_600_000
 
 const unknown = (...reasons: readonly Unknown[]): Outcome => ({ kind: 'unknown', reasons })
 
 /** Whom the app shall find: by the pod's annotations, and by the hooks of ours, whatever the annotations say. */
 function sidecarsOf({ named, containers }: LivePod, more: readonly string[]): ReadonlySet<string> {
   const gated = containers.flatMap(({ name, hook }) =>
-    hook && hook !== 'foreign' ? [name, ...hook.checks.map(({ container }) => container)] : [],
+    typeof hook === 'object' ? [name, ...hook.checks.map(({ container }) => container)] : [],
   )
   return new Set([...gated, ...named, ...more])
 }
@@ -100,59 +106,15 @@ function lackingOf({ name, trouble }: Container): Lacking[] {
 
 type Found = Pick<Judged, 'containers' | 'gates'>
 
-/** The app has started: was each of its sidecars seen ready before? */
-function howItStarted(at: Moment, due: readonly Container[], { gates }: Found): Outcome {
-  const verdicts = due.map((sidecar) => verdictOn(sidecar, at, gates, due))
+/** An app has started: was each of its sidecars ready? */
+function howItStarted(verdicts: readonly Verdict[], isYoung: boolean): JudgedStart['outcome'] {
   const early = verdicts.flatMap((each) => (each?.early ? [each.early] : []))
   if (early.length > 0) return { kind: 'too-early', reasons: once(early) }
   const unsure = verdicts.flatMap((each) => (each?.unsure ? [each.unsure] : []))
-  if (unsure.length > 0) return unknown(...once(unsure))
-  return { kind: 'held' }
-}
-
-/** Undefined: it was ready. */
-type Verdict = { readonly early?: Early; readonly unsure?: Unknown } | undefined
-
-function verdictOn(sidecar: Container, app: Moment, gates: readonly Gate[], due: readonly Container[]): Verdict {
-  const { name, trouble, hadTrouble, started } = sidecar
-  const gate = gates.find((each) => each.for.includes(name))
-  const sidecars = [name]
-  if (!started || surelyBefore(app, started)) {
-    if (trouble?.why === 'image' || trouble?.why === 'start-failed') return { early: { why: trouble.why, sidecars } }
-    if (hadTrouble) return { early: { why: hadTrouble.why, sidecars } }
-    if (!started && sidecar.restarts > 0) return { unsure: { why: 'events', sidecars } }
-    return { early: { why: 'never-gated', sidecars } }
-  }
-  if (!gate) return { unsure: { why: 'not-waited-for', sidecars } }
-  const { opening } = gate
-  switch (opening.how) {
-    case 'ready':
-      return undefined
-    case 'open':
-      return { unsure: { why: opening.why, sidecars } }
-    // Something that its hook doesn't hold back: a hook on the last container, say.
-    case 'closed':
-      return { unsure: { why: 'not-waited-for', sidecars } }
-    case 'timed-out':
-    case 'crashed': {
-      const dead = due.filter((each) => gate.for.includes(each.name) && diedBefore(each, gate, opening.moment))
-      if (dead.length > 0) return { early: { why: 'crashed', sidecars: dead.map((each) => each.name) } }
-      return { early: { why: opening.how, sidecars: opening.how === 'crashed' ? [gate.at] : gate.for } }
-    }
-    case 'kubelet-restarted':
-      return { early: { why: 'kubelet-restarted', sidecars: gate.for } }
-    default:
-      return opening satisfies never
-  }
-}
-
-/**
- * A member of a tier whose hook another one has, which the failed hook doesn't kill: it has died by itself. (Nothing restarts it while
- * that hook waits.) One that still dies has lost its first run, and the time of its death.
- */
-function diedBefore({ name, ended, restarts, trouble }: Container, gate: Gate, moment: Moment): boolean {
-  if (name === gate.at || restarts === 0) return false
-  return ended ? surelyBefore(ended, moment) : trouble?.why === 'crashed'
+  const reasons = unsure.map((each) =>
+    isYoung && each.why === 'events' ? ({ ...each, why: 'event-missing' } as const) : each,
+  )
+  return reasons.length > 0 ? { kind: 'unknown', reasons: once(reasons) } : { kind: 'held' }
 }
 
 /** One for each reason, with all its sidecars. */
@@ -162,45 +124,70 @@ const once = <T extends { readonly why: string; readonly sidecars: readonly stri
     return alike.slice(0, 1).map((first) => ({ ...first, sidecars }))
   })
 
-/** No app is known to have started. In the order of the start: what holds up what is behind it? */
-function howItWaits(
-  { phase, taken }: LivePod,
+/** No app is known to have started. */
+function howItWaits(pod: LivePod, apps: readonly Container[], found: Found, now: number): Outcome {
+  if (pod.phase === 'Succeeded' || pod.phase === 'Failed') return unknown({ why: 'ended', sidecars: [] })
+  // What runs waits for nobody.
+  if (apps.some(({ state }) => state === 'running')) return unknown({ why: 'lost', sidecars: [] })
+  const reason = holdUp(pod, apps, found, now)
+  if (reason) return { kind: 'stuck', reason }
+  if (apps.some(({ restarts }) => restarts > 0)) return unknown({ why: 'lost', sidecars: [] })
+  const [app] = apps
+  return unknown({ why: 'starting', sidecars: app ? [app.name] : [] })
+}
+
+/** An app has started, and one doesn't run: what keeps it from it? One that is done is not meant. */
+function downOf(pod: LivePod, apps: readonly Container[], found: Found, now: number): Stuck | undefined {
+  if (pod.phase === 'Succeeded' || pod.phase === 'Failed') return undefined
+  const down = apps.filter(({ state, runs, trouble }) => trouble && !(state === 'ended' && runs[0]?.exitCode === 0))
+  const own = down.find(({ trouble }) => trouble && trouble.why !== 'locked')
+  if (own?.trouble?.why === 'ended') {
+    const { name: container, trouble } = own
+    return { why: 'ended', container, since: sinceOf(own), message: trouble.message, apps: [] }
+  }
+  return down.length > 0 ? holdUp(pod, own ? [own] : down, found, now, own !== undefined) : undefined
+}
+
+/** In the order of the start: what holds up what is behind it? @param alone only the app itself is to blame */
+function holdUp(
+  { taken }: LivePod,
   apps: readonly Container[],
   { containers, gates }: Found,
   now: number,
-): Outcome {
-  if (phase === 'Succeeded' || phase === 'Failed') return unknown({ why: 'ended', sidecars: [] })
-  // What runs waits for nobody.
-  if (apps.some(({ state }) => state === 'running')) return unknown({ why: 'lost', sidecars: [] })
-  const [app] = apps
-  const locked = containers.find(({ trouble }) => trouble?.why === 'locked')
-  for (const container of containers) {
+  alone = false,
+): Stuck | undefined {
+  const locked =
+    apps.find(({ trouble }) => trouble?.why === 'locked') ?? containers.find(({ trouble }) => trouble?.why === 'locked')
+  for (const container of alone ? apps : containers) {
     const { name, trouble, kind } = container
     const gate = gates.find((each) => each.at === name && each.opening.how === 'closed')
     const since = sinceOf(container)
+    // Nothing writes a lock any more whose hook has ended with its container.
+    const isKey = locked && gates.some((each) => each.locks && each.for.includes(name))
+    if (trouble?.why === 'ended' && isKey && kind === 'regular') {
+      const waiting = apps.filter((each) => each.trouble?.why === 'locked').map((each) => each.name)
+      return { why: 'ended', container: name, since, message: trouble.message, apps: waiting }
+    }
     if (trouble && trouble.why !== 'locked' && trouble.why !== 'ended') {
       // A regular sidecar holds nobody up by that; its hook may be another's.
       const holds = kind !== 'regular' || apps.includes(container) || gates.some((each) => each.for.includes(name))
-      if (holds)
-        return { kind: 'stuck', reason: { why: trouble.why, container: name, since, message: trouble.message } }
+      if (holds) return { why: trouble.why, container: name, since, message: trouble.message }
     }
     const waits = gate && now - gate.from.at >= patience
     if (waits && gate.by === 'startup-probe') return stuckOn('startup-probe', name, gate)
     if (waits) return stuckOn(locked ? 'locked' : 'hook', locked?.name ?? name, gate)
   }
-  const since = locked && (gates[0]?.from ?? coarse(taken))
-  if (locked && since && now - since.at >= patience) {
-    const behind = containers.slice(0, containers.indexOf(locked)).filter(({ kind }) => kind !== 'init')
-    const sidecars = behind.map(({ name }) => name)
-    return { kind: 'stuck', reason: { why: 'locked', container: locked.name, since, sidecars } }
-  }
-  if (apps.some(({ restarts }) => restarts > 0)) return unknown({ why: 'lost', sidecars: [] })
-  return unknown({ why: 'starting', sidecars: app ? [app.name] : [] })
+  const since = locked && (locked.lastStarted ?? gates[0]?.from ?? coarse(taken))
+  if (!locked || !since || now - since.at < patience) return undefined
+  const behind = containers.slice(0, containers.indexOf(locked)).filter(({ kind }) => kind !== 'init')
+  return { why: 'locked', container: locked.name, since, sidecars: behind.map(({ name }) => name) }
 }
 
-const stuckOn = (why: 'hook' | 'startup-probe' | 'locked', container: string, gate: Gate): Outcome => ({
-  kind: 'stuck',
-  reason: { why, container, since: gate.from, sidecars: gate.for },
+const stuckOn = (why: 'hook' | 'startup-probe' | 'locked', container: string, gate: Gate): Stuck => ({
+  why,
+  container,
+  since: gate.from,
+  sidecars: gate.for,
 })
 
 const sinceOf = ({ hookFailed, hadTrouble, ended, started }: Container): Moment | undefined =>

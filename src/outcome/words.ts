@@ -1,5 +1,6 @@
 import type { Code } from '../admission/words/values.ts'
-import type { Early, Lacking, Outcome, Stuck, Unknown } from './outcome.ts'
+import type { Outcome } from './outcome.ts'
+import type { Early, Lacking, Stuck, Unknown } from './why.ts'
 
 /** The public codes, of `check` and `timeline`. */
 export const outcomeCodes = {
@@ -9,13 +10,23 @@ export const outcomeCodes = {
   unknown: 'SF624',
 } as const satisfies Record<Outcome['kind'], Code>
 export const lackingCode: Code = 'SF625'
+export const downCode: Code = 'SF627'
+/** Of every start but the first one. */
+export const laterCodes = { 'too-early': 'SF628', unknown: 'SF629' } as const satisfies Record<string, Code>
 
 const all = (names: readonly string[]) => names.join(' + ')
 
+/** Which start of an app: `start 3 of app`. */
+export const startText = ({ container, nth }: { readonly container: string; readonly nth: number }): string =>
+  nth === 0 ? `the start of ${container}` : `start ${nth + 1} of ${container}`
+
 /** Why an app started too early: a sentence without a full stop. */
-export function earlyText({ why, sidecars }: Early): string {
+export function earlyText(early: Early): string {
+  const { why, sidecars } = early
   const names = all(sidecars)
   switch (why) {
+    case 'ended':
+      return `${names} ${early.wasReady ? 'was ready, ended' : 'had ended'} ${secondsText(early.ms)} before`
     case 'crashed':
       return `${names} crashed, or a hook failed, before it was ready`
     case 'timed-out':
@@ -29,9 +40,12 @@ export function earlyText({ why, sidecars }: Early): string {
     case 'never-gated':
       return `nothing waited for ${names}`
     default:
-      return why satisfies never
+      return early satisfies never
   }
 }
+
+/** An end is known to the second. */
+const secondsText = (ms: number): string => `${Math.max(1, Math.round(ms / 1000))} s`
 
 /** On what a pod is stuck. */
 export function stuckText(stuck: Stuck): string {
@@ -49,10 +63,19 @@ export function stuckText(stuck: Stuck): string {
       return `the startupProbe of ${container} doesn't pass`
     case 'locked':
       return `${container} is locked until ${all(stuck.sidecars)} ${stuck.sidecars.length > 1 ? 'are' : 'is'} ready`
+    case 'ended': {
+      const { apps, message } = stuck
+      const whom = apps.length > 0 ? `, and ${all(apps)} ${apps.length > 1 ? 'wait' : 'waits'} for it` : ''
+      return `${container} has ended${whom}; nothing restarts it: ${message}`
+    }
     default:
       return stuck satisfies never
   }
 }
+
+/** Why an app that has run before doesn't run now. */
+export const downText = (stuck: Stuck): string =>
+  stuck.why === 'crashed' ? `${stuck.container} keeps ending: ${stuck.message}` : stuckText(stuck)
 
 /** What to do about it. @param pod `-n shop web-1` */
 export function stuckNext({ why, container }: Stuck, pod: string): string {
@@ -61,6 +84,8 @@ export function stuckNext({ why, container }: Stuck, pod: string): string {
       return `kubectl logs ${pod} -c ${container} --previous`
     case 'hook':
       return `compare what the hook asks with what listens so far: a check that needs a container behind ${container} never passes; kubectl get pod ${pod} -o yaml`
+    case 'ended':
+      return `nothing restarts it; delete the pod: kubectl delete pod ${pod}`
     case 'image':
     case 'start-failed':
     case 'startup-probe':
@@ -97,6 +122,22 @@ export function unknownText({ why, sidecars }: Unknown): string {
       return `the kubelet restarted meanwhile, and may have taken the startupProbe of ${names} for passed`
     case 'continued':
       return `the time of ${names} may have run out (on-timeout: continue)`
+    case 'event-missing':
+      return `the kubelet's events about ${names} are missing (it drops some where a pod has many), and without them a hook that failed looks like one that waited`
+    case 'runs-lost':
+      return `${names} restarted, and a status keeps the last two runs only`
+    case 'same-second':
+      return `${names} began or ended in the same second, and a status says no more than that`
+    case 'not-waited-again':
+      return `${names} restarted by itself, and nothing waited for it again`
+    case 'hook-lost':
+      return `the kubelet restarted after ${names} did, and may have forgotten the hook that waited for it`
+    case 'meanwhile':
+      return `the gate opened before ${names} was ready, and the app began later`
+    case 'unready-since':
+      return `${names} was ready before, and its probe has failed since`
+    case 'stale':
+      return `${names} was ready some time before, and nothing shows whether it still was`
     case 'handed-over':
       return `the hook ended before ${names} had to be ready, and nothing behind it was locked`
     default:

@@ -1,10 +1,11 @@
 import { unwrap } from '../admission/hook/unwrap.ts'
 import { meshProxies } from '../admission/plan/order.ts'
 import type { PlannedSidecar, Tiers } from '../admission/plan/tiers.ts'
+import { kindOf } from '../admission/pod/kind.ts'
 import type { Container, Spec } from '../admission/pod/pod.ts'
-import { readSpec } from '../admission/pod/read.ts'
+import { readMetadata, readSpec } from '../admission/pod/read.ts'
 import type { Json } from '../admission/words/json.ts'
-import { forecastRole } from '../seen/app.ts'
+import { appNames } from '../seen/app.ts'
 
 /**
  * How a pod's containers would start, as given and as patched, if all goes well. Times are steps, in the order that the kubelet keeps
@@ -18,7 +19,7 @@ export interface Starts {
 /** A container, in the order in which they start. */
 export interface Start {
   readonly name: string
-  /** `init` runs to its end; `sidecar` is listed, a native one, or a mesh proxy in front. */
+  /** `init` runs to its end; `sidecar` is listed, a native one, or known by a preset. */
   readonly role: 'init' | 'sidecar' | 'app'
   /** Of a listed sidecar, as in the tiers: `none` is ordered, not waited for. */
   readonly check?: string
@@ -52,18 +53,24 @@ export function predictStart(given: Json, patched: Json, tiers: Tiers, job: bool
   if (!before.ok || !after.ok) return undefined
   const { initContainers, containers } = after.value
   if (initContainers.length + containers.length > most) return undefined
-  const owed = owedTo(after.value, tiers)
-  const starts = (spec: Spec) => simulate(spec, tiers, owed, job)
+  const metadata = readMetadata(patched)
+  if (!metadata.ok) return undefined
+  const listed = new Set(tiers.flat().map(({ name }) => name))
+  const apps = appNames({ metadata: metadata.value, spec: after.value }, listed)
+  const owed = owedTo(after.value, tiers, apps)
+  const starts = (spec: Spec) => simulate(spec, tiers, { owed, apps, job })
   return { without: starts(before.value), with: starts(after.value) }
 }
 
 /** For each container, the listed sidecars that should be ready before it; for an init container, those that the plan puts before it. */
-function owedTo({ initContainers, containers }: Spec, tiers: Tiers): ReadonlyMap<string, readonly string[]> {
+function owedTo(
+  { initContainers }: Spec,
+  tiers: Tiers,
+  apps: ReadonlySet<string>,
+): ReadonlyMap<string, readonly string[]> {
   const owed = new Map<string, readonly string[]>()
   const listed = tiers.map((tier) => tier.map(({ name }) => name))
-  for (const container of containers) {
-    if (forecastRole(container, false) === 'app') owed.set(container.name, listed.flat())
-  }
+  for (const name of apps) owed.set(name, listed.flat())
   const natives: string[] = []
   for (const { name } of initContainers) {
     owed.set(name, [...natives])
@@ -90,8 +97,15 @@ type Fate = Pick<Start, 'outlook' | 'needs'>
 function simulate(
   spec: Spec,
   tiers: Tiers,
-  owed: ReadonlyMap<string, readonly string[]>,
-  job: boolean,
+  {
+    owed,
+    apps,
+    job,
+  }: {
+    readonly owed: ReadonlyMap<string, readonly string[]>
+    readonly apps: ReadonlySet<string>
+    readonly job: boolean
+  },
 ): readonly Start[] {
   const sidecars = new Map(tiers.flat().map((sidecar) => [sidecar.name, sidecar]))
   const all: Started[] = []
@@ -102,7 +116,7 @@ function simulate(
   for (const container of [...spec.initContainers, ...spec.containers]) {
     const { name } = container
     const listed = sidecars.get(name)
-    const role = forecastRole(container, listed !== undefined)
+    const role = kindOf(container) === 'init' ? 'init' : apps.has(name) ? 'app' : 'sidecar'
     const started: Started = { name, role, ...(listed && { check: listed.check }), start: now, after: [...after], fate }
     all.push(started)
     const hook = fate?.outlook === 'never' ? undefined : hookOf(container, listed)

@@ -1,8 +1,9 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import { mirrorKey } from '../admission/words/keys.ts'
 import type { Container } from '../outcome/containers.ts'
-import { type Early, type Judged, judge, type Lacking, type Stuck } from '../outcome/outcome.ts'
-import { isApp } from '../seen/app.ts'
+import { type Judged, judge } from '../outcome/outcome.ts'
+import type { Early, Lacking, Stuck } from '../outcome/why.ts'
+import { appsOf } from '../seen/app.ts'
 import { isNotReady, type SeenEvent, timesOf } from '../seen/event.ts'
 import { surelyBefore } from '../seen/moment.ts'
 import type { LivePod } from '../seen/pod.ts'
@@ -61,7 +62,7 @@ export function evidenceOf({ pod, warnings, now }: Shown, today: readonly Today[
   const sure = [...startOf(judged, names), ...probesOf(judged, pod, names), ...nowOf(judged, names)]
   const exposed = today.filter((each) => ['unguarded', 'unknown'].includes(standingToday(each)))
   if (exposed.length === 0) return sure
-  const told = judged.containers.filter(isApp(judged.sidecars)).flatMap((app) => failureOf(app, exposed))
+  const told = appsOf(judged.containers, judged.sidecars).flatMap((app) => failureOf(app, exposed))
   if (sure.length > 0 || told.length > 0) return [...sure, ...told]
   const age = now - (pod.created ?? now)
   const waits = judged.outcome.kind === 'unknown' && judged.outcome.reasons.some(({ why }) => why === 'starting')

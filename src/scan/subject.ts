@@ -1,8 +1,9 @@
 import type { V1Container, V1Pod } from '@kubernetes/client-node'
 import type { Metadata } from '../admission/pod/pod.ts'
 import { readMetadata, readSpec } from '../admission/pod/read.ts'
-import { type KnownSidecar, knownSidecars, recognise } from '../admission/suggest/known.ts'
-import { unknownApps } from '../seen/app.ts'
+import { type KnownSidecar, knownSidecars } from '../admission/suggest/known.ts'
+import { appNames } from '../seen/app.ts'
+import { isKnown } from '../seen/known.ts'
 
 /** Names of containers that are sidecars, too, though no preset knows them. */
 export type Own = ReadonlySet<string>
@@ -21,8 +22,8 @@ export function subjectOf(manifest: unknown, namespace?: Metadata, own = noneOwn
   if (!metadata.ok || !spec.ok) return undefined
   const pod = { metadata: metadata.value, spec: spec.value }
   const sidecars = knownSidecars(pod, namespace, own)
-  const [app] = unknownApps(pod, own)
-  return app && sidecars.length > 0 ? { app: app.name, sidecars } : undefined
+  const [app] = appNames(pod, new Set(sidecars.map(({ name }) => name)))
+  return app !== undefined && sidecars.length > 0 ? { app, sidecars } : undefined
 }
 
 /** The same for a pod of a cluster, in which injectors have done their work. */
@@ -33,19 +34,4 @@ export function liveSubjectOf(pod: V1Pod, own = noneOwn): ScanSubject | undefine
   const subject = subjectOf(pod, undefined, own)
   const sidecars = subject?.sidecars.filter(({ container }) => container !== undefined) ?? []
   return subject && sidecars.length > 0 ? { ...subject, sidecars } : undefined
-}
-
-/** Most pods of a cluster are alike: each name and image is compared with the presets once. */
-const compared = new Map<string, boolean>()
-const mostCompared = 10_000
-/** An image's name can be as long as a pod; those that anybody uses are shorter than that. */
-const mostName = 512
-
-function isKnown({ name, image = '' }: { readonly name: string; readonly image?: string }): boolean {
-  const key = `${name} ${image}`
-  const before = compared.get(key)
-  if (before !== undefined) return before
-  const known = recognise({ name, image }) !== undefined
-  if (key.length <= mostName && compared.size < mostCompared) compared.set(key, known)
-  return known
 }

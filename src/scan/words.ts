@@ -1,7 +1,7 @@
 import { type Asked, askedText, latest } from '../admission/words/asked.ts'
 import { define, tell } from '../admission/words/define.ts'
 import type { Values } from '../admission/words/values.ts'
-import type { Early, Lacking, Stuck } from '../outcome/outcome.ts'
+import type { Early, Lacking, Stuck } from '../outcome/why.ts'
 import { earlyText, lackingText, stuckText } from '../outcome/words.ts'
 import type { Evidence } from './evidence.ts'
 import type { Mend } from './mend.ts'

@@ -10,6 +10,8 @@ export interface SeenEvent extends Moment {
   readonly message: string
   /** When it happened last, in ms but by the second, if it has happened again. */
   readonly last: number | undefined
+  /** How often it has happened, if more than once. */
+  readonly times?: number
   /** The node whose kubelet says it, empty where it doesn't say which; undefined for anybody else's. */
   readonly host: string | undefined
 }
@@ -30,6 +32,7 @@ export function seenEvent(event: CoreV1Event, most: number): SeenEvent | undefin
     ...moment,
     // It is cut to the second: within the same one it would come before the first time, and hide it.
     last: again > moment.at ? again : undefined,
+    ...(count > 1 && { times: count }),
     host: fromKubelet ? shared(source?.host || reportingInstance || '') : undefined,
   }
 }

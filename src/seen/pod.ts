@@ -7,11 +7,16 @@ import type {
 } from '@kubernetes/client-node'
 import { lockVolume } from '../admission/hook/lock.ts'
 import { type Polls, pollsOf } from '../admission/hook/polls.ts'
+import { runsOwnHook } from '../admission/intent/own-hook.ts'
 import { parseSidecars } from '../admission/intent/sidecars.ts'
 import { type Kind, kindOf } from '../admission/pod/kind.ts'
-import { readSpec } from '../admission/pod/read.ts'
+import type { Container } from '../admission/pod/pod.ts'
+import { readMetadata, readSpec } from '../admission/pod/read.ts'
 import { readStatus } from '../admission/pod/status.ts'
+import { recognise } from '../admission/suggest/known.ts'
 import { keys } from '../admission/words/keys.ts'
+import { type ByPreset, byPresets } from './app.ts'
+import { isKnown } from './known.ts'
 import { msOf } from './moment.ts'
 import { endedBy, isCrashLoop, waitsFor } from './reasons.ts'
 
@@ -41,8 +46,9 @@ export interface LiveContainer {
   readonly name: string
   readonly image: string
   readonly kind: Kind
-  /** What has to end before the kubelet goes on. `foreign`: a PostStart hook that isn't ours. */
-  readonly hook: Polls | 'foreign' | undefined
+  readonly byPreset: ByPreset
+  /** What has to end before the kubelet goes on. `known`: one that isn't ours, of which a preset knows that it waits for its container; `foreign`: any other. */
+  readonly hook: Polls | 'known' | 'foreign' | undefined
   readonly hasReadinessProbe: boolean
   readonly hasStartupProbe: boolean
   /** The keys of our lock's files without which it isn't created. */
@@ -86,9 +92,10 @@ export function livePod({ metadata, spec, status }: V1Pod, most: number): LivePo
   const statuses = new Map(
     [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map((each) => [each.name, each]),
   )
-  const hooks = hooksOf([...initContainers, ...containers])
+  const { hooks, byPreset } = parsed([...initContainers, ...containers], { metadata, spec })
   const seen = (container: V1Container, kind: Kind): LiveContainer => ({
     ...declared(container, kind, hooks.get(container.name)),
+    byPreset: byPreset(container.name),
     ...shown(container, kind, restartPolicy, statuses.get(container.name), most),
   })
   return {
@@ -121,23 +128,33 @@ function namedBy(annotations: Readonly<Record<string, string>>): readonly string
   ]
 }
 
-/** From the hooks themselves, whatever the annotations say. */
-function hooksOf(all: readonly V1Container[]): ReadonlyMap<string, Polls> {
-  // Most pods have none, and a scan looks at thousands.
-  const containers = all.filter(({ lifecycle }) => lifecycle?.postStart)
-  if (containers.length === 0) return new Map()
-  const spec = readSpec(JSON.parse(JSON.stringify({ spec: { containers } })))
-  if (!spec.ok) return new Map()
-  return new Map(
-    spec.value.containers.flatMap(({ name, postStart }) => {
-      const polls = pollsOf(postStart)
-      return polls ? [[name, polls] as const] : []
-    }),
-  )
+/** From the hooks themselves, whatever the annotations say; and what presets know. Most pods have neither, and a scan looks at thousands. */
+function parsed(all: readonly V1Container[], pod: object) {
+  const nothing = { hooks: new Map<string, Polls | 'known'>(), byPreset: (): ByPreset => undefined }
+  const known = all.some(isKnown)
+  if (!known && all.every(({ lifecycle }) => !lifecycle?.postStart)) return nothing
+  const plain: unknown = JSON.parse(JSON.stringify(pod))
+  const [spec, metadata] = [readSpec(plain), readMetadata(plain)]
+  if (!spec.ok) return nothing
+  const { containers, initContainers } = spec.value
+  const hooks = [...initContainers, ...containers].flatMap((container) => {
+    const polls = pollsOf(container.postStart) ?? knownHook(container)
+    return polls ? [[container.name, polls] as const] : []
+  })
+  const pairs = new Map(hooks)
+  if (!known || !metadata.ok) return { ...nothing, hooks: pairs }
+  return { hooks: pairs, byPreset: byPresets({ metadata: metadata.value, spec: spec.value }) }
+}
+
+/** The hook that an injector writes, and that is known to wait for its own container. */
+function knownHook(container: Container): 'known' | undefined {
+  const { postStart: hook } = container
+  const own = recognise(container)?.preset.ownHook
+  return own && hook?.kind === 'exec' && runsOwnHook(own, hook.command, false) ? 'known' : undefined
 }
 
 /** What a container's spec says of it. */
-function declared(container: V1Container, kind: Kind, polls: Polls | undefined) {
+function declared(container: V1Container, kind: Kind, polls: Polls | 'known' | undefined) {
   const { name, image = '', lifecycle, readinessProbe, startupProbe } = container
   return {
     name,

@@ -6,7 +6,15 @@ import { type LivePod, livePod } from '../seen/pod.ts'
  * What is kept of a pod; as JSON it's a text of a thousand characters, a tenth of the memory of what the API server sends. The sidecars that it names are
  * left out, since anybody may write as many as they like, and so is what the kubelet says in words, which nobody reads here.
  */
-export const keptPod = (pod: V1Pod): LivePod => ({ ...livePod(pod, 0), named: [] })
+export function keptPod(pod: V1Pod): LivePod {
+  const live = livePod(pod, 0)
+  // A sidecar that a preset knows is named when it is judged; of 500 containers each word counts.
+  const containers = live.containers.map((each) => ({
+    ...each,
+    byPreset: each.byPreset === 'helper' ? each.byPreset : undefined,
+  }))
+  return { ...live, named: [], containers }
+}
 
 /** Undefined for what says nothing about a start, or doesn't come from whom it should. */
 export function keptEvent(event: CoreV1Event): SeenEvent | undefined {

@@ -6,7 +6,7 @@ import { type Judged, judge } from '../outcome/outcome.ts'
 import { waitsOf } from '../outcome/waits.ts'
 import { probesOf } from '../scan/evidence.ts'
 import { liveSubjectOf } from '../scan/subject.ts'
-import { isApp, isDue } from '../seen/app.ts'
+import { appsOf as appsAmong, isDue } from '../seen/app.ts'
 import type { Seen } from '../seen/observe.ts'
 import { type LivePod, livePod } from '../seen/pod.ts'
 import { isWell } from '../seen/runs.ts'
@@ -114,7 +114,7 @@ export function countedStart(
 
 const dueOf = ({ containers, sidecars }: Judged) => containers.filter(isDue(sidecars))
 
-const appsOf = ({ containers, sidecars }: Judged) => containers.filter(isApp(sidecars))
+const appsOf = ({ containers, sidecars }: Judged) => appsAmong(containers, sidecars)
 
 /** What is strongest of all that stands before the first app, and waits for one of these. */
 function gateOf(judged: Judged, names: readonly string[] = dueOf(judged).map(({ name }) => name)): GateLabel {
@@ -130,7 +130,7 @@ function beforeApps(judged: Judged): readonly Container[] {
 }
 
 const waitedForBy = ({ name, hook }: Container): readonly string[] =>
-  hook && hook !== 'foreign' ? hook.checks.map(({ container }) => container) : [name]
+  typeof hook === 'object' ? hook.checks.map(({ container }) => container) : [name]
 
 /** Each once. */
 function guardedOf(judged: Judged, names: readonly string[], label: Labeller): Guarded[] {
@@ -154,7 +154,7 @@ const eachOnce = <T extends Guarded>(all: readonly T[]): T[] =>
   )
 
 function gateAt({ hook, kind, hasStartupProbe }: Container): Exclude<GateLabel, 'none'> | undefined {
-  if (hook === 'foreign') return 'own-hook'
+  if (typeof hook === 'string') return 'own-hook'
   if (hook) return hook.lock === undefined ? 'hook' : 'lock'
   return kind === 'native' && hasStartupProbe ? 'startup-probe' : undefined
 }

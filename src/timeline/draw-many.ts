@@ -1,9 +1,12 @@
 import { printable } from '../admission/words/printable.ts'
 import {
+  downCode,
+  downText,
   earlyText,
   lackingCode,
   lackingNext,
   lackingText,
+  laterCodes,
   outcomeCodes,
   stuckNext,
   stuckText,
@@ -78,7 +81,7 @@ function noteOf(timeline: Timeline): string {
 
 /** What the starts have in common, the outcomes first. Every text that somebody else wrote is cut and on one line. */
 export function linesOf(many: Many): readonly string[] {
-  const { started, waits, early, stuck, unknown, lacking, namespace, timelines, expired } = many
+  const { started, waits, early, stuck, unknown, again, down, lacking, namespace, timelines, expired } = many
   const coarse = started?.coarse ?? 0
   const of = (pods: readonly string[]) => `-n ${namespace} ${pods[0]}`
   const open = timelines.filter((each) => !appStart(each) && !appOf(each)?.lost).length
@@ -102,6 +105,14 @@ export function linesOf(many: Many): readonly string[] {
     ),
     ...stuck.flatMap((group) => [
       `${outcomeCodes.stuck} ${group.pods.length} stuck: ${safe(stuckText(group.what))}${named(group)}`,
+      `  ${stuckNext(group.what, of(group.pods))}`,
+    ]),
+    ...again.map(
+      (group) =>
+        `${laterCodes['too-early']} ${group.pods.length} started again too early: ${safe(earlyText(group.what))}${named(group)}`,
+    ),
+    ...down.flatMap((group) => [
+      `${downCode} now ${group.pods.length} without a running app: ${safe(downText(group.what))}${named(group)}`,
       `  ${stuckNext(group.what, of(group.pods))}`,
     ]),
     ...lacking.flatMap((group) => [

@@ -1,10 +1,15 @@
 import { printable } from '../admission/words/printable.ts'
+import type { Life } from '../outcome/lives.ts'
 import type { Wait } from '../outcome/waits.ts'
 import {
+  downCode,
+  downText,
   earlyText,
   lackingCode,
   lackingText,
+  laterCodes,
   outcomeCodes,
+  startText,
   stuckNext,
   stuckText,
   unknownText,
@@ -12,15 +17,17 @@ import {
 import type { Moment } from '../seen/moment.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../terminal/chart.ts'
 import { type Look, styled } from '../terminal/look.ts'
-import type { ContainerStart, Timeline } from './timeline.ts'
+import { type ContainerStart, hasFailed, lifeMoments, type Timeline } from './timeline.ts'
 
 /** The chart, what the app waited for, and what isn't known. */
 export function drawTimeline(timeline: Timeline, look: Look): string {
   const { namespace, name, unknown } = timeline
   const bars = timelineBars(timeline)
   const chart = drawChart(bars, look, (ms) => seconds(ms))
+  const since = sinceBars(timeline)
+  const more = since.length > 0 ? `\nsince then\n${drawChart(since, look, longText)}${legend(since, look)}` : ''
   const dim = unknown.map((text) => `${styled(look, 'dim', `not known: ${text}`)}\n`)
-  return `${styled(look, 'bold', `${namespace}/${name}`)}\n${chart}${legend(bars, look)}\n${sentences(timeline).join('\n')}\n${dim.join('')}`
+  return `${styled(look, 'bold', `${namespace}/${name}`)}\n${chart}${legend(bars, look)}${more}\n${sentences(timeline).join('\n')}\n${dim.join('')}`
 }
 
 /** A bar for each container, in the order of their start; ms from where the axis begins. */
@@ -41,18 +48,105 @@ function barOf(start: ContainerStart, timeline: Timeline): ChartBar {
     const segments: Segment[] = [{ from: after(begun), until: finished ? after(finished) : end, doing: 'init' }]
     return { label: name, segments, note }
   }
-  const segments: Segment[] = [{ from: after(begun), until: ready ? after(ready) : end, doing: 'starting' }]
+  const [life] = start.lives
+  // The first life; nobody saw its end where the status has lost it.
+  const over = life?.nth === 0 && life.isOver
+  const last = over ? Math.min(end, after(endOf(life, start) ?? lastSeen(start) ?? begun)) : end
+  const isOver = (moment: Moment) => after(moment) > last
+  const unready = ready && !isOver(ready) ? after(ready) : last
+  const segments: Segment[] = [{ from: after(begun), until: unready, doing: 'starting' }]
   const early = name === app ? earlyUntil(timeline, start) : undefined
-  if (ready && early !== until) segments.push({ from: after(ready), until: end, doing: 'ready' })
+  if (ready && !isOver(ready) && early !== until) segments.push({ from: after(ready), until: last, doing: 'ready' })
   // The kubelet calls it ready now; since when, or whether that means anything, nobody has seen.
-  else if (readyNow && started && early !== until) segments.push({ from: after(started), until: end, doing: 'unseen' })
+  else if (readyNow && !over && started && early !== until)
+    segments.push({ from: after(started), until: end, doing: 'unseen' })
   if (hook && started) {
-    const over = hook.ended ? after(hook.ended) : hook.outcome === 'closed' ? end : after(started)
-    segments.push({ from: after(started), until: over, doing: 'hook' })
+    const until = hook.ended ? after(hook.ended) : hook.outcome === 'closed' ? end : after(started)
+    segments.push({ from: after(started), until: Math.min(until, last), doing: 'hook' })
   }
-  if (started && early) segments.push({ from: after(started), until: early - from.at, doing: 'early' })
+  if (started && early) segments.push({ from: after(started), until: Math.min(early - from.at, last), doing: 'early' })
   if (failed) segments.push({ from: after(failed), until: after(failed), doing: 'failed' })
-  return { label: name, segments, note }
+  return { label: name, segments: [...segments, ...laterLives(start, timeline, until)], note }
+}
+
+/** An end is cut to the second, which the hook's failure is not. */
+function endOf({ ended }: Life, { failed }: ContainerStart): Moment | undefined {
+  const exactly = ended && failed && failed.at >= ended.at && failed.at < ended.at + 1000
+  return exactly ? failed : ended
+}
+
+/** The latest that anybody saw of a first life whose end is lost. */
+const lastSeen = ({ ready, hook, started, failed }: ContainerStart): Moment | undefined =>
+  failed ?? ready ?? hook?.ended ?? started
+
+/** A bar for each of them, and a mark where one failed. @param until nothing later is drawn */
+function laterLives(start: ContainerStart, timeline: Timeline, until: number): Segment[] {
+  const { from, sidecars } = timeline
+  const isSidecar = sidecars.has(start.name)
+  return start.lives
+    .filter(({ nth, began }) => nth > 0 && began.at <= until)
+    .flatMap((life): Segment[] => {
+      const { began, ended, isOver } = life
+      const over = Math.min(ended?.at ?? (isOver ? began.at : until), until)
+      const within = (moment: Moment | undefined) =>
+        moment && moment.at >= began.at && moment.at <= over ? moment.at - from.at : undefined
+      const [begin, end] = [began.at - from.at, over - from.at]
+      const bars: Segment[] = [{ from: begin, until: end, doing: doingIn(start, timeline, life.nth) }]
+      const ready = within(start.ready)
+      if (ready !== undefined) {
+        bars.push({ from: begin, until: ready, doing: 'starting' }, { from: ready, until: end, doing: 'ready' })
+      }
+      const hook = within(start.hook?.ended)
+      if (hook !== undefined) bars.push({ from: begin, until: hook, doing: 'hook' })
+      if (hasFailed(life, isSidecar) && ended && ended.at <= until)
+        bars.push({ from: end, until: end, doing: 'failed' })
+      return bars
+    })
+}
+
+/** Of a later life. An app that nobody asks whether it is ready is so as soon as it runs. */
+function doingIn({ name, hook }: ContainerStart, { appStarts, sidecars }: Timeline, nth: number): Segment['doing'] {
+  const start = appStarts.find((each) => each.container === name && each.nth === nth)
+  if (start?.outcome.kind === 'too-early') return 'early'
+  return sidecars.has(name) || hook ? 'unseen' : 'ready'
+}
+
+/** All lives until now, if some began or ended long after the start. */
+function sinceBars(timeline: Timeline): readonly ChartBar[] {
+  const { starts, from, until, now } = timeline
+  const isLater = starts.some((start) => lifeMoments(start).some(({ at }) => at > until))
+  if (!isLater) return []
+  return starts
+    .filter(({ kind }) => kind !== 'init')
+    .map((start) => {
+      const [first] = start.lives
+      const over = first?.ended?.at ?? (first?.isOver ? first.began.at : now)
+      const own: Segment[] =
+        first?.nth === 0
+          ? [
+              {
+                from: first.began.at - from.at,
+                until: Math.min(over, now) - from.at,
+                doing: doingIn(start, timeline, 0),
+              },
+            ]
+          : []
+      const note = start.restarts > 0 ? `restarted ${start.restarts} ${start.restarts === 1 ? 'time' : 'times'}` : ''
+      return { label: start.name, segments: [...own, ...laterLives(start, timeline, now)], note }
+    })
+    .filter(({ segments }) => segments.length > 0)
+}
+
+const longText = (ms: number): string => {
+  const [size, unit] = (
+    [
+      [86_400_000, 'd'],
+      [3_600_000, 'h'],
+      [60_000, 'min'],
+      [1000, 's'],
+    ] as const
+  ).find(([size]) => ms >= size) ?? [1000, 's']
+  return `${Number((ms / size).toFixed(1))} ${unit}`
 }
 
 /** Of a container of whose start nothing is known. */
@@ -72,7 +166,7 @@ const shown = (line: string): string => printable(line, 1024)
 
 /** What became of it, in words. */
 export function sentences(timeline: Timeline): string[] {
-  const { namespace, name, from, until, starts, app, outcome, lacking, sidecars, waits, late } = timeline
+  const { namespace, name, from, until, starts, app, outcome, lacking, sidecars, waits, late, down } = timeline
   const pod = `-n ${namespace} ${name}`
   const start = starts.find((each) => each.name === app)
   const lines: string[] = []
@@ -93,8 +187,27 @@ export function sentences(timeline: Timeline): string[] {
   lines.push(...waits.map((wait) => `  ${waitText(wait, seconds(wait.took, wait.exact))}`))
   for (const { sidecar, by, exact } of late) lines.push(`  ${app} started ${seconds(by, exact)} before ${sidecar} did`)
   if (sidecars.size > 0) lines.push(...told(timeline, pod))
+  lines.push(...later(timeline))
+  if (down) lines.push(`${downCode} now ${app} isn't running: ${downText(down)}`, `  ${stuckNext(down, pod)}`)
   lines.push(...lacking.map((each) => `${lackingCode} now ${app} runs without ${each.sidecar}: ${lackingText(each)}`))
   return lines.map(shown)
+}
+
+/** What became of each start but the first one. */
+function later({ appStarts, app }: Timeline): string[] {
+  return appStarts
+    .filter(({ container, nth }) => container !== app || nth > 0)
+    .flatMap((start) => {
+      const { outcome } = start
+      if (outcome.kind === 'held') return []
+      const code = laterCodes[outcome.kind]
+      const which = startText(start)
+      return outcome.kind === 'too-early'
+        ? outcome.reasons.map((reason) => `${code} ${which} was too early: ${earlyText(reason)}`)
+        : outcome.reasons.map(
+            (reason) => `${code} not known whether ${which} found its sidecars ready: ${unknownText(reason)}`,
+          )
+    })
 }
 
 /** What came of it. */

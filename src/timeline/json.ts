@@ -1,16 +1,18 @@
 import type { Code } from '../admission/words/values.ts'
-import { lackingCode, outcomeCodes } from '../outcome/words.ts'
+import { downCode, lackingCode, laterCodes, outcomeCodes } from '../outcome/words.ts'
 import type { Moment } from '../seen/moment.ts'
 import { appStart, type Group, type Many } from './many.ts'
 import type { Timeline } from './timeline.ts'
 
 /** Times are milliseconds after `from`; those known only to the second have `exact: false`. */
 export function jsonTimeline(timeline: Timeline): string {
-  const { namespace, name, from, until, starts, app, outcome, lacking, waits, late, unknown } = timeline
+  const { namespace, name, from, until, starts, app, outcome, lacking, waits, late, unknown, down, appStarts } =
+    timeline
   const after = (moment: Moment | undefined) =>
     moment && { after: Math.round(moment.at - from.at), exact: moment.exact }
-  const containers = starts.map(({ begun, started, ready, finished, failed, hook, ...rest }) => ({
+  const containers = starts.map(({ begun, started, ready, finished, failed, hook, lives, ...rest }) => ({
     ...rest,
+    lives: lives.map(({ began, ended, ...life }) => ({ ...life, began: after(began), ended: after(ended) })),
     begun: after(begun),
     started: after(started),
     hook: hook && { ...hook, ended: after(hook.ended) },
@@ -27,12 +29,17 @@ export function jsonTimeline(timeline: Timeline): string {
   const start =
     timeline.sidecars.size === 0
       ? {}
-      : { outcome: told, lacking: lacking.map((each) => ({ code: lackingCode, ...each })) }
+      : {
+          outcome: told,
+          starts: appStarts.map(({ at, ...each }) => ({ ...each, at: after(at) })),
+          ...(down && { down: { code: downCode, ...down, since: after(down.since) } }),
+          lacking: lacking.map((each) => ({ code: lackingCode, ...each })),
+        }
   return `${JSON.stringify({ ...pod, containers, waited: { app, waits, early: late }, ...start, unknown }, null, 2)}\n`
 }
 
 /** Times are milliseconds after the pod was given to its node. */
-export function jsonMany({ timelines, early, stuck, unknown, lacking, ...many }: Many): string {
+export function jsonMany({ timelines, early, stuck, unknown, again, down, lacking, ...many }: Many): string {
   const pods = timelines.map((timeline) => {
     const { name, outcome, sidecars } = timeline
     const { exact = false, ms } = appStart(timeline) ?? {}
@@ -54,6 +61,11 @@ export function jsonMany({ timelines, early, stuck, unknown, lacking, ...many }:
       stuck.map(({ what: { since, ...what }, pods }) => ({ what, pods })),
     ),
     unknown: coded(outcomeCodes.unknown, unknown),
+    again: coded(laterCodes['too-early'], again),
+    down: coded(
+      downCode,
+      down.map(({ what: { since, ...what }, pods }) => ({ what, pods })),
+    ),
     lacking: coded(lackingCode, lacking),
   }
   return `${JSON.stringify({ ...many, reasons, pods }, null, 2)}\n`

@@ -1,6 +1,7 @@
 import { likeLacking, likeReason, likeStuck } from '../outcome/likeness.ts'
-import type { Early, Lacking, Outcome, Stuck, Unknown } from '../outcome/outcome.ts'
+import type { Outcome } from '../outcome/outcome.ts'
 import type { Wait } from '../outcome/waits.ts'
+import type { Early, Lacking, Stuck, Unknown } from '../outcome/why.ts'
 import type { ContainerStart, Timeline } from './timeline.ts'
 
 /** The starts of a workload's pods together. Only what was seen: a median is one of the times, not a mean of two. */
@@ -21,6 +22,9 @@ export interface Many {
   readonly early: readonly Group<Early>[]
   readonly stuck: readonly Group<Stuck>[]
   readonly unknown: readonly Group<Unknown>[]
+  /** Of starts but the first ones. */
+  readonly again: readonly Group<Early>[]
+  readonly down: readonly Group<Stuck>[]
   readonly lacking: readonly Group<Lacking>[]
 }
 
@@ -84,6 +88,19 @@ export function together(timelines: readonly Timeline[], { kind, namespace, name
     unknown: grouped(
       of('unknown').flatMap(({ pod, outcome }) => outcome.reasons.map((what) => ({ pod, what }))),
       likeReason,
+    ),
+    again: grouped(
+      each.flatMap(({ name: pod, appStarts, app }) => {
+        const later = appStarts.filter(({ container, nth }) => container !== app || nth > 0)
+        const reasons = later.flatMap(({ outcome }) => (outcome.kind === 'too-early' ? outcome.reasons : []))
+        const kinds = new Map(reasons.map((what) => [likeReason(what), what]))
+        return [...kinds.values()].map((what) => ({ pod, what }))
+      }),
+      likeReason,
+    ),
+    down: grouped(
+      each.flatMap(({ name: pod, down }) => (down ? [{ pod, what: down }] : [])),
+      likeStuck,
     ),
     lacking: grouped(
       each.flatMap(({ name: pod, lacking }) => lacking.map((what) => ({ pod, what }))),

@@ -1,14 +1,16 @@
 import { waiterName } from '../admission/hook/waiter.ts'
 import type { Container } from '../outcome/containers.ts'
 import type { Gate, Opening } from '../outcome/gates.ts'
-import { type Judged, judge, type Lacking, type Outcome } from '../outcome/outcome.ts'
+import type { Life } from '../outcome/lives.ts'
+import { type Judged, type JudgedStart, judge, type Outcome } from '../outcome/outcome.ts'
 import { type Late, lateOf, type Wait, waitsOf } from '../outcome/waits.ts'
+import type { Lacking, Stuck } from '../outcome/why.ts'
 import { coarse, type Moment } from '../seen/moment.ts'
 import { mostEvents, type Seen } from '../seen/observe.ts'
 
-/** The first start of a container. Unknown times are absent. */
+/** The first start of a container, and its lives since. Unknown times are absent. */
 export interface ContainerStart
-  extends Pick<Container, 'name' | 'kind' | 'begun' | 'started' | 'restarts' | 'waiting'> {
+  extends Pick<Container, 'name' | 'kind' | 'begun' | 'started' | 'restarts' | 'waiting' | 'lives'> {
   /** Its PostStart hook or startupProbe, which runs from its start. */
   readonly hook: StartHook | undefined
   /** At the latest; absent if nobody saw it ready. */
@@ -39,12 +41,18 @@ export interface Timeline {
   readonly from: Moment
   /** Where it ends. */
   readonly until: number
+  /** When all of this was so. */
+  readonly now: number
   /** In the order of their start. */
   readonly starts: readonly ContainerStart[]
   /** The first container that isn't a sidecar. */
   readonly app: string | undefined
   readonly sidecars: ReadonlySet<string>
   readonly outcome: Outcome
+  /** Every start of every app that something still tells of. */
+  readonly appStarts: readonly JudgedStart[]
+  /** Why an app doesn't run now, though one has started before. */
+  readonly down: Stuck | undefined
   readonly lacking: readonly Lacking[]
   /** The hooks that held the app back. */
   readonly waits: readonly Wait[]
@@ -58,13 +66,13 @@ export function timelineOf(seen: Seen, more: readonly string[] = []): Timeline {
   const { pod, now } = seen
   const judged = judge(seen, more)
   const starts = startsOf(judged, pod.ready)
-  const { events, app, sidecars, outcome, lacking } = judged
+  const { events, app, sidecars, outcome, lacking, down, starts: appStarts } = judged
   const scheduled = events.find(({ says }) => says === 'given')
   const from = earliest([
     (scheduled && { at: scheduled.at, exact: scheduled.exact }) ?? coarse(pod.taken ?? pod.created),
     ...starts.flatMap(({ begun, started }) => [begun, started]),
   ])
-  const moments = starts.flatMap(({ begun, started, hook, ready, finished, failed }) => [
+  const first = starts.flatMap(({ begun, started, hook, ready, finished, failed }) => [
     begun,
     started,
     hook?.ended,
@@ -72,6 +80,10 @@ export function timelineOf(seen: Seen, more: readonly string[] = []): Timeline {
     finished,
     failed,
   ])
+  // Lives go on for days: what is long after the start has a chart of its own.
+  const latest = Math.max(...first.flatMap((moment) => moment?.at ?? [])) + plausible
+  const lives = starts.flatMap((start) => lifeMoments(start)).filter(({ at }) => at <= latest)
+  const moments = [...first, ...lives]
   const over = starts.every(({ started, lost, hook }) => (started !== undefined || lost) && hook?.outcome !== 'closed')
   const last = Math.max(from?.at ?? now, ...moments.flatMap((moment) => moment?.at ?? []))
   const until = over ? last : Math.max(now, last)
@@ -80,16 +92,23 @@ export function timelineOf(seen: Seen, more: readonly string[] = []): Timeline {
     name: pod.name,
     from: from ?? { at: now, exact: false },
     until,
+    now,
     starts,
     app,
     sidecars,
     outcome,
+    appStarts,
+    down,
     lacking,
     waits: waitsOf(judged, until),
     late: lateOf(judged),
     unknown: unknowns(starts, judged, seen.crowded),
   }
 }
+
+/** When its lives began and ended. */
+export const lifeMoments = ({ lives }: ContainerStart): readonly Moment[] =>
+  lives.flatMap(({ began, ended }) => (ended ? [began, ended] : [began]))
 
 /** A condition has only its last change: one that comes so long after the last start, in ms, is hardly the first. */
 const plausible = 600_000
@@ -116,15 +135,26 @@ function startsOf({ containers, gates, sidecars }: Judged, readySince: number | 
       started,
       restarts,
       waiting,
+      lives: container.lives,
       hook: gate && { waitsFor: gate.by === 'our-hook' ? gate.for : [], by: gate.by, ended: opening, outcome: how },
       ready: kind === 'init' ? undefined : readyOf(container, bySidecar.get(name), sidecars, all),
       finished: kind === 'init' ? within(ended, started, next) : undefined,
-      failed: kind === 'init' ? undefined : (hookFailed ?? within(ended, started, undefined)),
+      failed: kind === 'init' ? undefined : (hookFailed ?? failedAt(container, sidecars)),
       readyNow,
       lost: started === undefined && state === 'running',
     }
   })
 }
+
+/** Its first life has failed. */
+function failedAt({ name, lives }: Container, sidecars: ReadonlySet<string>): Moment | undefined {
+  const [first] = lives
+  return first?.nth === 0 && hasFailed(first, sidecars.has(name)) ? first.ended : undefined
+}
+
+/** A sidecar fails by ending, whatever it says. */
+export const hasFailed = ({ isOver, exitCode }: Life, isSidecar: boolean): boolean =>
+  isOver && (isSidecar || exitCode !== 0)
 
 /** Of each key the first. */
 const firsts = <T>(entries: readonly (readonly [string, T])[]) => new Map(entries.toReversed())
@@ -200,7 +230,7 @@ function unknowns(starts: readonly ContainerStart[], { events }: Judged, crowded
     ...open.map(({ name }) => `the end of the hook of ${name} leaves no trace: nothing starts after it`),
     ...(silent.length > 0 ? [`whether and when ${silent.join(', ')} was ready`] : []),
     ...(restarted.length > 0
-      ? [`${restarted.join(', ')} restarted since: this is the first start, as far as events tell`]
+      ? [`${restarted.join(', ')} restarted: of all its runs, no more than the first and the last two are known`]
       : []),
   ]
 }

@@ -60,7 +60,7 @@ const cases: Readonly<Record<string, string>> = {
   'unlocked-shell': 'held',
   'unlocked-after-crash': 'held',
   // Its status has lost the first run.
-  'crash-loop-later': 'unknown: events sidecar; lacks sidecar: crashed',
+  'crash-loop-later': 'unknown: runs-lost sidecar; lacks sidecar: crashed',
   'own-hook': 'unknown: foreign-hook sidecar',
   'not-waited-for': 'unknown: not-waited-for sidecar',
   'no-sidecars': 'unknown: no-sidecars ',
@@ -173,7 +173,9 @@ describe('a lock of ours', () => {
     for (const name of ['unlocked', 'unlocked-shell', 'unlocked-after-crash']) {
       const seen = recordedPod(name)
       assert.equal(told(seen), 'held')
-      assert.equal(told({ ...seen, events: undefined, node: undefined }), 'held', name)
+      // An app that starts in the second in which its sidecar is restarted: by the status alone it may have been just before.
+      const alone = name === 'unlocked-after-crash' ? 'unknown: same-second sidecar' : 'held'
+      assert.equal(told({ ...seen, events: undefined, node: undefined }), alone, name)
     }
   })
 

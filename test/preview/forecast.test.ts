@@ -126,7 +126,7 @@ test('a sidecar that holds back what answers its own check is never drawn as rea
     return [bars.map(({ name, outlook = 'fine', notReady }) => [name, outlook, ...notReady].join(' ')), text]
   }
   const [hook, chart] = outlooks({ sidecars: 'cache' }, [{ name: 'app' }, cache, proxy])
-  assert.deepEqual(hook, ['cache stuck', 'app fine cache', 'istio-proxy fine cache'])
+  assert.deepEqual(hook, ['cache stuck', 'app fine cache', 'istio-proxy fine'])
   assert.match(String(chart), /cache .*waits in vain for istio-proxy\n.*app .*too early for cache/)
 
   const [native, never] = outlooks({ sidecars: 'cache', gate: 'native' }, [{ name: 'app' }, cache, proxy])

@@ -138,6 +138,8 @@ describe('a pod of which nothing is known yet', () => {
     }
     const timeline = timelineOf({ pod, events: [], node: [], now: 1000 })
     const { containers } = JSON.parse(jsonTimeline(timeline))
-    assert.deepEqual(containers, [{ name: 'app', kind: 'regular', restarts: 0, readyNow: false, lost: false }])
+    assert.deepEqual(containers, [
+      { name: 'app', kind: 'regular', restarts: 0, lives: [], readyNow: false, lost: false },
+    ])
   })
 })

@@ -3,13 +3,18 @@ import { keys } from '../../admission/words/keys.ts'
 import { codeOf, textOf, type Warning } from '../../admission/words/messages.ts'
 import type { Values } from '../../admission/words/values.ts'
 import { mutatingReference, validatingReference } from '../../kubernetes/names.ts'
-import type { Early, Lacking, Stuck, Unknown } from '../../outcome/outcome.ts'
+import type { JudgedStart } from '../../outcome/outcome.ts'
+import type { Early, Lacking, Stuck, Unknown } from '../../outcome/why.ts'
 import {
+  downCode,
+  downText,
   earlyText,
   lackingCode,
   lackingNext,
   lackingText,
+  laterCodes,
   outcomeCodes,
+  startText,
   stuckNext,
   stuckText,
   unknownText,
@@ -206,14 +211,41 @@ export const podFindings = {
     means: 'The app runs while a sidecar of its does not, whoever created the pod.',
     next: ({ lacking, namespace, pod }) => lackingNext(lacking, `-n ${namespace} ${pod}`),
   }),
-  'unless-injected': warning('SF627', {
+  'unless-injected': warning('SF633', {
     example: { names: ['vault'], exists: false },
     text: ({ names, exists }) =>
       `${exists ? 'created again, it would be' : 'its pods are'} refused unless an injector adds ${names.join(', ')}`,
     means: 'Annotations name containers that the manifest does not have. The final check refuses a pod without them.',
     next: () => 'correct the names, or list them under injected in the configuration',
   }),
-  'not-created': problem('SF628', {
+  down: problem<Where & { down: Stuck; seconds: number }>(downCode, {
+    example: {
+      ...where,
+      down: { why: 'crashed', container: 'app', message: 'exit code 1', since: undefined },
+      seconds: 240,
+    },
+    text: (data) => `its app isn't running now${forText(data)}: ${downText(data.down)}`,
+    means: 'The app has run before and does not now.',
+    next: ({ down, namespace, pod }) => stuckNext(down, `-n ${namespace} ${pod}`),
+  }),
+  'later-early': warning<Where & { start: Pick<JudgedStart, 'container' | 'nth'>; early: readonly Early[] }>(
+    laterCodes['too-early'],
+    {
+      example: { ...where, start: { container: 'app', nth: 2 }, early },
+      text: (data) => `${startText(data.start)} was too early: ${data.early.map(earlyText).join('; ')}`,
+      means: 'A later start of an app, after a restart, found a sidecar of its not ready. It may work by now.',
+      next: ({ namespace, pod }) => `sidecar-first timeline -n ${namespace} pod/${pod}`,
+    },
+  ),
+  'later-unknown': ok<{ start: Pick<JudgedStart, 'container' | 'nth'>; unsure: readonly Unknown[] }>(
+    laterCodes.unknown,
+    {
+      example: { start: { container: 'app', nth: 2 }, unsure: [{ why: 'stale', sidecars: ['envoy'] }] },
+      text: ({ start, unsure }) =>
+        `whether ${startText(start)} found its sidecars ready is not known: ${unsure.map(unknownText).join('; ')}`,
+    },
+  ),
+  'not-created': problem('SF634', {
     example: { message: 'admission webhook "pods.sidecar-first.dev" denied the request: SF173 …' },
     text: ({ message }) => `its pods can't be created: ${message}`,
     means: 'The API server refuses the pods of the workload, as the controller that creates them last noted.',

@@ -1,7 +1,7 @@
 import { define } from '../../admission/words/define.ts'
 import { objectKeys, objectNames } from '../../kubernetes/names.ts'
-import type { Early, Lacking, Stuck } from '../../outcome/outcome.ts'
-import { earlyText, lackingNext, lackingText, stuckNext, stuckText } from '../../outcome/words.ts'
+import type { Early, Lacking, Stuck } from '../../outcome/why.ts'
+import { downText, earlyText, lackingNext, lackingText, stuckNext, stuckText } from '../../outcome/words.ts'
 
 /** Why the API server calls none of our webhooks for the pods of a namespace. */
 export type Uncovered = { readonly namespace: string } & (
@@ -143,6 +143,23 @@ export const podsFindings = {
     example: { ...pods, ...where, early },
     text: (data) => `${podsText(data)} started an app too early: ${data.early.map(earlyText).join('; ')}`,
     means: 'Apps began before their sidecars were ready. They may work by now; what they did first may have failed.',
+    next: ({ namespace, pod }) => `sidecar-first timeline -n ${namespace} pod/${pod}`,
+  }),
+  'pods-down': problem<Affected & Where & { down: Stuck; seconds: number }>('SF565', {
+    example: {
+      ...pods,
+      ...where,
+      down: { ...stuck, why: 'crashed', container: 'app', message: 'exit code 1' },
+      seconds: 240,
+    },
+    text: (data) => `${podsText(data)} without a running app${forText(data)}: ${downText(data.down)}`,
+    means: 'Apps have run before and do not now, whoever created the pods.',
+    next: ({ down, namespace, pod }) => stuckNext(down, `-n ${namespace} ${pod}`),
+  }),
+  'pods-again-early': warning<Affected & Where & { early: readonly Early[] }>('SF566', {
+    example: { ...pods, ...where, early },
+    text: (data) => `${podsText(data)} started an app again too early: ${data.early.map(earlyText).join('; ')}`,
+    means: 'Apps that were restarted found a sidecar of theirs not ready. They may work by now.',
     next: ({ namespace, pod }) => `sidecar-first timeline -n ${namespace} pod/${pod}`,
   }),
   'namespace-missing': problem('SF563', {

@@ -46,17 +46,17 @@ export const pods: Check = {
     await eachPod({ objects, progress, namespaces }, async (pod, namespace) => {
       const found = judgePod(pod, namespace, configuration, webhooks)
       if (found) judged.push(found)
-      const { name, owner, outcome, lacking } = await startOf(
+      const { name, owner, outcome, lacking, starts, down, app } = await startOf(
         pod,
         found && !observes ? sidecarsOf(found.standing.decision) : [],
       )
-      started.push({ name, owner, outcome, lacking })
+      started.push({ name, owner, outcome, lacking, starts, down, app })
     })
-    const starts = judgeStarts(started, now())
-    if (!mutating.ok) return [notLooked({ kind: 'call-failed', message: mutating.error.message }), ...starts]
-    if (!mutating.value) return [notLooked({ kind: 'no-webhooks' }), ...starts]
-    if (observes) return [notLooked({ kind: 'observe' }), ...starts]
-    return [...judgePods(judged, createdOf(mutating.value)), ...starts]
+    const found = judgeStarts(started, now())
+    if (!mutating.ok) return [notLooked({ kind: 'call-failed', message: mutating.error.message }), ...found]
+    if (!mutating.value) return [notLooked({ kind: 'no-webhooks' }), ...found]
+    if (observes) return [notLooked({ kind: 'observe' }), ...found]
+    return [...judgePods(judged, createdOf(mutating.value)), ...found]
   },
 }
 

@@ -1,13 +1,14 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import { likeLacking, likeReason, likeStuck } from '../../outcome/likeness.ts'
 import { type Judged, judge } from '../../outcome/outcome.ts'
+import type { Early } from '../../outcome/why.ts'
 import { seenByStatus } from '../../seen/observe.ts'
 import type { Finding } from '../findings.ts'
 import { type Owner, ownerOf } from '../pod/owner.ts'
 import { secondsSince } from '../pod/start.ts'
 
 /** A pod that has sidecars, whoever created it, and how it started. */
-export interface StartedPod extends Pick<Judged, 'outcome' | 'lacking'> {
+export interface StartedPod extends Pick<Judged, 'outcome' | 'lacking' | 'starts' | 'down' | 'app'> {
   readonly name: string
   readonly owner: Owner
 }
@@ -34,8 +35,8 @@ export function judgeStart(
     ({ name, restarts, ready, kind }) => kind !== 'init' && judged.sidecars.has(name) && (restarts > 0 || !ready),
   )
   const more = judged.sidecars.size > 0 && age < eventsLast && (waits ? age > patience : odd)
-  const { outcome, lacking } = judged
-  return { name: seen.pod.name, owner: ownerOf(pod), outcome, lacking, more }
+  const { outcome, lacking, starts, down, app } = judged
+  return { name: seen.pod.name, owner: ownerOf(pod), outcome, lacking, starts, down, app, more }
 }
 
 /** Alike ones of an owner are one finding. */
@@ -56,20 +57,32 @@ export function judgeStarts(all: readonly StartedPod[], now: number): readonly F
   })
 }
 
-type Trouble = Extract<Finding, { kind: 'pods-lacking' | 'pods-stuck' | 'pods-too-early' }>
+type Trouble = Extract<
+  Finding,
+  { kind: 'pods-lacking' | 'pods-stuck' | 'pods-down' | 'pods-too-early' | 'pods-again-early' }
+>
 type WithoutPods<T> = T extends unknown ? Omit<T, 'owner' | 'affected' | 'namespace' | 'pod'> : never
 
 /** A start that nothing held back is left to those who judge whether something should have. */
-function troubles({ outcome, lacking }: StartedPod, now: number): WithoutPods<Trouble>[] {
-  const without = lacking.map((each) => ({ kind: 'pods-lacking', lacking: each }) as const)
+function troubles({ outcome, lacking, starts, down, app }: StartedPod, now: number): WithoutPods<Trouble>[] {
+  const without: WithoutPods<Trouble>[] = [
+    ...(down ? [{ kind: 'pods-down', down, seconds: secondsSince(down.since?.at, now) } as const] : []),
+    ...lacking.map((each) => ({ kind: 'pods-lacking', lacking: each }) as const),
+  ]
   if (outcome.kind === 'stuck') {
     const { reason } = outcome
     return [{ kind: 'pods-stuck', stuck: reason, seconds: secondsSince(reason.since?.at, now) }]
   }
-  if (outcome.kind !== 'too-early' || without.length > 0) return without
-  const early = outcome.reasons.filter(({ why }) => why !== 'never-gated')
-  return early.length > 0 ? [{ kind: 'pods-too-early', early }] : []
+  if (without.length > 0) return without
+  const first = outcome.kind === 'too-early' ? gated(outcome.reasons) : []
+  if (first.length > 0) return [{ kind: 'pods-too-early', early: first }]
+  const later = starts.filter(({ container, nth }) => container !== app || nth > 0)
+  const last = later.findLast((start) => start.outcome.kind === 'too-early')?.outcome
+  const early = last?.kind === 'too-early' ? gated(last.reasons) : []
+  return early.length > 0 ? [{ kind: 'pods-again-early', early }] : []
 }
+
+const gated = (reasons: readonly Early[]) => reasons.filter(({ why }) => why !== 'never-gated')
 
 /** What the containers say differs from pod to pod. */
 function likeness(finding: WithoutPods<Trouble>): string {
@@ -79,7 +92,10 @@ function likeness(finding: WithoutPods<Trouble>): string {
       return `${kind} ${likeLacking(finding.lacking)}`
     case 'pods-stuck':
       return `${kind} ${likeStuck(finding.stuck)}`
+    case 'pods-down':
+      return `${kind} ${likeStuck(finding.down)}`
     case 'pods-too-early':
+    case 'pods-again-early':
       return `${kind} ${finding.early.map(likeReason).join()}`
     default:
       return kind satisfies never

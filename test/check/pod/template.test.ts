@@ -62,7 +62,7 @@ describe('check of a workload', () => {
   test('that names a container which is not there says what its pods need', async () => {
     for (const names of ['vaultt', 'envoy, vaultt']) {
       const found = await check('deploy/web', { [sidecars]: names })
-      assert.match(found.join('\n'), /^warning SF627 its pods are refused unless an injector adds vaultt$/m)
+      assert.match(found.join('\n'), /^warning SF633 its pods are refused unless an injector adds vaultt$/m)
       assert.doesNotMatch(found.join('\n'), /left alone|SF617|SF259/)
     }
     const known = await check('deploy/web', { [sidecars]: 'envoy, istio-proxy' })
@@ -78,10 +78,10 @@ describe('check of a workload', () => {
     const message = 'pods "web-1" is forbidden: exceeded quota: q'
     const condition = { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message }
     const failed = await check('deploy/web', { [sidecars]: 'envoy' }, { status: { conditions: [condition] } })
-    assert.match(failed.join('\n'), /^problem SF628 its pods can't be created: .*exceeded quota: q$/m)
+    assert.match(failed.join('\n'), /^problem SF634 its pods can't be created: .*exceeded quota: q$/m)
     const over = { ...condition, status: 'False' }
     const well = await check('deploy/web', { [sidecars]: 'envoy' }, { status: { conditions: [over] } })
-    assert.doesNotMatch(well.join('\n'), /SF628/)
+    assert.doesNotMatch(well.join('\n'), /SF634/)
   })
 
   test('of a kind without such a condition looks at its last event about pods', async () => {
@@ -98,11 +98,11 @@ describe('check of a workload', () => {
       (await check('sts/web', { [sidecars]: 'envoy' }, { events })).join('\n')
     assert.match(
       await of(event('SuccessfulCreate', early), event('FailedCreate', late, 'no room')),
-      /SF628 .*: no room$/m,
+      /SF634 .*: no room$/m,
     )
-    assert.doesNotMatch(await of(event('SuccessfulCreate', late), event('FailedCreate', early)), /SF628/)
-    assert.doesNotMatch(await of(), /SF628/)
+    assert.doesNotMatch(await of(event('SuccessfulCreate', late), event('FailedCreate', early)), /SF634/)
+    assert.doesNotMatch(await of(), /SF634/)
     const unread = await check('sts/web', { [sidecars]: 'envoy' }, { events: 'forbidden' })
-    assert.doesNotMatch(unread.join('\n'), /SF628/)
+    assert.doesNotMatch(unread.join('\n'), /SF634/)
   })
 })

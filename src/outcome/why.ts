@@ -1,0 +1,61 @@
+import type { Moment } from '../seen/moment.ts'
+import type { Trouble } from '../seen/pod.ts'
+import type { Unsure } from './gates.ts'
+
+/** Why an app started without its sidecars. */
+export type Early = {
+  /** Any of them may be to blame. */
+  readonly sidecars: readonly string[]
+} & (
+  | { readonly why: 'crashed' | 'timed-out' | 'image' | 'start-failed' | 'kubelet-restarted' | 'never-gated' }
+  /** It had run, and ended `ms` before. */
+  | { readonly why: 'ended'; readonly ms: number; readonly wasReady: boolean }
+)
+
+/** What keeps an app from starting. */
+export type Stuck = {
+  readonly since: Moment | undefined
+  /** The container to look at. */
+  readonly container: string
+} & (
+  | { readonly why: 'crashed' | 'image' | 'start-failed'; readonly message: string }
+  /** It has ended, nothing restarts it, and these wait for it; nobody, if it is the app. */
+  | { readonly why: 'ended'; readonly message: string; readonly apps: readonly string[] }
+  /** A hook, a startupProbe or the lock waits for these, and has for longer than is usual. */
+  | { readonly why: 'hook' | 'startup-probe' | 'locked'; readonly sidecars: readonly string[] }
+)
+
+/** Why nobody can say. */
+export interface Unknown {
+  /** `lost`: the app has started, and nothing says when it first did. */
+  readonly why:
+    | Unsure
+    | 'starting'
+    | 'lost'
+    | 'ended'
+    | 'no-app'
+    | 'no-sidecars'
+    | 'not-waited-for'
+    /** It restarted by itself, and no hook ran again. */
+    | 'not-waited-again'
+    /** It began or ended in the second in which the app began. */
+    | 'same-second'
+    /** A kubelet that restarted may have forgotten the hook of a later run. */
+    | 'hook-lost'
+    /** The gate opened without it, and the app began later. */
+    | 'meanwhile'
+    /** It was ready, and its probe failed after that. */
+    | 'unready-since'
+    /** It was ready some time before, and nothing shows whether it still was. */
+    | 'stale'
+    /** The pod is young, and the event is missing all the same. */
+    | 'event-missing'
+  readonly sidecars: readonly string[]
+}
+
+/** A sidecar that a running app is without, now. */
+export interface Lacking {
+  readonly sidecar: string
+  readonly why: Exclude<Trouble['why'], 'locked'>
+  readonly message: string
+}

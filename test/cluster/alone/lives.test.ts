@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { check } from '../../../src/cli/check.ts'
+import { timeline } from '../../../src/cli/timeline.ts'
+import { run } from '../../cli/inside.ts'
+import { create, createNamespace, deleteNamespaces, kubectl } from '../cluster.ts'
+import { hasLock } from '../kubernetes.ts'
+import { app, type Container, pod, sidecar } from '../pod.ts'
+import { startSlowRegistry } from '../slow-registry.ts'
+import { startWebhook, type Webhook } from '../webhook.ts'
+
+// A matrix of bad days. Each app writes down, at each of its starts, whether its sidecars answered at that moment; every verdict on every start is then
+// compared with that. "Not known" is never wrong; to be of use, it has to be rare.
+
+const script = join(import.meta.dirname, '../../../scripts/cluster')
+const namespace = 'lives'
+
+/** What a sidecar does, in a shell: `$n` is the number of this run, from 1. */
+const behaviours = {
+  steady: 'READY_AFTER=2s exec /entrypoint',
+  'crash-before': '[ $n -gt 2 ] && exec /entrypoint; sleep 1; exit 1',
+  'crash-once': '[ $n -gt 1 ] && exec /entrypoint; READY_AFTER=1s EXIT_AFTER=7s exec /entrypoint',
+  'crash-after': 'READY_AFTER=1s EXIT_AFTER=6s exec /entrypoint',
+  'ends-after': 'READY_AFTER=1s /entrypoint & sleep 6; kill $!; exit 0',
+  never: 'NEVER_READY=1 exec /entrypoint',
+  flaps: 'while :; do /entrypoint & p=$!; sleep 4; kill -9 $p; sleep 3; done',
+} as const
+type Behaviour = keyof typeof behaviours
+
+/** What an app does once it has written down the truth; `slow`: its image takes long to pull. */
+const apps = {
+  stays: { acts: 'exec sleep 3600', pull: 0 },
+  again: { acts: 'sleep 5; exit 1', pull: 0 },
+  slow: { acts: 'exec sleep 3600', pull: 9 },
+  'slow-again': { acts: 'sleep 9; exit 0', pull: 3 },
+} as const
+
+interface Case {
+  readonly name: string
+  readonly sidecars: readonly Behaviour[]
+  readonly app: keyof typeof apps
+  readonly gate: 'hook' | 'native'
+  readonly lock: 'on' | 'off'
+  readonly restartPolicy: 'Always' | 'OnFailure' | 'Never'
+  /** Nobody but the hook asks it. */
+  readonly unprobed: boolean
+}
+
+const locks = hasLock ? (['on', 'off'] as const) : (['off'] as const)
+const gates = ['hook', 'native'] as const
+const one = (
+  sidecars: readonly Behaviour[],
+  app: keyof typeof apps,
+  gate: Case['gate'],
+  lock: Case['lock'],
+  restartPolicy: Case['restartPolicy'] = 'Always',
+  unprobed = false,
+): Case => {
+  const policy = restartPolicy === 'Always' ? '' : `-${restartPolicy.toLowerCase()}`
+  const name = `${sidecars.join('-')}-${app}-${gate}${lock === 'on' ? '-locked' : ''}${policy}${unprobed ? '-unprobed' : ''}`
+  return { name, sidecars, app, gate, lock, restartPolicy, unprobed }
+}
+const each = Object.keys(behaviours) as Behaviour[]
+const cases: readonly Case[] = gates.flatMap((gate) =>
+  locks.flatMap((lock) => [
+    ...each.flatMap((behaviour) => [one([behaviour], 'again', gate, lock), one([behaviour], 'slow', gate, lock)]),
+    ...(['crash-after', 'ends-after', 'steady'] as const).flatMap((behaviour) =>
+      gate === 'native'
+        ? []
+        : [
+            one([behaviour], 'slow', gate, lock, 'Never'),
+            one([behaviour], 'again', gate, lock, 'OnFailure', lock === 'off'),
+            one([behaviour], 'slow-again', gate, lock, 'OnFailure'),
+          ],
+    ),
+    one(['flaps', 'steady'], 'again', gate, lock),
+    one(['steady', 'flaps'], 'slow', gate, lock, 'Always', true),
+    one(['crash-after', 'steady'], 'again', gate, lock),
+  ]),
+)
+
+type Told = {
+  outcome: Verdict
+  starts: { container: string; nth: number; outcome: Verdict }[]
+}
+type Verdict = { kind: string; reasons?: { why: string }[]; reason?: { why: string } }
+
+describe(`what is said of every start of ${cases.length} pods, and what their apps saw`, () => {
+  let webhook: Webhook | undefined
+  let registry: Awaited<ReturnType<typeof startSlowRegistry>> | undefined
+  let truths: string
+  before(async () => {
+    truths = await mkdtemp(join(tmpdir(), 'sidecar-first-lives-'))
+    registry = await startSlowRegistry()
+    webhook = await startWebhook('lives')
+    await createNamespace(namespace, { test: 'lives' })
+    // Some dozens at a time: a node that starts all at once is late with everything.
+    for (let at = 0; at < cases.length; at += 30) {
+      await create(...cases.slice(at, at + 30).map(podOf))
+      await sleep(12_000)
+    }
+    await sleep(40_000)
+  })
+  after(async () => {
+    await deleteNamespaces(namespace)
+    await webhook?.remove()
+    await registry?.[Symbol.asyncDispose]()
+    await rm(truths, { recursive: true, force: true })
+  })
+
+  test('after a minute', () => compare('a minute'))
+
+  test('after a restart of the kubelet', async () => {
+    await promisify(execFile)(script, ['restart', 'kubelet'])
+    await sleep(45_000)
+    await compare('the kubelet has restarted')
+  })
+
+  async function compare(when: string): Promise<void> {
+    await record(when)
+    const wrong: string[] = []
+    const counts = new Map<string, number>()
+    for (const { name } of cases) {
+      const told: Told = JSON.parse((await run(timeline, '-n', namespace, `pod/${name}`, '-o', 'json')).stdout)
+      // Read behind the verdict: what an app has seen it writes at once.
+      const seen = await truthOf(name)
+      const checked = await run(check, '-n', namespace, `pod/${name}`, '-o', 'json')
+      const codes = JSON.parse(checked.stdout).findings.map(({ code }: { code: string }) => code)
+      const starts = told.starts ?? [{ container: 'app', nth: 0, outcome: told.outcome }]
+      for (const { nth, outcome } of starts) {
+        const answered = seen[nth]
+        const said = `${outcome.kind} ${outcome.reasons?.map(({ why }) => why) ?? outcome.reason?.why ?? ''}`
+        counts.set(said, (counts.get(said) ?? 0) + 1)
+        const isWrong =
+          (outcome.kind === 'held' && answered !== 'yes') ||
+          (outcome.kind === 'too-early' && answered !== 'no') ||
+          (outcome.kind === 'stuck' && answered !== undefined)
+        if (isWrong) wrong.push(`${name}, start ${nth}: ${said}, and its sidecar answered: ${answered}`)
+        const judged = nth === 0 && outcome.kind === 'too-early'
+        if (judged && !codes.includes('SF622')) wrong.push(`${name}: check says ${codes}`)
+      }
+    }
+    for (const [said, count] of [...counts].toSorted()) console.log(`${when}: ${count} × ${said}`)
+    assert.deepEqual(wrong, [])
+  }
+
+  /** For who wants to look at it again without a node: LIVES names a folder. */
+  async function record(when: string): Promise<void> {
+    const folder = process.env.LIVES
+    if (!folder) return
+    const get = async (...args: string[]) => JSON.parse(await kubectl('get', ...args, '-o', 'json')).items
+    const found = {
+      now: new Date().toISOString(),
+      pods: await get('pods', '-n', namespace),
+      events: await get('events', '-n', namespace),
+      node: await get('events', '-n', 'default', '--field-selector=involvedObject.kind=Node,reason=Starting'),
+      truths: Object.fromEntries(
+        await Promise.all(cases.map(async ({ name }) => [name, await truthOf(name)] as const)),
+      ),
+    }
+    await writeFile(join(folder, `${when.replaceAll(' ', '-')}.json`), JSON.stringify(found))
+  }
+
+  /** Whether its sidecars answered, for each start of its app. */
+  const truthOf = async (name: string): Promise<string[]> =>
+    (await readFile(join(truths, name), 'utf8').catch(() => '')).split('\n').filter((line) => line !== '')
+
+  function podOf({ name, sidecars, app: kind, gate, lock, restartPolicy, unprobed }: Case) {
+    const { acts, pull } = apps[kind]
+    const ports = sidecars.map((_, index) => 15_021 + index)
+    const names = sidecars.map((_, index) => `sidecar-${index}`)
+    const shared = { volumeMounts: [{ name: 'truths', mountPath: '/truths' }] }
+    const ask = ports.map((port) => `wget -q -O /dev/null http://127.0.0.1:${port}/ready || ok=no`)
+    const writes = app(`ok=yes; ${ask.join('; ')}; echo $ok >>/truths/${name}; ${acts}`, {
+      ...shared,
+      ...(pull > 0 && { image: registry?.image(pull, name), imagePullPolicy: 'IfNotPresent' }),
+    })
+    const members = sidecars.map((behaviour, index): Container => {
+      const probe = { httpGet: { path: '/ready', port: ports[index] }, periodSeconds: 1 }
+      const own = `/truths/.${name}.${index}`
+      return sidecar(
+        names[index] ?? '',
+        { HTTP: `:${ports[index]}` },
+        {
+          image: 'docker.io/sidecar-first/test-shell:1',
+          command: ['sh', '-c', `echo >>${own}; n=$(grep -c '' ${own}); ${behaviours[behaviour]}`],
+          ...shared,
+          ...(!unprobed && { readinessProbe: probe }),
+        },
+      )
+    })
+    const checks = unprobed
+      ? names.map((each, index) => [`check.sidecar-first.dev/${each}`, `http://:${ports[index]}/ready`])
+      : []
+    return pod(namespace, name, [writes, ...members], {
+      annotations: {
+        'sidecar-first.dev/sidecars': names.join(' + '),
+        'sidecar-first.dev/gate': gate,
+        'sidecar-first.dev/lock': lock,
+        'sidecar-first.dev/timeout': sidecars.includes('never') ? '5s' : '2m',
+        ...Object.fromEntries(checks),
+      },
+      spec: { restartPolicy, volumes: [{ name: 'truths', hostPath: { path: truths } }] },
+    })
+  }
+})

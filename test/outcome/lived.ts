@@ -1,0 +1,141 @@
+import type { CoreV1Event, V1Container, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
+import type { Seen } from './seen.ts'
+
+/** A container and what became of it. Times in s after the pod was given to its node. */
+export interface Lived {
+  readonly name: string
+  readonly image?: string
+  readonly native?: true
+  /** Whom its hook waits for, and whether it writes a lock; or a hook that isn't ours. */
+  readonly hook?: { readonly for: readonly string[]; readonly locks?: true } | readonly string[]
+  readonly locked?: true
+  readonly probed?: true
+  /** When the kubelet turned to it, if that was not just before its first run. */
+  readonly begun?: number
+  /** Each run: its start, its end if it has ended, and its exit code. */
+  readonly runs: readonly (readonly [from: number, to?: number, exitCode?: number])[]
+  /** Of one that doesn't run. */
+  readonly waiting?: { readonly reason: string; readonly message?: string }
+  /** When its readinessProbe failed for the first and the last time. */
+  readonly failed?: readonly [number, number]
+}
+
+interface World {
+  readonly restartPolicy?: string
+  readonly now: number
+  /** When the node's kubelet has restarted. */
+  readonly kubelet?: readonly number[]
+  readonly named?: string
+}
+
+const start = Date.parse('2026-01-01T10:00:00Z')
+const wire = (seconds: number) =>
+  new Date(start + seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z') as unknown as Date
+const key = 'SIDECAR_FIRST_READY_1'
+
+/** What a cluster shows of such a pod: a status of the last two runs, and events as the kubelet counts them. Containers in the order of their start. */
+export function lived(
+  containers: readonly Lived[],
+  { restartPolicy = 'Always', now, kubelet = [], named }: World,
+): Seen {
+  const of = (native: boolean) => containers.filter((each) => (each.native ?? false) === native)
+  const pod = {
+    metadata: {
+      name: 'web',
+      namespace: 'shop',
+      uid: 'u',
+      creationTimestamp: wire(0),
+      annotations: { 'sidecar-first.dev/sidecars': named ?? 'sidecar' },
+    },
+    spec: { nodeName: 'node', restartPolicy, initContainers: of(true).map(specOf), containers: of(false).map(specOf) },
+    status: {
+      phase: 'Running',
+      startTime: wire(0),
+      conditions: [],
+      initContainerStatuses: of(true).map(statusOf),
+      containerStatuses: of(false).map(statusOf),
+    },
+  } as unknown as V1Pod
+  return {
+    pod,
+    events: containers.flatMap(eventsOf),
+    node: kubelet.map((at) => event('Starting', at, { involvedObject: { kind: 'Node' } })),
+    now: start + now * 1000,
+  }
+}
+
+function specOf({ name, image = name, native, hook, locked, probed }: Lived): V1Container {
+  return {
+    name,
+    image,
+    ...(native && { restartPolicy: 'Always' }),
+    ...(probed && { readinessProbe: { httpGet: { port: 15_021, path: '/ready' } } }),
+    ...(locked && {
+      env: [{ name: key, valueFrom: { fileKeyRef: { volumeName: 'sidecar-first-lock', path: 'ready-1', key } } }],
+    }),
+    ...(hook && { lifecycle: { postStart: { exec: { command: 'for' in hook ? ours(hook) : [...hook] } } } }),
+  } as V1Container
+}
+
+function ours(hook: { readonly for: readonly string[]; readonly locks?: true }): string[] {
+  const checks = hook.for.map((container) => ({
+    container,
+    check: 'http://:15021/ready',
+    timeout: '10m',
+    onTimeout: 'fail',
+  }))
+  const lock = hook.locks && { file: '/.sidecar-first-lock/ready-1', key }
+  return ['/.sidecar-first/wait', '--spec', JSON.stringify({ v: 1, checks, ...(lock && { lock }) })]
+}
+
+function statusOf({ name, runs, waiting }: Lived): V1ContainerStatus {
+  const [last, before] = runs.slice(-2).toReversed()
+  const ended = ([from, to = from, exitCode = 0]: Lived['runs'][number]) => ({
+    terminated: {
+      exitCode,
+      reason: exitCode === 0 ? 'Completed' : 'Error',
+      startedAt: wire(from),
+      finishedAt: wire(to),
+    },
+  })
+  const runsNow = last !== undefined && last[1] === undefined
+  const state = waiting ? { waiting } : runsNow ? { running: { startedAt: wire(last[0]) } } : last ? ended(last) : {}
+  const previous = waiting ? last : before
+  return {
+    name,
+    ready: runsNow,
+    started: runsNow,
+    restartCount: Math.max(0, runs.length - 1),
+    state,
+    lastState: previous ? ended(previous) : {},
+  } as unknown as V1ContainerStatus
+}
+
+/** Of a container that has started, and of probes that failed. */
+function eventsOf({ name, runs, begun, failed }: Lived): CoreV1Event[] {
+  const about = { involvedObject: { kind: 'Pod', fieldPath: `spec.containers{${name}}` } }
+  const [first] = runs
+  const last = runs.at(-1)
+  const from = begun ?? (first && first[0] - 0.1)
+  return [
+    ...(from === undefined ? [] : [event('Pulled', from, about, last?.[0], runs.length)]),
+    ...(first && last ? [event('Started', first[0], about, last[0], runs.length)] : []),
+    ...(failed
+      ? [event('Unhealthy', failed[0], { ...about, message: 'Readiness probe failed: 503' }, failed[1], 2)]
+      : []),
+  ]
+}
+
+/** As the kubelet writes it: to the second, with its first time in its name. */
+function event(reason: string, at: number, more: object, last = at, count = 1): CoreV1Event {
+  const name = `web.${(BigInt(Math.round(start + at * 1000)) * 1_000_000n).toString(16)}`
+  return {
+    metadata: { name },
+    source: { component: 'kubelet', host: 'node' },
+    reason,
+    count,
+    firstTimestamp: wire(at),
+    lastTimestamp: wire(last),
+    ...more,
+  } as unknown as CoreV1Event
+}
