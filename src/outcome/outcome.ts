@@ -145,7 +145,11 @@ function downOf(pod: LivePod, apps: readonly Container[], found: Found, now: num
     const { name: container, trouble } = own
     return { why: 'ended', container, since: sinceOf(own), message: trouble.message, apps: [] }
   }
-  return down.length > 0 ? holdUp(pod, own ? [own] : down, found, now, own !== undefined) : undefined
+  if (own) {
+    const stuck = holdUp(pod, [own], found, now, true)
+    return stuck && { ...stuck, since: own.lives.at(-1)?.ended ?? stuck.since }
+  }
+  return down.length > 0 ? holdUp(pod, down, found, now) : undefined
 }
 
 /** In the order of the start: what holds up what is behind it? @param alone only the app itself is to blame */

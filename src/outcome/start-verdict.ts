@@ -68,7 +68,7 @@ function verdictOn(sidecar: Container, start: AppStart, grounds: Prepared): Verd
   const gate = grounds.gate.get(name)
   const presence = throughGate(presenceAt(sidecar, start.at), sidecar, gate, start)
   if (start.nth === 0 && gate) {
-    const failed = failedOpening(gate, presence.how === 'ran' ? presence.life : undefined, start, grounds)
+    const failed = failedOpening(gate, presence, start, grounds)
     if (failed) return failed
   }
   switch (presence.how) {
@@ -88,12 +88,22 @@ function verdictOn(sidecar: Container, start: AppStart, grounds: Prepared): Verd
     case 'not-started':
       return { early: { why: 'never-gated', sidecars } }
     case 'ran':
+      if (!presence.life.isOver && !isShown(start, grounds)) return { unsure: { why: 'status-late', sidecars } }
       return gate
         ? readyIn(presence.life, sidecar, gate, start, grounds)
         : { unsure: { why: 'not-waited-for', sidecars } }
     default:
       return presence satisfies never
   }
+}
+
+/**
+ * Whether the status tells of this start: the kubelet writes what became of all containers at once, when it is through with the pod. An event is there
+ * before that, and what the status then says of a sidecar is older than the start.
+ */
+function isShown({ container, nth }: AppStart, grounds: Prepared): boolean {
+  const { restarts = 0, runs = [] } = grounds.container.get(container) ?? {}
+  return restarts > nth || (restarts === nth && runs.length > 0)
 }
 
 /** With events more would be known of it. */
@@ -124,22 +134,17 @@ function wasReady({ lives }: Container, gate: Gate | undefined, ended: Moment): 
   return life !== undefined && opening?.how === 'ready' && covers(life, opening.moment)
 }
 
-/** A gate that opened, but not because its sidecars were ready. @param life the sidecar's, at the start */
-function failedOpening(
-  gate: Gate,
-  life: Life | undefined,
-  { at }: AppStart,
-  { members, container }: Prepared,
-): Verdict {
+/** A gate that opened, but not because its sidecars were ready. @param presence the sidecar's, at the start */
+function failedOpening(gate: Gate, presence: Presence, { at }: AppStart, { members, container }: Prepared): Verdict {
   const { opening } = gate
   if (opening.how !== 'timed-out' && opening.how !== 'crashed' && opening.how !== 'kubelet-restarted') return undefined
   const carrier = container.get(gate.at)
   const again = carrier && presenceAt(carrier, at)
   // A later run of the hook is another gate: the app's image was pulled meanwhile, say.
   if (again?.how === 'ran' && again.life.nth > 0 && surelyBefore(opening.moment, again.life.began)) return undefined
-  // Whoever still ran then had time to get ready.
+  // Whoever may have run then had time to get ready.
   const meanwhile = at.at - opening.moment.at > fresh
-  if (meanwhile && life && opening.how !== 'crashed') return { unsure: { why: 'meanwhile', sidecars: gate.for } }
+  if (meanwhile && presence.how !== 'ended') return { unsure: { why: 'meanwhile', sidecars: gate.for } }
   if (opening.how === 'kubelet-restarted') return { early: { why: opening.how, sidecars: gate.for } }
   const dead = members(gate).filter((each) => diedBefore(each, gate, opening.moment))
   if (dead.length > 0) return { early: { why: 'crashed', sidecars: dead.map((each) => each.name) } }

@@ -44,6 +44,8 @@ export interface Unknown {
     | 'hook-lost'
     /** The gate opened without it, and the app began later. */
     | 'meanwhile'
+    /** The kubelet has told of the start, and not yet written what ran then. */
+    | 'status-late'
     /** It was ready, and its probe failed after that. */
     | 'unready-since'
     /** It was ready some time before, and nothing shows whether it still was. */

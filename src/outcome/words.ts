@@ -9,6 +9,13 @@ export const outcomeCodes = {
   stuck: 'SF623',
   unknown: 'SF624',
 } as const satisfies Record<Outcome['kind'], Code>
+/** Of several pods. */
+export const outcomeWords = {
+  held: 'held until their sidecars were ready',
+  'too-early': 'too early',
+  stuck: 'stuck',
+  unknown: 'not known',
+} as const satisfies Record<Outcome['kind'], string>
 export const lackingCode: Code = 'SF625'
 export const downCode: Code = 'SF627'
 /** Of every start but the first one. */
@@ -134,6 +141,8 @@ export function unknownText({ why, sidecars }: Unknown): string {
       return `the kubelet restarted after ${names} did, and may have forgotten the hook that waited for it`
     case 'meanwhile':
       return `the gate opened before ${names} was ready, and the app began later`
+    case 'status-late':
+      return `the kubelet has not written yet whether ${names} still ran; ask again in some seconds`
     case 'unready-since':
       return `${names} was ready before, and its probe has failed since`
     case 'stale':

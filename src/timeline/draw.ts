@@ -26,7 +26,7 @@ export function drawTimeline(timeline: Timeline, look: Look): string {
   const chart = drawChart(bars, look, (ms) => seconds(ms))
   const since = sinceBars(timeline)
   const more = since.length > 0 ? `\nsince then\n${drawChart(since, look, longText)}${legend(since, look)}` : ''
-  const dim = unknown.map((text) => `${styled(look, 'dim', `not known: ${text}`)}\n`)
+  const dim = unknown.map((text) => `${styled(look, 'dim', shown(`not known: ${text}`))}\n`)
   return `${styled(look, 'bold', `${namespace}/${name}`)}\n${chart}${legend(bars, look)}${more}\n${sentences(timeline).join('\n')}\n${dim.join('')}`
 }
 

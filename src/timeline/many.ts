@@ -2,6 +2,7 @@ import { likeLacking, likeReason, likeStuck } from '../outcome/likeness.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import type { Wait } from '../outcome/waits.ts'
 import type { Early, Lacking, Stuck, Unknown } from '../outcome/why.ts'
+import { outcomeWords } from '../outcome/words.ts'
 import type { ContainerStart, Timeline } from './timeline.ts'
 
 /** The starts of a workload's pods together. Only what was seen: a median is one of the times, not a mean of two. */
@@ -137,13 +138,10 @@ function grouped<T>(all: readonly { pod: string; what: T }[], likeness: (what: T
     .toSorted((a, b) => b.pods.length - a.pods.length)
 }
 
-const kinds = {
-  held: 'held until their sidecars were ready',
-  'too-early': 'too early',
-  stuck: 'stuck',
-  unknown: 'not known',
-  'no-sidecars': 'without sidecars',
-} as const satisfies Record<keyof Many['outcomes'], string>
+const kinds = { ...outcomeWords, 'no-sidecars': 'without sidecars' } as const satisfies Record<
+  keyof Many['outcomes'],
+  string
+>
 
 /** How many started how; none aren't told. */
 export const tally = ({ outcomes }: Many) =>

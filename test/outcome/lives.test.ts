@@ -98,6 +98,36 @@ test('an event that is missing is not said to be gone with its hour', () => {
   assert.deepEqual(starts({ ...seen, events: undefined }), ['0 unknown events'])
 })
 
+describe('what a cluster shows badly', () => {
+  const running = [sidecar([[1]], { probed: true }), app([[10]], { begun: 3 })]
+
+  test('a status that is older than the start says nothing of it: the sidecar may have ended meanwhile', () => {
+    const seen = lived(running, { now: 11 })
+    for (const status of seen.pod.status?.containerStatuses ?? []) {
+      if (status.name === 'app') Object.assign(status, { state: { waiting: { reason: 'ContainerCreating' } } })
+    }
+    assert.deepEqual(starts(seen), ['0 unknown status-late'])
+  })
+
+  test('events that nobody may read, or that say what will be, make no start held', () => {
+    const seen = lived(running, { now: 30 })
+    assert.deepEqual(starts({ ...seen, events: undefined, node: undefined }), ['0 unknown events'])
+    const future = lived([sidecar([[9000]]), app([[9000]])], { now: 30 }).events ?? []
+    assert.ok(starts({ ...seen, events: [...(seen.events ?? []), ...future] }).every((each) => !each.includes('held')))
+  })
+
+  test('hundreds of containers with odd names are judged as any others, some starts of them', () => {
+    const names = Array.from({ length: 256 }, (_, index) => `\u001b[31m{}$(x)-${index}`)
+    const many = names.map((name): Lived => ({ name, hook: { for: [name] }, runs: [[1]] }))
+    const apps = names.map((name): Lived => ({ name: `app ${name}`, runs: [[400]] }))
+    const seen = lived([...many, ...apps], { now: 401 })
+    const { starts, outcome } = judge(seen)
+    assert.equal(outcome.kind, 'unknown')
+    assert.equal(starts.length, 64)
+    assert.ok(!drawTimeline(timelineOf(seen), look).includes('\u001b'))
+  })
+})
+
 describe('an app that ran once and does not now', () => {
   const crashes = { reason: 'CrashLoopBackOff', message: 'back-off 40s' }
   test('and is locked out, since its sidecar keeps ending', () => {

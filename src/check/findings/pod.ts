@@ -3,7 +3,7 @@ import { keys } from '../../admission/words/keys.ts'
 import { codeOf, textOf, type Warning } from '../../admission/words/messages.ts'
 import type { Values } from '../../admission/words/values.ts'
 import { mutatingReference, validatingReference } from '../../kubernetes/names.ts'
-import type { JudgedStart } from '../../outcome/outcome.ts'
+import type { JudgedStart, Outcome } from '../../outcome/outcome.ts'
 import type { Early, Lacking, Stuck, Unknown } from '../../outcome/why.ts'
 import {
   downCode,
@@ -14,6 +14,7 @@ import {
   lackingText,
   laterCodes,
   outcomeCodes,
+  outcomeWords,
   startText,
   stuckNext,
   stuckText,
@@ -245,6 +246,19 @@ export const podFindings = {
         `whether ${startText(start)} found its sidecars ready is not known: ${unsure.map(unknownText).join('; ')}`,
     },
   ),
+  'pods-looked-at': ok<{ counts: readonly { outcome: Outcome['kind']; count: number }[] }>('SF630', {
+    example: { counts: [{ outcome: 'held', count: 2 }] },
+    text: ({ counts }) =>
+      counts.length === 0
+        ? 'it has no pods now'
+        : `its pods: ${counts.map(({ outcome, count }) => `${count} ${outcomeWords[outcome]}`).join(', ')}`,
+  }),
+  'pods-unread': warning<{ message: string }>('SF631', {
+    example: { message: 'pods is forbidden' },
+    text: ({ message }) => `its pods can't be looked at, so how they started is not known: ${message}`,
+    means: 'The right to list pods is missing, or nothing says which pods are its own.',
+    next: 'Get the right to list pods in its namespace.',
+  }),
   'not-created': problem('SF634', {
     example: { message: 'admission webhook "pods.sidecar-first.dev" denied the request: SF173 …' },
     text: ({ message }) => `its pods can't be created: ${message}`,

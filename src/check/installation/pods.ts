@@ -5,17 +5,16 @@ import { keys } from '../../admission/words/keys.ts'
 import { coded, type Problem } from '../../admission/words/messages.ts'
 import { objectKeys } from '../../kubernetes/names.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
-import { judge } from '../../outcome/outcome.ts'
-import { observe } from '../../seen/observe.ts'
 import type { Obstacle } from '../findings/configuration.ts'
 import type { Uncovered } from '../findings/pods.ts'
 import type { Finding } from '../findings.ts'
 import { covering, createdOf, dueOf, type Standing, standingOf } from '../pod/coverage.ts'
+import { closely } from '../pod/of-workload.ts'
 import { type Owner, ownerOf, renewal } from '../pod/owner.ts'
 import { sidecarsOf } from '../pod/start.ts'
 import { whyUncovered } from '../pod/uncovered.ts'
 import { type Check, type Installed, needed, type Site, validConfiguration } from '../site.ts'
-import { judgeStart, judgeStarts, type StartedPod } from './starts.ts'
+import { judgeStarts, type StartedPod } from './starts.ts'
 
 /** How many namespaces are read at a time. */
 const atOnce = 8
@@ -32,38 +31,21 @@ export const pods: Check = {
     if (!namespaces) return [{ kind: 'namespace-missing', namespace: only ?? '' }]
     const judged: JudgedPod[] = []
     const started: StartedPod[] = []
-    const looked = new Map<string, number>()
-    /** With its events, where these could show more: of a few pods of each owner, since the others are alike. */
-    const startOf = async (pod: V1Pod, sidecars: readonly string[]): Promise<StartedPod> => {
-      const { more, ...start } = judgeStart(pod, sidecars, now())
-      const { kind, namespace, name } = start.owner
-      const owner = `${kind} ${namespace}/${name}`
-      const before = looked.get(owner) ?? 0
-      if (!more || before >= mostLooked) return start
-      looked.set(owner, before + 1)
-      return { ...start, ...judge(await observe(objects, pod, now), sidecars) }
-    }
+    const look = closely(objects, now)
     await eachPod({ objects, progress, namespaces }, async (pod, namespace) => {
       const found = judgePod(pod, namespace, configuration, webhooks)
       if (found) judged.push(found)
-      const { name, owner, outcome, lacking, starts, down, app } = await startOf(
-        pod,
-        found && !observes ? sidecarsOf(found.standing.decision) : [],
-      )
-      started.push({ name, owner, outcome, lacking, starts, down, app })
+      started.push(await look(pod, found && !observes ? sidecarsOf(found.standing.decision) : []))
     })
-    const found = judgeStarts(started, now())
-    if (!mutating.ok) return [notLooked({ kind: 'call-failed', message: mutating.error.message }), ...found]
-    if (!mutating.value) return [notLooked({ kind: 'no-webhooks' }), ...found]
-    if (observes) return [notLooked({ kind: 'observe' }), ...found]
-    return [...judgePods(judged, createdOf(mutating.value)), ...found]
+    const starts = judgeStarts(started, now())
+    if (!mutating.ok) return [notLooked({ kind: 'call-failed', message: mutating.error.message }), ...starts]
+    if (!mutating.value) return [notLooked({ kind: 'no-webhooks' }), ...starts]
+    if (observes) return [notLooked({ kind: 'observe' }), ...starts]
+    return [...judgePods(judged, createdOf(mutating.value)), ...starts]
   },
 }
 
 const notLooked = (obstacle: Obstacle): Finding => ({ kind: 'not-looked-at', obstacle })
-
-/** So many pods of one owner are looked at more closely. */
-const mostLooked = 3
 
 /** Undefined if the only one that is of interest doesn't exist. */
 async function namespacesOf(

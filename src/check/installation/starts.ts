@@ -20,7 +20,7 @@ const patience = 60_000
 
 /**
  * What the status alone shows of a pod, and whether its events could show more: an app that hasn't started after a while may be held up by
- * a hook; and what befell a sidecar may have befallen it before its app.
+ * a hook; what befell a sidecar may have befallen it before its app, and an app that was restarted has started again.
  */
 export function judgeStart(
   pod: V1Pod,
@@ -32,7 +32,7 @@ export function judgeStart(
   const age = now - (seen.pod.created ?? now)
   const waits = judged.outcome.kind === 'unknown' && judged.outcome.reasons.some(({ why }) => why === 'starting')
   const odd = judged.containers.some(
-    ({ name, restarts, ready, kind }) => kind !== 'init' && judged.sidecars.has(name) && (restarts > 0 || !ready),
+    ({ name, restarts, ready, kind }) => kind !== 'init' && (restarts > 0 || (judged.sidecars.has(name) && !ready)),
   )
   const more = judged.sidecars.size > 0 && age < eventsLast && (waits ? age > patience : odd)
   const { outcome, lacking, starts, down, app } = judged

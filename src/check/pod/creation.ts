@@ -5,11 +5,7 @@ import { mostEvents, mostText } from '../../seen/observe.ts'
 import type { Finding } from '../findings.ts'
 import type { SubjectKind } from './subject.ts'
 
-type Workload = KubernetesObject & {
-  readonly status?: {
-    readonly conditions?: readonly { readonly type?: string; readonly status?: string; readonly message?: string }[]
-  }
-}
+type Workload = KubernetesObject & { readonly status?: unknown }
 
 /** What keeps a workload from having pods, as its controller last noted it: in a condition, or by its events where its kind has none. @throws ClusterError */
 export async function creationFindings(
@@ -17,14 +13,22 @@ export async function creationFindings(
   { kind }: SubjectKind,
   { metadata, status }: Workload,
 ): Promise<readonly Finding[]> {
-  const message = hasCondition.has(kind)
-    ? status?.conditions?.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True')?.message
-    : await lastFailure(objects, metadata)
+  const message = hasCondition.has(kind) ? replicaFailure(status) : await lastFailure(objects, metadata)
   return message === undefined ? [] : [{ kind: 'not-created', message: message.slice(0, mostText) }]
 }
 
 /** A Deployment has its ReplicaSets' condition. */
 const hasCondition: ReadonlySet<string> = new Set(['Deployment', 'ReplicaSet'])
+
+/** Of what a server sends anything may be missing. */
+function replicaFailure(status: unknown): string | undefined {
+  const { conditions } = (status ?? {}) as { readonly conditions?: unknown }
+  const all: readonly { type?: unknown; status?: unknown; message?: unknown }[] = Array.isArray(conditions)
+    ? conditions.filter((each) => typeof each === 'object' && each !== null)
+    : []
+  const failure = all.find((each) => each.type === 'ReplicaFailure' && each.status === 'True')
+  return typeof failure?.message === 'string' ? failure.message : undefined
+}
 
 /** Why the last pod could not be created; undefined where one was created since, or events may not be read. */
 async function lastFailure(objects: Objects, metadata: KubernetesObject['metadata']): Promise<string | undefined> {

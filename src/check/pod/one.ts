@@ -12,6 +12,7 @@ import { authorIsWarned } from './author.ts'
 import { covering, createdOf, standingOf } from './coverage.ts'
 import { creationFindings } from './creation.ts'
 import { type Case, explain } from './explain.ts'
+import { podsOf } from './of-workload.ts'
 import { ownerOf, renewal } from './owner.ts'
 import { sidecarsOf, startFindings } from './start.ts'
 import { manifestOf, type SubjectKind } from './subject.ts'
@@ -54,7 +55,12 @@ export async function examineOne(
   findings.push(
     ...explained,
     ...(!isPod && isWarned && workloads.ok ? [{ kind: 'unseen-warnings', shown } as const] : []),
-    ...(isPod ? await started(object as V1Pod, asked, objects, now) : await creationFindings(objects, kind, object)),
+    ...(isPod
+      ? await started(object as V1Pod, asked, objects, now)
+      : [
+          ...(await creationFindings(objects, kind, object)),
+          ...(await podsOf(object, { objects, now, kind, sidecars: sidecarsToday(asked) })),
+        ]),
     ...misplacedKeys(kind.kind, object, pod, kind.template).map(
       (warning) => ({ kind: 'admission-warning', warning }) as const,
     ),
@@ -68,9 +74,12 @@ export async function examineOne(
 
 /** How a pod really started, whoever created it. */
 async function started(pod: V1Pod, asked: Case, objects: Objects, now: () => number): Promise<Finding[]> {
-  const { mutating, namespace, configuration } = asked
-  const covers = covering(typeof mutating === 'object' ? (mutating.webhooks ?? []) : [], namespace)
-  const { decision } = standingOf(asked.pod, configuration, covers, asked.surroundings)
   const seen = await observe(objects, pod, now)
-  return startFindings(seen, judge(seen, sidecarsOf(decision)))
+  return startFindings(seen, judge(seen, sidecarsToday(asked)))
+}
+
+/** The sidecars that rules name, too. */
+function sidecarsToday({ mutating, namespace, configuration, pod, surroundings }: Case): readonly string[] {
+  const covers = covering(typeof mutating === 'object' ? (mutating.webhooks ?? []) : [], namespace)
+  return sidecarsOf(standingOf(pod, configuration, covers, surroundings).decision)
 }

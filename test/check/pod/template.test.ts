@@ -25,12 +25,13 @@ async function check(
   const { spec } = asking('web')
   const workload = {
     metadata: { name: 'web', uid: 'u' },
-    spec: { template: { metadata: { annotations }, spec } },
+    spec: { selector: { matchLabels: { app: 'web' } }, template: { metadata: { annotations }, spec } },
     status,
   }
   const objects = {
     read: async ({ kind }: { kind: string }) => (kind === 'Namespace' ? home : workload),
-    async *items() {
+    async *items({ kind }: { kind: string }) {
+      if (kind === 'Pod') return
       if (events === 'forbidden') throw new ClusterError('forbidden', 'the API server answered 403')
       yield* events
     },
@@ -38,6 +39,7 @@ async function check(
   const installed = {
     mutating: ok(optIn.mutating),
     validating: ok(optIn.validating),
+    workloads: ok(undefined),
     configuration: ok({ read: { ok: true, configuration: optIn.configuration } }),
   }
   const found = await examineOne(

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
+import { type Told, told } from '../../../src/check/findings.ts'
+import { creationFindings } from '../../../src/check/pod/creation.ts'
+import { podsOf } from '../../../src/check/pod/of-workload.ts'
+import { parseSubject } from '../../../src/check/pod/subject.ts'
+import { ClusterError } from '../../../src/kubernetes/failure.ts'
+import type { ClusterObject, Objects } from '../../../src/kubernetes/objects.ts'
+import { type Lived, lived } from '../../outcome/lived.ts'
+import { recordedPod } from '../../outcome/recorded.ts'
+import type { Seen } from '../../outcome/seen.ts'
+
+const selector = { matchLabels: { app: 'web' } }
+const deployment = (status: unknown = {}, spec: object = { selector }): ClusterObject =>
+  ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web', namespace: 'shop', uid: 'd' },
+    spec,
+    status,
+  }) as ClusterObject
+
+/** A pod of the Deployment shop/web. */
+function owned({ pod, events, node, now }: Seen, name: string): Seen {
+  const metadata = {
+    ...pod.metadata,
+    name,
+    namespace: 'shop',
+    uid: name,
+    labels: { 'pod-template-hash': 'abc' },
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-abc', uid: 'r', controller: true }],
+  }
+  return { pod: { ...pod, metadata }, events, node, now }
+}
+
+/** An API server with these pods, in which events may not be listed if there are none. */
+function server(all: readonly Seen[], pods: (V1Pod | ClusterError)[] = all.map(({ pod }) => pod)): Objects {
+  async function* items({ kind }: { kind: string }, { fieldSelector = '' }: { fieldSelector?: string }) {
+    if (kind === 'Pod') {
+      for (const pod of pods) {
+        if (pod instanceof ClusterError) throw pod
+        yield pod
+      }
+      return
+    }
+    const seen = all.find(({ pod }) => fieldSelector.endsWith(`uid=${pod.metadata?.uid}`))
+    const events: readonly CoreV1Event[] | undefined = fieldSelector.includes('Node') ? all[0]?.node : seen?.events
+    if (!events) throw new ClusterError('forbidden', 'events is forbidden', undefined)
+    yield* events
+  }
+  return { items } as unknown as Objects
+}
+
+const kind = parseSubject('deploy/web')?.kind ?? assert.fail()
+const look = async (workload: ClusterObject, objects: Objects, now: number): Promise<string[]> =>
+  (await podsOf(workload, { objects, now: () => now, kind, sidecars: [] })).map(told).map(line)
+const line = ({ level, code, text }: Told) => `${level} ${code} ${text}`
+
+describe('check deploy/NAME', () => {
+  test('says of its only pod, which is stuck, what check pod/ and timeline say', async () => {
+    const seen = owned(recordedPod('waiting'), 'web-abc-1')
+    const later = { ...seen, now: seen.now + 240_000 }
+    const lines = await look(deployment(), server([later]), later.now)
+    assert.equal(lines[0], 'ok SF630 its pods: 1 stuck')
+    assert.match(lines[1] ?? '', /^problem SF561 Deployment shop\/web: 1 of 1 pod stuck for .* in the hook of sidecar$/)
+  })
+
+  test('says what is down by now, and what started again too early', async () => {
+    const sidecar: Lived = { name: 'sidecar', hook: { for: ['sidecar'] }, runs: [[1, 30, 1], [40]] }
+    const early = lived([sidecar, { name: 'app', runs: [[3, 32, 1], [34.2]] }], { now: 60 })
+    const waiting = { reason: 'CrashLoopBackOff' }
+    const runs = [
+      [3, 5, 1],
+      [6, 8, 1],
+    ] as const
+    const down = lived(
+      [
+        { ...sidecar, runs: [[1]] },
+        { name: 'app', runs, waiting },
+      ],
+      { now: 60 },
+    )
+    const all = [owned(early, 'web-abc-1'), owned(down, 'web-abc-2')]
+    const lines = (await look(deployment(), server(all), early.now)).join('\n')
+    assert.match(
+      lines,
+      /SF566 Deployment shop\/web: 1 of 2 pods started an app again too early: sidecar was ready, ended 4 s before/,
+    )
+    assert.match(
+      lines,
+      /problem SF565 Deployment shop\/web: 1 of 2 pods without a running app for 52 s: app keeps ending: exit code 1/,
+    )
+  })
+
+  test("leaves out other workloads' pods, whatever their labels", async () => {
+    const { pod } = recordedPod('held')
+    assert.deepEqual(await look(deployment(), server([], [pod]), 0), ['ok SF630 it has no pods now'])
+  })
+
+  test('says what it could not see', async () => {
+    const forbidden = new ClusterError('forbidden', 'pods is forbidden', undefined)
+    const unread = "warning SF631 its pods can't be looked at, so how they started is not known"
+    assert.deepEqual(await look(deployment(), server([], [forbidden]), 0), [`${unread}: pods is forbidden`])
+    assert.deepEqual(await look(deployment({}, {}), server([]), 0), [`${unread}: it has no selector`])
+    const seen = owned({ ...recordedPod('held'), events: undefined, node: undefined }, 'web-abc-1')
+    assert.deepEqual(await look(deployment(), server([seen]), seen.now), ['ok SF630 its pods: 1 not known'])
+  })
+
+  test('says why it has no pods, and reads no more of a status than there is', async () => {
+    const creation = async (status: unknown) =>
+      (await creationFindings(server([]), kind, deployment(status))).map(told).map(line)
+    const conditions = [null, 'x', { type: 'ReplicaFailure', status: 'True', message: 'denied: SF173' }]
+    assert.deepEqual(await creation({ conditions }), ["problem SF634 its pods can't be created: denied: SF173"])
+    for (const status of [undefined, null, 'x', { conditions: 'x' }, { conditions: { type: 'ReplicaFailure' } }]) {
+      assert.deepEqual(await creation(status), [])
+      assert.deepEqual(await look(deployment(status), server([]), 0), ['ok SF630 it has no pods now'])
+    }
+  })
+})
