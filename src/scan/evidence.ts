@@ -22,6 +22,8 @@ export type Evidence =
   | { readonly kind: 'runs-without'; readonly lacking: Lacking }
   /** Sure: the app hasn't started. */
   | { readonly kind: 'held-up'; readonly stuck: Stuck }
+  /** Sure: the app keeps ending, and this one isn't ready now. */
+  | { readonly kind: 'down-beside'; readonly app: string; readonly sidecar: string; readonly message: string }
   /** Probable: the app ended with an error within a minute, once; `ran`: and then ran. */
   | {
       readonly kind: 'app-failed'
@@ -59,7 +61,12 @@ export function evidenceOf({ pod, warnings, now }: Shown, today: readonly Today[
   const own = warnings?.filter(({ host }) => host === pod.node) ?? []
   const foreign = (warnings?.length ?? 0) > own.length
   const judged = judge({ pod, events: own, node: undefined, now }, names)
-  const sure = [...startOf(judged, names), ...probesOf(judged, pod, names), ...nowOf(judged, names)]
+  const sure = [
+    ...startOf(judged, names),
+    ...probesOf(judged, pod, names),
+    ...nowOf(judged, names),
+    ...downOf(judged, names),
+  ]
   const exposed = today.filter((each) => ['unguarded', 'unknown'].includes(standingToday(each)))
   if (exposed.length === 0) return sure
   const told = appsOf(judged.containers, judged.sidecars).flatMap((app) => failureOf(app, exposed))
@@ -123,6 +130,18 @@ function nowOf({ outcome, lacking }: Judged, names: readonly string[]): Evidence
   const { reason } = outcome
   const blamed = 'sidecars' in reason ? [...reason.sidecars, reason.container] : [reason.container]
   return blamed.some((name) => names.includes(name)) ? [...without, { kind: 'held-up', stuck: reason }] : without
+}
+
+/** An app that keeps ending, beside a sidecar that the kubelet doesn't call ready: of one without a probe that says nothing. */
+function downOf({ containers, sidecars }: Judged, names: readonly string[]): Evidence[] {
+  const [app] = appsOf(containers, sidecars).filter(({ trouble }) => trouble?.why === 'crashed')
+  if (!app?.trouble) return []
+  const { message } = app.trouble
+  return containers
+    .filter(({ name, ready, hasReadinessProbe, kind }) => {
+      return names.includes(name) && kind !== 'init' && !ready && hasReadinessProbe
+    })
+    .map(({ name: sidecar }) => ({ kind: 'down-beside', app: app.name, sidecar, message }))
 }
 
 /** An app's first run, if it ended soon and badly, and was the only one that did; a status has the last run and the one before. */

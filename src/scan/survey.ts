@@ -211,6 +211,8 @@ function likeness(evidence: Evidence): string {
       return `${kind} ${likeLacking(evidence.lacking)}`
     case 'held-up':
       return `${kind} ${likeStuck(evidence.stuck)}`
+    case 'down-beside':
+      return `${kind} ${evidence.app} ${evidence.sidecar}`
     case 'app-failed':
       return `${kind} ${evidence.app} ${evidence.exitCode} ${evidence.ran}`
     case 'restarted':

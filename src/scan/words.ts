@@ -178,6 +178,14 @@ export const words = {
     means: 'Sure. The app has not started, because the sidecar does not end or get ready.',
     next: '`sidecar-first check pod/NAME` says what to do.',
   }),
+  'down-beside': sure('SF916', {
+    example: { ...amount, app: 'app', sidecar: 'istio-proxy', message: 'exit code 1' },
+    text: ({ sidecar, message, ...amount }) =>
+      `${apps(amount)} ${amount.all === 1 ? 'keeps' : 'keep'} ending while ${sidecar} isn't ready: ${message}`,
+    means:
+      'Sure, at this moment: the app is in CrashLoopBackOff, and the readinessProbe of its sidecar does not pass. That one is the cause of the other is likely, not proven.',
+    next: "Look at the sidecar's log, then at the app's: `kubectl logs NAME -c SIDECAR`, `kubectl logs NAME -c APP --previous`.",
+  }),
   'app-failed': probable('SF921', {
     example: { ...amount, app: 'app', exitCode: 1, ms: 6000, ran: true, sidecars: ['istio-proxy'] },
     text: ({ exitCode, ms, ran, sidecars, ...amount }) =>

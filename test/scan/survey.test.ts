@@ -85,6 +85,24 @@ describe('what a scan says of a workload', () => {
     ])
   })
 
+  test('sure: an app that keeps ending while its sidecar is not ready, guarded or not', () => {
+    const waiting = { reason: 'CrashLoopBackOff' }
+    const down = { ...failed('app', [60, 62]), restartCount: 5, state: { waiting } }
+    const unready = { ...runs('istio-proxy', 1), ready: false }
+    const hook = { postStart: { exec: { command: ['pilot-agent', 'wait'] } } }
+    for (const containers of [
+      [app, proxy],
+      [{ ...proxy, lifecycle: hook }, app],
+    ]) {
+      const pods = ['a', 'b', 'c'].map((name) => pod(name, [down, unready], { containers }))
+      assert.equal(seen(survey(pods))[0], "sure: 3 of 3 apps keep ending while istio-proxy isn't ready: exit code 1")
+      const ready = pods.map(({ metadata }) =>
+        pod(metadata?.name ?? '', [down, runs('istio-proxy', 1)], { containers }),
+      )
+      assert.doesNotMatch(seen(survey(ready)).join(), /keep ending/)
+    }
+  })
+
   test('an app whose sidecar is waited for failed for a reason of its own', () => {
     const hook = { postStart: { exec: { command: ['pilot-agent', 'wait'] } } }
     const waits = { containers: [{ ...proxy, lifecycle: hook }, app] }
