@@ -215,6 +215,8 @@ function hookAgain(
 
 /** So soon nothing changes, in ms. */
 const fresh = 1500
+/** So long, in ms, a kubelet may take to go on when a hook has returned: what was seen in that time came after the proof. */
+const noticed = 500
 /** Without a probe, what was ready is believed to be for so long. */
 const believed = 5000
 /** What a probe sees it tells within this time. */
@@ -228,12 +230,12 @@ const eventsLast = 3_600_000
 function unsureSince(since: Moment, sidecar: Container, { at }: AppStart, { told, amount, now }: Prepared): Verdict {
   const sidecars = [sidecar.name]
   const gap = at.at - since.at + (at.exact && since.exact ? 0 : 1000)
-  if (gap <= fresh) return undefined
-  const failed = (told?.get(sidecar.name) ?? [])
+  const failures = (told?.get(sidecar.name) ?? [])
     .filter(({ says }) => isNotReady(says))
     .flatMap(timesOf)
-    .some((each) => !surelyBefore(each, since) && each.at <= at.at + settles)
-  if (failed) return { unsure: { why: 'unready-since', sidecars } }
+    .filter((each) => !surelyBefore(each, { ...since, at: since.at - noticed }))
+  if (gap <= fresh && !failures.some((each) => each.at <= at.at)) return undefined
+  if (failures.some((each) => each.at <= at.at + settles)) return { unsure: { why: 'unready-since', sidecars } }
   const isWatched = sidecar.hasReadinessProbe && told !== undefined && amount < mostTold && now - at.at < eventsLast
   return isWatched || gap <= believed ? undefined : { unsure: { why: 'stale', sidecars } }
 }

@@ -184,8 +184,17 @@ function shown(
     up: status?.started ?? false,
     trouble: trouble && { ...trouble, message: trouble.message.slice(0, most) },
     waiting: trouble?.why === 'locked' ? 'locked' : (waiting?.message ?? waiting?.reason)?.slice(0, most),
-    runs: [running ?? terminated, status?.lastState?.terminated].flatMap((run) => (run ? runOf(run) : [])),
+    runs: runsOf(running ?? terminated, status?.lastState?.terminated),
   } as const
+}
+
+/** Between two runs a kubelet writes the same one as both: then nobody knows the one before. */
+function runsOf(
+  ...[last, before]: readonly (V1ContainerStateRunning | V1ContainerStateTerminated | undefined)[]
+): readonly Run[] {
+  const [one, other] = [last && runOf(last), before && runOf(before)]
+  const isSame = one && other && one.began === other.began && one.ended === other.ended
+  return [...(one ? [one] : []), ...(other && !isSame ? [other] : [])]
 }
 
 function runOf(run: V1ContainerStateRunning | V1ContainerStateTerminated): Run {

@@ -116,6 +116,26 @@ describe('what a cluster shows badly', () => {
     assert.ok(starts({ ...seen, events: [...(seen.events ?? []), ...future] }).every((each) => !each.includes('held')))
   })
 
+  test('a run that a status has twice is one: between two runs a kubelet writes it so', () => {
+    const seen = lived(
+      [
+        sidecar([[1, 6, 1], [20]]),
+        app([
+          [3, 10, 1],
+          [12, 15, 1],
+        ]),
+      ],
+      { now: 21 },
+    )
+    const status = seen.pod.status?.containerStatuses?.find(({ name }) => name === 'app')
+    Object.assign(status ?? {}, { restartCount: 2, lastState: status?.state })
+    // Of the second start no more than the last time of its event is left.
+    assert.deepEqual(
+      judge(seen).starts.map(({ nth }) => nth),
+      [0, 2],
+    )
+  })
+
   test('hundreds of containers with odd names are judged as any others, some starts of them', () => {
     const names = Array.from({ length: 256 }, (_, index) => `\u001b[31m{}$(x)-${index}`)
     const many = names.map((name): Lived => ({ name, hook: { for: [name] }, runs: [[1]] }))
