@@ -162,19 +162,21 @@ function holdUp(
 ): Stuck | undefined {
   const locked =
     apps.find(({ trouble }) => trouble?.why === 'locked') ?? containers.find(({ trouble }) => trouble?.why === 'locked')
+  const closed = new Map(gates.filter(({ opening }) => opening.how === 'closed').map((each) => [each.at, each]))
+  const awaited = new Set(gates.flatMap((each) => each.for))
+  // Nothing writes a lock any more whose hook has ended with its container.
+  const keys = new Set(locked ? gates.flatMap((each) => (each.locks ? each.for : [])) : [])
   for (const container of alone ? apps : containers) {
     const { name, trouble, kind } = container
-    const gate = gates.find((each) => each.at === name && each.opening.how === 'closed')
+    const gate = closed.get(name)
     const since = sinceOf(container)
-    // Nothing writes a lock any more whose hook has ended with its container.
-    const isKey = locked && gates.some((each) => each.locks && each.for.includes(name))
-    if (trouble?.why === 'ended' && isKey && kind === 'regular') {
+    if (trouble?.why === 'ended' && keys.has(name) && kind === 'regular') {
       const waiting = apps.filter((each) => each.trouble?.why === 'locked').map((each) => each.name)
       return { why: 'ended', container: name, since, message: trouble.message, apps: waiting }
     }
     if (trouble && trouble.why !== 'locked' && trouble.why !== 'ended') {
       // A regular sidecar holds nobody up by that; its hook may be another's.
-      const holds = kind !== 'regular' || apps.includes(container) || gates.some((each) => each.for.includes(name))
+      const holds = kind !== 'regular' || apps.includes(container) || awaited.has(name)
       if (holds) return { why: trouble.why, container: name, since, message: trouble.message }
     }
     const waits = gate && now - gate.from.at >= patience
