@@ -143,7 +143,7 @@ function failedOpening(gate: Gate, presence: Presence, { at }: AppStart, { membe
   // A later run of the hook is another gate: the app's image was pulled meanwhile, say.
   if (again?.how === 'ran' && again.life.nth > 0 && surelyBefore(opening.moment, again.life.began)) return undefined
   // Whoever may have run then had time to get ready.
-  const meanwhile = at.at - opening.moment.at > fresh
+  const meanwhile = at.at - opening.moment.at > atOnce
   if (meanwhile && presence.how !== 'ended') return { unsure: { why: 'meanwhile', sidecars: gate.for } }
   if (opening.how === 'kubelet-restarted') return { early: { why: opening.how, sidecars: gate.for } }
   const dead = members(gate).filter((each) => diedBefore(each, gate, opening.moment))
@@ -213,12 +213,14 @@ function hookAgain(
   return cut ? { why: 'hook-lost' } : began
 }
 
-/** So soon nothing changes, in ms. */
-const fresh = 1500
+/** So soon nothing changes, in ms, not even what comes and goes. */
+const fresh = 500
+/** So much later than its gate opened an app that wasn't held up begins at most, in ms, on a busy node. */
+const atOnce = 1500
 /** So long, in ms, a kubelet may take to go on when a hook has returned: what was seen in that time came after the proof. */
 const noticed = 500
 /** Without a probe, what was ready is believed to be for so long. */
-const believed = 5000
+const believed = 2000
 /** What a probe sees it tells within this time. */
 const settles = 60_000
 /** The kubelet tells no more than 25 things of a pod at once. */

@@ -213,8 +213,8 @@ test("a mesh's own proxy is no app, whoever names the sidecar, and its own hook 
     hook: ['/usr/lib/linkerd/linkerd-await', '--timeout=2m'],
     runs: [[1]],
   }
-  const envoy = sidecar([[3]], { name: 'envoy', hook: { for: ['envoy'] } })
-  const containers = [proxy, envoy, app([[5]])]
+  const envoy = sidecar([[1.5]], { name: 'envoy', hook: { for: ['envoy'] } })
+  const containers = [proxy, envoy, app([[2.5]])]
   const { outcome, app: first } = judge(lived(containers, { now: 10, named: 'envoy' }))
   assert.deepEqual([outcome.kind, first], ['held', 'app'])
   assert.equal(judge(lived(containers, { now: 10, named: 'envoy' }), ['linkerd-proxy']).outcome.kind, 'held')
