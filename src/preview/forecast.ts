@@ -55,8 +55,10 @@ export function predictStart(given: Json, patched: Json, tiers: Tiers, job: bool
   if (initContainers.length + containers.length > most) return undefined
   const metadata = readMetadata(patched)
   if (!metadata.ok) return undefined
-  const listed = new Set(tiers.flat().map(({ name }) => name))
-  const apps = appNames({ metadata: metadata.value, spec: after.value }, listed)
+  // A mesh's proxy that holds what follows by a hook of its own stays in front, even where presets know all containers.
+  const held = after.value.containers.filter(({ name, postStart }) => meshProxies.has(name) && postStart !== undefined)
+  const named = new Set([...tiers.flat(), ...held].map(({ name }) => name))
+  const apps = appNames({ metadata: metadata.value, spec: after.value }, named)
   const owed = owedTo(after.value, tiers, apps)
   const starts = (spec: Spec) => simulate(spec, tiers, { owed, apps, job })
   return { without: starts(before.value), with: starts(after.value) }
