@@ -27,7 +27,7 @@ const marks = {
   ready: { unicode: '█', ascii: '=', style: 'green', means: 'ready' },
   unseen: { unicode: '▪', ascii: '+', style: 'yellow', means: 'runs; nobody saw when it was ready' },
   early: { unicode: '▓', ascii: '!', style: 'red', means: 'runs too early' },
-  stuck: { unicode: '▓', ascii: '!', style: 'red', means: 'waits in vain' },
+  stuck: { unicode: '▚', ascii: '#', style: 'red', means: 'waits in vain' },
   doubtful: { unicode: '▓', ascii: '?', style: 'yellow', means: 'may wait in vain' },
   endless: { unicode: '▓', ascii: '>', style: 'yellow', means: 'ready, but never ends' },
   never: { unicode: '╳', ascii: 'X', style: 'red', means: 'never starts' },
