@@ -32,9 +32,8 @@ const cases = {
     captions: [
       ['bad', 'cache waits in vain for istio-proxy, which starts later.'],
       ['bad', 'app starts before cache is ready.'],
-      ['bad', 'istio-proxy starts before cache is ready.'],
     ],
-    bars: ['stuck', 'early', 'ready', 'early', 'starting', 'ready'],
+    bars: ['stuck', 'early', 'ready', 'starting', 'ready'],
   },
   'never-starts': {
     what: 'a deadlock under gate native: red, and what never starts has no other bar',

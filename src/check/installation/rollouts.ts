@@ -5,8 +5,8 @@ import { API_GROUP, API_VERSION, KIND } from '../../../rollouts/types.ts'
 import { isMissingKind } from '../../kubernetes/failure.ts'
 import type { ClusterObject, Objects } from '../../kubernetes/objects.ts'
 import { selectorText } from '../../kubernetes/selector.ts'
+import { type Owner, ownerOf } from '../../seen/owner.ts'
 import type { Finding } from '../findings.ts'
-import { type Owner, ownerOf } from '../pod/owner.ts'
 import type { Check, Site } from '../site.ts'
 
 /** Pods and templates whose sidecar isn't what their rollout says. */

@@ -3,8 +3,8 @@ import { likeLacking, likeReason, likeStuck } from '../../outcome/likeness.ts'
 import { type Judged, judge } from '../../outcome/outcome.ts'
 import type { Early } from '../../outcome/why.ts'
 import { seenByStatus } from '../../seen/observe.ts'
+import { type Owner, ownerOf } from '../../seen/owner.ts'
 import type { Finding } from '../findings.ts'
-import { type Owner, ownerOf } from '../pod/owner.ts'
 import { secondsSince } from '../pod/start.ts'
 
 /** A pod that has sidecars, whoever created it, and how it started. */

@@ -7,11 +7,11 @@ import { told } from '../../../src/check/findings.ts'
 import { judgePod, judgePods as podFindings, refusedByRules } from '../../../src/check/installation/pods.ts'
 import { explain as findingsOf } from '../../../src/check/pod/explain.ts'
 import { examineOne } from '../../../src/check/pod/one.ts'
-import { ownerOf } from '../../../src/check/pod/owner.ts'
 import { manifestOf, parseSubject } from '../../../src/check/pod/subject.ts'
 import { jsonReport, textReport } from '../../../src/check/report.ts'
 import type { Installed } from '../../../src/check/site.ts'
 import type { Objects } from '../../../src/kubernetes/objects.ts'
+import { ownerOf } from '../../../src/seen/owner.ts'
 import { asking, installation, levels, namespace, ofDeployment, patched, shop, worded } from '../cluster.ts'
 
 const judgePods = worded(podFindings)

@@ -1,5 +1,5 @@
 import type { V1Pod } from '@kubernetes/client-node'
-import { type Owner, ownerOf } from '../check/pod/owner.ts'
+import { type Owner, ownerOf } from './owner.ts'
 
 /**
  * What one would edit to change a pod, from its names alone: a call for each owner would be thousands. A CronJob names its Jobs after itself and
