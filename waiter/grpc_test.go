@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"time"
 )
 
 // healthServer is a real HTTP/2 server without TLS that answers as grpc.health.v1 does; bodies, headers and trailers come
@@ -92,7 +93,11 @@ func TestGRPCBadServers(t *testing.T) {
 	}{
 		"http/1": {"not HTTP/2", func(c net.Conn) { io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n"); io.Copy(io.Discard, c) }},
 		"hangs":  {"no answer within 100ms", func(c net.Conn) { io.Copy(io.Discard, c) }},
-		"closes": {"closed the connection", func(c net.Conn) { c.Read(make([]byte, 1024)) }},
+		// What isn't read by then would make it a reset.
+		"closes": {"closed the connection", func(c net.Conn) {
+			c.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
+			io.Copy(io.Discard, c)
+		}},
 		"reset": {"HTTP/2 error INTERNAL_ERROR", func(c net.Conn) {
 			c.Write(frames("000000040000000000"))
 			readCall(c)
