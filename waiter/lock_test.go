@@ -213,8 +213,11 @@ func TestLockOutlivesItsHook(t *testing.T) {
 
 func TestLockEndsWithASignal(t *testing.T) {
 	g := newGated(t)
-	cmd, end := start(t, "--spec", g.spec(nil, g.check(nil)))
-	g.until("the hook to begin", func() bool { return g.detached() != 0 })
+	var asked atomic.Bool
+	port := rawServer(t, func(net.Conn) { asked.Store(true) })
+	cmd, end := start(t, "--spec", g.spec(nil, g.check(m{"check": "http://:" + port + "/"})))
+	// Before it asks it may not have heard of signals yet.
+	g.until("the first attempt", asked.Load)
 	cmd.Process.Signal(syscall.SIGTERM)
 	end().want(t, exitNotReady, "ended by a signal", "envoy")
 	g.ends()
