@@ -6,6 +6,7 @@ import type { LabelSelector } from '../admission/pod/selector.ts'
 import type { Surroundings } from '../admission/pod/surroundings.ts'
 import { type Line, suggest, withAnnotations } from '../admission/suggest/suggest.ts'
 import { whyText } from '../admission/suggest/words.ts'
+import { concluded, unexpected } from '../admission/verdict.ts'
 import type { Json } from '../admission/words/json.ts'
 import { keys } from '../admission/words/keys.ts'
 import { coded, isCost, startText } from '../admission/words/messages.ts'
@@ -85,7 +86,7 @@ export async function tryWorkload(
   }
   const base = first.kind === 'accepted' ? first.pod : first.kind === 'impossible' && newest ? newest : bare
   const judged = judge(base as unknown as JsonObject, {
-    configuration,
+    configuration: { ...configuration, mode: 'enforce' },
     own,
     surroundings: { ...kind.surroundings, sets: setsOf(covers), ...metadataOf(home) },
   })
@@ -143,12 +144,15 @@ function judge(
     ...(found?.kind === 'mend' ? found.conditional : []).map(shown(true)),
   ]
   const said = withAnnotations(given, found?.lines ?? []) as JsonObject
-  const decision = found && found.lines.length > 0 ? decide(said, configuration, surroundings) : asks
+  const fate = concluded(found && found.lines.length > 0 ? decide(said, configuration, surroundings) : asks)
+  const { decision } = fate
+  const awaits = unexpected(fate)
   const warnings = decision.warnings
-    .filter((each) => !isCost(each))
+    .filter((each) => !isCost(each) && each.kind !== 'container-awaited')
     .map((warning): Trial => ({ kind: 'admission-warning', warning }))
   const why = decision.reasons.map(coded).join('; ')
   const nothing = { given, lines, patched: undefined, isNew: false, sidecars: [], order: undefined }
+  if (awaits.length > 0) return { ...nothing, told: [{ kind: 'unless-injected', names: awaits }, ...warnings] }
   switch (decision.verdict) {
     case 'refused':
       return { ...nothing, told: [{ kind: 'would-be-refused', why }, ...warnings] }

@@ -21,10 +21,18 @@ export const trials = {
     next: 'Name its sidecars: `sidecar-first try deploy/NAME --sidecar CONTAINER`.',
   }),
   'would-be-refused': problem('SF653', {
-    example: { why: 'SF202 envoyy is not in this pod' },
+    example: {
+      why: 'SF173 sidecar-first.dev/sidecars names "envoyy", but no container is called that; did you mean envoy?',
+    },
     text: ({ why }) => `its next pod would be refused: ${why}`,
     means: 'The workload would have no pods.',
     next: 'Correct what the reason names.',
+  }),
+  'unless-injected': warning('SF665', {
+    example: { names: ['vault'] },
+    text: ({ names }) => `its next pod would be refused unless an injector adds ${names.join(', ')}`,
+    means: 'Annotations name containers that the pod does not have. The final check refuses a pod without them.',
+    next: 'Correct the names, or list them under `injected` in the configuration.',
   }),
   accepted: ok('SF654', {
     example: { patched: true },

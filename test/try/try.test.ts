@@ -126,6 +126,16 @@ describe('a trial of a workload', () => {
     assert.deepEqual(found.lines, [])
   })
 
+  test('of a container that is missing says what check says of it', async () => {
+    const misspelt = await tried({ annotations: { 'sidecar-first.dev/sidecars': 'istio-proxxy' } })
+    assert.deepEqual(misspelt.codes, ['SF653'])
+    assert.match(misspelt.text, /SF653 its next pod would be refused: SF173 .*did you mean istio-proxy\?/)
+    const absent = await tried({ annotations: { 'sidecar-first.dev/sidecars': 'istio-proxy, vault' } })
+    assert.deepEqual(absent.codes, ['SF665'])
+    assert.match(absent.text, /SF665 its next pod would be refused unless an injector adds vault$/m)
+    assert.equal(absent.sent.length, 1, 'what would be refused is not tried')
+  })
+
   test('of a container that --sidecar names offers a check by its port, and says that it is not sure', async () => {
     const cache: V1Container = { name: 'cache', image: 'c', ports: [{ containerPort: 6379 }] }
     const { text } = await tried({ containers: [app, cache], own: ['cache'], pods: [] })
