@@ -84,7 +84,8 @@ export async function tryWorkload(
   if (first.kind === 'impossible') {
     told.push({ kind: 'not-tried', message: first.message, by: newest ? 'pod' : 'template' })
   }
-  const base = first.kind === 'accepted' ? first.pod : first.kind === 'impossible' && newest ? newest : bare
+  const accepted = first.kind === 'accepted' ? first.pod : undefined
+  const base = accepted ?? (first.kind === 'impossible' && newest ? asToday(newest, bare) : bare)
   const judged = judge(base as unknown as JsonObject, {
     configuration: { ...configuration, mode: 'enforce' },
     own,
@@ -275,6 +276,12 @@ function created({ metadata, spec }: V1Pod, name: string): V1Pod {
     ...(spec && { spec }),
   }
 }
+
+/** Its newest pod may be older than what the template says by now: none is made of a template that is refused. */
+const asToday = (newest: V1Pod, { metadata }: V1Pod): V1Pod => ({
+  ...newest,
+  metadata: { ...newest.metadata, annotations: { ...newest.metadata?.annotations, ...metadata?.annotations } },
+})
 
 /** Injectors go by it. */
 function metadataOf(home: Pick<V1Namespace, 'metadata'>): Pick<Surroundings, 'namespace'> {

@@ -164,6 +164,8 @@ describe('a trial says what it could not see', () => {
       (await tried({ answer, pods: [] })).text,
       /judged by its template alone: what injectors add is missing/,
     )
+    const since = await tried({ answer, annotations: { 'sidecar-first.dev/sidecars': 'vault' } })
+    assert.deepEqual(since.codes, ['SF656', 'SF665'], 'what the template says by now counts')
   })
 
   test('a policy that refuses its pods, as they are or with our patch', async () => {
