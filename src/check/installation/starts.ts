@@ -21,20 +21,23 @@ const patience = 60_000
 /**
  * What the status alone shows of a pod, and whether its events could show more: an app that hasn't started after a while may be held up by
  * a hook; what befell a sidecar may have befallen it before its app, and an app that was restarted has started again.
+ * @param all whether it counts, too, that events would show a start that was right
  */
 export function judgeStart(
   pod: V1Pod,
   sidecars: readonly string[],
   now: number,
+  all = false,
 ): StartedPod & { readonly more: boolean } {
   const seen = seenByStatus(pod, now)
   const judged = judge(seen, sidecars)
   const age = now - (seen.pod.created ?? now)
   const waits = judged.outcome.kind === 'unknown' && judged.outcome.reasons.some(({ why }) => why === 'starting')
+  const open = all && judged.outcome.kind === 'unknown'
   const odd = judged.containers.some(
     ({ name, restarts, ready, kind }) => kind !== 'init' && (restarts > 0 || (judged.sidecars.has(name) && !ready)),
   )
-  const more = judged.sidecars.size > 0 && age < eventsLast && (waits ? age > patience : odd)
+  const more = judged.sidecars.size > 0 && age < eventsLast && (waits ? age > patience : odd || open)
   const { outcome, lacking, starts, down, app } = judged
   return { name: seen.pod.name, owner: ownerOf(pod), outcome, lacking, starts, down, app, more }
 }

@@ -30,7 +30,7 @@ export async function podsOf(workload: ClusterObject, { objects, now, kind, side
     return direct || (owner.kind === kind.kind && owner.name === name)
   }
   const started: StartedPod[] = []
-  const look = closely(objects, now)
+  const look = closely(objects, now, { most: mostOfOne, all: true })
   try {
     for await (const pod of objects.items<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector })) {
       if (pod.metadata?.deletionTimestamp === undefined && isOwn(pod)) started.push(await look(pod, sidecars))
@@ -44,18 +44,22 @@ export async function podsOf(workload: ClusterObject, { objects, now, kind, side
   return [{ kind: 'pods-looked-at', counts }, ...judgeStarts(started, now())]
 }
 
-/** So many pods of one owner are looked at more closely. */
+/** So many pods of one owner are looked at more closely; more where nothing else is asked about. */
 const mostLooked = 3
+const mostOfOne = 20
 
-/** Judges pods by their status, and with their events, where these could show more: of a few of each owner, since the others are alike. */
-export function closely(objects: Objects, now: () => number) {
+/**
+ * Judges pods by their status, and with their events, where these could show more: of a few of each owner, since the others are alike.
+ * @param all also those of which only the events tell that nothing is wrong with them
+ */
+export function closely(objects: Objects, now: () => number, { most, all } = { most: mostLooked, all: false }) {
   const looked = new Map<string, number>()
   return async (pod: V1Pod, sidecars: readonly string[]): Promise<StartedPod> => {
-    const { more, ...start } = judgeStart(pod, sidecars, now())
+    const { more, ...start } = judgeStart(pod, sidecars, now(), all)
     const { kind, namespace, name } = start.owner
     const owner = `${kind} ${namespace}/${name}`
     const before = looked.get(owner) ?? 0
-    if (!more || before >= mostLooked) return start
+    if (!more || before >= most) return start
     looked.set(owner, before + 1)
     const { outcome, lacking, starts, down, app } = judge(await observe(objects, pod, now), sidecars)
     return { name: start.name, owner: start.owner, outcome, lacking, starts, down, app }

@@ -66,6 +66,14 @@ describe('check deploy/NAME', () => {
     assert.match(lines[1] ?? '', /^problem SF561 Deployment shop\/web: 1 of 1 pod stuck for .* in the hook of sidecar$/)
   })
 
+  test('says of pods with which nothing is wrong that they were held, as check pod/ and timeline do', async () => {
+    const all = ['web-abc-1', 'web-abc-2', 'web-abc-3', 'web-abc-4'].map((name) => owned(recordedPod('held'), name))
+    const now = all[0]?.now ?? 0
+    assert.deepEqual(await look(deployment(), server(all), now), [
+      'ok SF630 its pods: 4 held until their sidecars were ready',
+    ])
+  })
+
   test('says what is down by now, and what started again too early', async () => {
     const sidecar: Lived = { name: 'sidecar', hook: { for: ['sidecar'] }, runs: [[1, 30, 1], [40]] }
     const early = lived([sidecar, { name: 'app', runs: [[3, 32, 1], [34.2]] }], { now: 60 })
