@@ -3,10 +3,19 @@ import {
   Document,
   type DocumentOptions,
   isScalar,
+  type ScalarTag,
   type SchemaOptions,
   type ToStringOptions,
   visit,
 } from 'yaml'
+
+/** Text like `.` and `e2`, which the library takes for a number without digits. */
+const notANumber: ScalarTag = {
+  tag: 'tag:yaml.org,2002:str',
+  default: true,
+  test: /^[-+]?[._]+(?:[eE][-+]?[0-9]+)?$|^[-+]?[eE][-+]?[0-9]+$|^[-+]?0[bx]_+$/,
+  resolve: (text) => text,
+}
 
 /**
  * YAML as kubectl reads it: 1.1 with merge keys, `yes`, octal `0644` and, from 1.2, `0o644`; but neither times of day nor dates,
@@ -16,6 +25,7 @@ export const kubectlDialect: SchemaOptions & DocumentOptions = {
   version: '1.1',
   schema: 'yaml-1.1',
   customTags: (tags) => [
+    notANumber,
     ...tags.filter(
       (tag) =>
         typeof tag === 'string' ||

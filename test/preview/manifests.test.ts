@@ -43,6 +43,8 @@ test('keys that mean something to JavaScript are data', () => {
 
 test('YAML is read as kubectl reads it', () => {
   const text = `a: [yes, off, 0644, 0o644, 0x1F, 1_000, ~, 22:22, 2001-01-01, "yes", 089]
+text: [., ._, +., e2, -E1, .e2, ..]
+numbers: [.5, 1., 1e3, .5e1]
 base: &base {x: 1, y z: 2}
 merged: {<<: *base, x: 3}
 tagged: !Ref text
@@ -50,6 +52,8 @@ tagged: !Ref text
   assert.deepEqual(values(text), [
     {
       a: [true, false, 420, 420, 31, 1000, null, '22:22', '2001-01-01', 'yes', 89],
+      text: ['.', '._', '+.', 'e2', '-E1', '.e2', '..'],
+      numbers: [0.5, 1, 1000, 5],
       base: { x: 1, 'y z': 2 },
       merged: { 'y z': 2, x: 3 },
       tagged: 'text',
