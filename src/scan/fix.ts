@@ -41,7 +41,8 @@ export function fixesFor(workloads: readonly ScannedWorkload[], files: readonly 
   if (wanted.length === 0) return { changed: [], told: [{ kind: 'fixed-none' }], unread: [] }
   const told: Fix[] = []
   const unread: Fix[] = []
-  const names = new Set(wanted.map(({ owner }) => owner.name))
+  // A generateName is shown with a `*` behind it.
+  const names = new Set(wanted.map(({ owner }) => owner.name.replace(/\*$/, '')))
   const found = new Map<string, Match[]>()
   const read = new Map<FixFile, Extract<ReturnType<typeof readManifests>, { ok: true }>>()
   for (const file of files) {

@@ -57,6 +57,13 @@ async function fix(files: Record<string, string | Buffer>, workloads: readonly S
 }
 
 describe('a scan that writes its lines', () => {
+  test('finds an object that has only a generateName', async () => {
+    const text = manifest().replace('name: web\n', 'generateName: web-\n')
+    const { said, read } = await fix({ 'web.yaml': text }, [workload('web-*')])
+    assert.deepEqual(said, [`SF961 web.yaml:2: Deployment shop/web-*: added ${key}: envoy`])
+    assert.equal(await read('web.yaml'), fixed(text))
+  })
+
   test('adds them to the manifest with that kind, namespace and name, keeps comments, and a second time writes nothing', async () => {
     const others = { 'k8s/other.yaml': manifest('other'), 'k8s/prod.yaml': manifest('web', '\n  namespace: prod') }
     const { said, again, read, folder } = await fix({ 'k8s/web.yaml': manifest(), ...others })
