@@ -64,11 +64,19 @@ export function foresee(
     return concluded(decision)
   }
   const first = within(setsWhere(true))
-  const open = setsWhere(undefined).length > 0 ? [within(setsWhere(true, undefined))] : []
+  const unknown = setsWhere(undefined)
+  // Selectors may exclude each other, so that no namespace has them all.
+  const alone = unknown.length > 1 && unknown.length <= mostAlone ? unknown.map((set) => [set]) : []
+  const open = [...alone, ...(unknown.length > 0 ? [unknown] : [])].map((sets) => within([...setsWhere(true), ...sets]))
   const unsent = isCalled.includes(true) ? [] : [left(skipped([{ kind: 'not-sent' }], []))]
-  const others = [...open, ...unsent].filter((each) => told(each) !== told(first))
+  const distinct = new Map([...open, ...unsent].map((each) => [told(each), each]))
+  distinct.delete(told(first))
+  const others = [...distinct.values()]
   return others.length === 0 ? first : { kind: 'depends-on-namespace', first, others }
 }
+
+/** So many sets are looked at one by one: each takes a plan of the pod. */
+const mostAlone = 4
 
 const unknownLabels: KnownLabels = { labels: new Map(), whole: false }
 

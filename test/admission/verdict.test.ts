@@ -104,6 +104,23 @@ rules: [{name: team, tier: 1, match: {container: envoy, namespaceSelector: {matc
     assert.equal(foresee(pod({ sidecars: 'envoyy' }, [app, envoy]), { configuration }).kind, 'refused')
   })
 
+  test('that no selector but one selects has its order among the possible ones', () => {
+    const rule = (name: string, tier: number) =>
+      `- {name: ${name}, tier: ${tier}, match: {container: ${name}, namespaceSelector: {matchLabels: {team: ${name}}}}}`
+    const rules = [rule('app', 1), rule('envoy', 2)].join('\n')
+    const two = readConfiguration(
+      `apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules:\n${rules}\n`,
+      '0.0.0-test',
+    )
+    assert.ok(two.ok)
+    const verdict = foresee(given, { configuration: two.configuration })
+    assert.ok(verdict.kind === 'depends-on-namespace')
+    assert.deepEqual(
+      verdict.others.map((each) => fateText(each).replace(/:.*/, '')),
+      ['starts app (rule app, not waited for), before envoy', 'starts envoy (rule envoy), before app', 'is left alone'],
+    )
+  })
+
   test('that the webhooks are not called for is left alone', () => {
     const webhooks = [{ selector: { matchLabels: { on: 'yes' } }, set: undefined }]
     const asking = pod({ sidecars: 'envoyy' }, [app, envoy])
