@@ -15,7 +15,8 @@ export const outcomeWords = {
   'too-early': 'too early',
   stuck: 'stuck',
   unknown: 'not known',
-} as const satisfies Record<Outcome['kind'], string>
+  'no-sidecars': 'without sidecars',
+} as const satisfies Record<Outcome['kind'] | 'no-sidecars', string>
 export const lackingCode: Code = 'SF625'
 export const downCode: Code = 'SF627'
 /** Of every start but the first one. */

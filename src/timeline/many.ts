@@ -138,13 +138,8 @@ function grouped<T>(all: readonly { pod: string; what: T }[], likeness: (what: T
     .toSorted((a, b) => b.pods.length - a.pods.length)
 }
 
-const kinds = { ...outcomeWords, 'no-sidecars': 'without sidecars' } as const satisfies Record<
-  keyof Many['outcomes'],
-  string
->
-
 /** How many started how; none aren't told. */
 export const tally = ({ outcomes }: Many) =>
-  (Object.keys(kinds) as (keyof typeof kinds)[])
-    .map((kind) => ({ kind, text: kinds[kind], count: outcomes[kind] }))
+  (Object.keys(outcomeWords) as (keyof typeof outcomeWords)[])
+    .map((kind) => ({ kind, text: outcomeWords[kind], count: outcomes[kind] }))
     .filter(({ count }) => count > 0)

@@ -3,7 +3,7 @@ import { keys } from '../../admission/words/keys.ts'
 import { codeOf, textOf, type Warning } from '../../admission/words/messages.ts'
 import type { Values } from '../../admission/words/values.ts'
 import { mutatingReference, validatingReference } from '../../kubernetes/names.ts'
-import type { JudgedStart, Outcome } from '../../outcome/outcome.ts'
+import type { JudgedStart } from '../../outcome/outcome.ts'
 import type { Early, Lacking, Stuck, Unknown } from '../../outcome/why.ts'
 import {
   downCode,
@@ -246,7 +246,7 @@ export const podFindings = {
         `whether ${startText(start)} found its sidecars ready is not known: ${unsure.map(unknownText).join('; ')}`,
     },
   ),
-  'pods-looked-at': ok<{ counts: readonly { outcome: Outcome['kind']; count: number }[] }>('SF630', {
+  'pods-looked-at': ok<{ counts: readonly { outcome: keyof typeof outcomeWords; count: number }[] }>('SF630', {
     example: { counts: [{ outcome: 'held', count: 2 }] },
     text: ({ counts }) =>
       counts.length === 0

@@ -3,7 +3,7 @@ import type { LabelSelector } from '../../admission/pod/selector.ts'
 import { ClusterError } from '../../kubernetes/failure.ts'
 import type { ClusterObject, Objects } from '../../kubernetes/objects.ts'
 import { selectorText } from '../../kubernetes/selector.ts'
-import { judge } from '../../outcome/outcome.ts'
+import { judge, type Outcome } from '../../outcome/outcome.ts'
 import { observe } from '../../seen/observe.ts'
 import { workloadOf } from '../../seen/workload.ts'
 import type { Finding } from '../findings.ts'
@@ -39,10 +39,13 @@ export async function podsOf(workload: ClusterObject, { objects, now, kind, side
     if (!(error instanceof ClusterError)) throw error
     return [{ kind: 'pods-unread', message: error.message }]
   }
-  const kinds = Map.groupBy(started, ({ outcome }) => outcome.kind)
+  const kinds = Map.groupBy(started, ({ outcome }) => countedAs(outcome))
   const counts = [...kinds].map(([outcome, { length }]) => ({ outcome, count: length }))
   return [{ kind: 'pods-looked-at', counts }, ...judgeStarts(started, now())]
 }
+
+const countedAs = (outcome: Outcome): Outcome['kind'] | 'no-sidecars' =>
+  outcome.kind === 'unknown' && outcome.reasons.some(({ why }) => why === 'no-sidecars') ? 'no-sidecars' : outcome.kind
 
 /** So many pods of one owner are looked at more closely; more where nothing else is asked about. */
 const mostLooked = 3

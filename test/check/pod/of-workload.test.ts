@@ -74,6 +74,13 @@ describe('check deploy/NAME', () => {
     ])
   })
 
+  test('counts pods without sidecars apart, as timeline does', async () => {
+    const plain = lived([{ name: 'app', runs: [[1]] }], { now: 60, named: '' })
+    assert.deepEqual(await look(deployment(), server([owned(plain, 'web-abc-1')]), plain.now), [
+      'ok SF630 its pods: 1 without sidecars',
+    ])
+  })
+
   test('says what is down by now, and what started again too early', async () => {
     const sidecar: Lived = { name: 'sidecar', hook: { for: ['sidecar'] }, runs: [[1, 30, 1], [40]] }
     const early = lived([sidecar, { name: 'app', runs: [[3, 32, 1], [34.2]] }], { now: 60 })
