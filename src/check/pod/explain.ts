@@ -62,7 +62,7 @@ function verdict(asked: Case, standing: Standing, fate: Certain, covers: readonl
   const kind = fate.kind === 'refused' ? 'refused' : standing.kind
   const why = decision.reasons.map(coded).join('; ')
   const due = dueOf(decision)
-  const would = { would: due === '' ? 'be patched' : `start ${due}`, renew: made?.renew }
+  const would = { would: fateIn(fate, awaits, due), renew: made?.renew }
   if (kind === 'left' && awaits.length === 0) return { kind: 'left-alone', why }
   if (kind === 'right') return { kind: 'in-order', due }
   if (mutating === 'unreadable') return { kind: 'should', ...would }
@@ -84,6 +84,13 @@ function verdict(asked: Case, standing: Standing, fate: Certain, covers: readonl
   const altered = standing.kind === 'missed' && standing.altered
   const because: MissedBecause = altered ? { kind: 'altered' } : cause(made.created, mutating)
   return { kind: 'missed', ...would, renew: made.renew, because }
+}
+
+/** What the webhook would make of it where it were called. */
+function fateIn({ kind, decision }: Certain, awaits: readonly string[], due: string): string {
+  if (kind === 'refused') return `be refused (${decision.reasons.map(coded).join('; ')})`
+  if (awaits.length > 0) return `be refused unless an injector adds ${awaits.join(', ')}`
+  return due === '' ? 'be patched' : `start ${due}`
 }
 
 function cause(created: Date | undefined, { metadata, webhooks = [] }: V1MutatingWebhookConfiguration): MissedBecause {

@@ -71,9 +71,14 @@ describe('check of a workload', () => {
     assert.match(known.join('\n'), /^ok SF617 its pods start envoy, before app$/m)
   })
 
-  test('in a namespace that is not covered says so first', async () => {
+  test('in a namespace that is not covered says so first, and that labelling it alone would have its pods refused', async () => {
     const found = await check('deploy/web', { [sidecars]: 'envoyy' }, { home: namespace('shop') })
-    assert.match(found.join('\n'), /^problem SF614 /m)
+    assert.match(
+      found.join('\n'),
+      /^problem SF614 it should be refused \(SF173 .*did you mean envoy\?\), but the namespace shop isn't labelled/m,
+    )
+    const absent = await check('deploy/web', { [sidecars]: 'envoy, vault' }, { home: namespace('shop') })
+    assert.match(absent.join('\n'), /SF614 it should be refused unless an injector adds vault, but the namespace/)
   })
 
   test('says what keeps it from having pods, whoever refuses them', async () => {
