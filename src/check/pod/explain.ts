@@ -35,7 +35,8 @@ export function explain(asked: Case): readonly Finding[] {
   const { pod, made, namespace, configuration } = asked
   const webhooks = asked.mutating === 'unreadable' ? [] : (asked.mutating?.webhooks ?? [])
   const covers = covering(webhooks, namespace)
-  const standing = standingOf(pod, configuration, covers, asked.surroundings)
+  // What it would do, where it only observes.
+  const standing = standingOf(pod, { ...configuration, mode: 'enforce' }, covers, asked.surroundings)
   const { kind } = standing
   const fate = concluded(standing.decision)
   const warnings = fate.decision.warnings
@@ -74,9 +75,9 @@ function verdict(asked: Case, standing: Standing, fate: Certain, covers: readonl
   if (covers.length === 0) {
     return { kind: 'should-uncovered', ...would, uncovered: whyUncovered(mutating.webhooks ?? [], namespace) }
   }
+  if (configuration.mode === 'observe') return { kind: 'observed', ...would }
   if (kind === 'refused') return { kind: 'refused', why, exists: made !== undefined }
   if (awaits.length > 0) return { kind: 'unless-injected', names: awaits, exists: made !== undefined }
-  if (configuration.mode === 'observe') return { kind: 'observed', ...would }
   if (!made) return { kind: 'template-right', ...would }
   if (standing.kind === 'older') return { kind: 'older', version: standing.version }
   if (standing.kind === 'unlocked') return { kind: 'unlocked', names: standing.containers, renew: made.renew }

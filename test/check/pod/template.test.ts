@@ -20,7 +20,13 @@ async function check(
     status = {},
     events = [],
     home = shop,
-  }: { status?: object; events?: CoreV1Event[] | 'forbidden'; home?: object } = {},
+    configuration = optIn.configuration,
+  }: {
+    status?: object
+    events?: CoreV1Event[] | 'forbidden'
+    home?: object
+    configuration?: typeof optIn.configuration
+  } = {},
 ) {
   const { spec } = asking('web')
   const workload = {
@@ -40,7 +46,7 @@ async function check(
     mutating: ok(optIn.mutating),
     validating: ok(optIn.validating),
     workloads: ok(undefined),
-    configuration: ok({ read: { ok: true, configuration: optIn.configuration } }),
+    configuration: ok({ read: { ok: true, configuration } }),
   }
   const found = await examineOne(
     {
@@ -79,6 +85,19 @@ describe('check of a workload', () => {
     )
     const absent = await check('deploy/web', { [sidecars]: 'envoy, vault' }, { home: namespace('shop') })
     assert.match(absent.join('\n'), /SF614 it should be refused unless an injector adds vault, but the namespace/)
+  })
+
+  test('that nothing but the mode lets by says what would become of it', async () => {
+    const { configuration } = installation('mode: observe\n')
+    const observed = async (annotations: Record<string, string>) =>
+      (await check('deploy/web', annotations, { configuration })).join('\n')
+    const refused = /^ok SF616 mode: observe; otherwise it would be refused \(SF(173|112) /m
+    for (const names of ['envoyy', ',']) assert.match(await observed({ [sidecars]: names }), refused)
+    assert.match(await observed({ [sidecars]: 'vault' }), /SF616 .* refused unless an injector adds vault$/m)
+    assert.match(
+      await observed({ [sidecars]: 'envoy' }),
+      /SF616 mode: observe; otherwise it would start envoy, before app$/m,
+    )
   })
 
   test('says what keeps it from having pods, whoever refuses them', async () => {
