@@ -13,9 +13,15 @@ export function isNear(text: string, choice: string, mistakes: number): boolean 
   return Math.abs(choice.length - text.length) <= mistakes && distance(text, choice) <= mistakes
 }
 
-/** The one that `text` differs from by a slip of the hand: by two letters at most, by one where there are few. */
-export const slipOf = (text: string, choices: readonly string[]): string | undefined =>
-  choices.find((choice) => isNear(text, choice, Math.min(2, (choice.length - 1) >> 1)))
+/** The one that `text` differs from by a slip of the hand: by two letters at most, by one where there are few. Another number is another name. */
+export function slipOf(text: string, choices: readonly string[]): string | undefined {
+  const numbers = text.replaceAll(/\D/g, '')
+  const alike = choices.filter((choice) => choice.replaceAll(/\D/g, '') === numbers)
+  return nearest(
+    text,
+    alike.filter((choice) => isNear(text, choice, Math.min(2, (choice.length - 1) >> 1))),
+  )
+}
 
 /** In keystrokes. */
 const tolerance = ({ length }: string) => (length < 4 ? length >> 1 : Math.max(2, length / 3))

@@ -65,7 +65,7 @@ function verdict(asked: Case, standing: Standing, fate: Certain, covers: readonl
   const due = dueOf(decision)
   const would = { would: fateIn(fate, awaits, due), renew: made?.renew }
   if (kind === 'left' && awaits.length === 0) return { kind: 'left-alone', why }
-  if (kind === 'right') return { kind: 'in-order', due }
+  if (kind === 'right' && (made !== undefined || awaits.length === 0)) return { kind: 'in-order', due }
   if (mutating === 'unreadable') return { kind: 'should', ...would }
   if (!mutating) {
     const refusing =

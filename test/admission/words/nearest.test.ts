@@ -5,7 +5,7 @@ import { decide } from '../../../src/admission/decide.ts'
 import { reviewFinal } from '../../../src/admission/review.ts'
 import { inOurDomain, isOurs } from '../../../src/admission/words/keys.ts'
 import { textOf } from '../../../src/admission/words/messages.ts'
-import { isNear } from '../../../src/admission/words/nearest.ts'
+import { isNear, slipOf } from '../../../src/admission/words/nearest.ts'
 import { runs } from '../../runs.ts'
 import { app, configuration, pod, ready } from '../pods.ts'
 
@@ -74,4 +74,11 @@ test('a key is only spared the comparison with our domain where it would find no
   )
   for (const key of ['sidecar.istio.io/inject', 'config.linkerd.io/skip', 'vault.hashicorp.com/role'])
     assert.equal(inOurDomain(key), undefined)
+})
+
+test('a slip is of letters: another number is another name, and the nearest is meant', () => {
+  assert.equal(slipOf('envoyy', ['app', 'envoy']), 'envoy')
+  assert.equal(slipOf('prox-1', ['proxy-2', 'proxy-1']), 'proxy-1')
+  assert.equal(slipOf('proxy-3', ['proxy-1', 'proxy-2']), undefined)
+  assert.equal(slipOf('web1', ['web']), undefined)
 })

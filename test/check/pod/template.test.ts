@@ -6,7 +6,7 @@ import { parseSubject } from '../../../src/check/pod/subject.ts'
 import type { Installed } from '../../../src/check/site.ts'
 import { ClusterError } from '../../../src/kubernetes/failure.ts'
 import type { Objects } from '../../../src/kubernetes/objects.ts'
-import { asking, installation, namespace, shop } from '../cluster.ts'
+import { asking, installation, namespace, patched, shop } from '../cluster.ts'
 
 const optIn = installation()
 const ok = <T>(value: T) => ({ ok: true, value }) as const
@@ -21,17 +21,24 @@ async function check(
     events = [],
     home = shop,
     configuration = optIn.configuration,
+    written = false,
   }: {
     status?: object
     events?: CoreV1Event[] | 'forbidden'
     home?: object
     configuration?: typeof optIn.configuration
+    /** As `inject` has written it. */
+    written?: boolean
   } = {},
 ) {
-  const { spec } = asking('web')
+  const asked = asking('web', { annotations })
+  const { metadata, spec } = written ? patched(asked, configuration) : asked
   const workload = {
     metadata: { name: 'web', uid: 'u' },
-    spec: { selector: { matchLabels: { app: 'web' } }, template: { metadata: { annotations }, spec } },
+    spec: {
+      selector: { matchLabels: { app: 'web' } },
+      template: { metadata: { annotations: metadata?.annotations }, spec },
+    },
     status,
   }
   const objects = {
@@ -73,6 +80,8 @@ describe('check of a workload', () => {
       assert.match(found.join('\n'), /^warning SF633 its pods are refused unless an injector adds vaultt$/m)
       assert.doesNotMatch(found.join('\n'), /left alone|SF617|SF259/)
     }
+    const written = await check('deploy/web', { [sidecars]: 'envoy, vaultt' }, { written: true })
+    assert.match(written.join('\n'), /^warning SF633 its pods are refused unless/m)
     const known = await check('deploy/web', { [sidecars]: 'envoy, istio-proxy' })
     assert.match(known.join('\n'), /^ok SF617 its pods start envoy, before app$/m)
   })
