@@ -22,6 +22,7 @@ const nothingToAdd: Readonly<Record<string, 'waits' | 'no app' | 'opted out' | '
   'istio-gateway': 'no app',
   'istio-hold': 'waits',
   'istio-native': 'waits',
+  'istio-no-health': 'unknown',
   'linkerd-await': 'waits',
   'linkerd-native': 'waits',
   'opted-out': 'opted out',
@@ -39,8 +40,12 @@ const injectedAs: Readonly<Record<string, string>> = {
   'vault-two-secrets': 'vault-late',
 }
 
+/** Their sidecars have no stand-in that behaves as these do. */
+const withoutStandIn: readonly string[] = ['envoy-and-no-port', 'istio-status-port', 'own-liveness', 'own-port']
+
 const names = globSync('*.yaml', { cwd: folder })
   .map((file) => file.replace(/\.yaml$/, ''))
+  .filter((name) => !withoutStandIn.includes(name))
   .sort()
 const started = names.filter((name) => ['waits', undefined].includes(nothingToAdd[name]))
 
