@@ -209,7 +209,7 @@ describe('a Deployment of ten, whose app fails when its sidecar is not ready', (
     const bar = article.getByRole('img', { name: /^app: / })
     assert.match((await bar.getAttribute('aria-label')) ?? '', /runs too early, .*; failed, /)
     const early = await bar.locator('rect.early').boundingBox()
-    assert.ok((early?.width ?? 0) > 100, `${early?.width} px of a start that was seconds too early`)
+    assert.ok((early?.width ?? 0) > 40, `${early?.width} px of a start that was seconds too early`)
   })
 
   test('starts in order with that line, and no harm is seen any more', async () => {
