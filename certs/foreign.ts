@@ -68,6 +68,7 @@ export async function foreignStatus({
     if (differs) problems.push({ kind: 'trust-differs', configuration: each.name })
     return { configuration: each.name, authorities: Math.min(...authorities, Infinity), differs }
   })
+  const issued = readCertificate(certificate)?.fingerprint256
   const served = await Promise.all(
     endpoints.map(async (each): Promise<Status['served'][number]> => {
       const endpoint = `${each.pod ?? each.host}:${each.port}`
@@ -84,10 +85,9 @@ export async function foreignStatus({
       problems.push(...unique(faults).map((fault) => problemOf(fault, endpoint, now)))
       const leaf = readCertificate(pem)
       if (!leaf) return { endpoint, serves: 'nothing' }
-      const ours = readCertificate(certificate)?.fingerprint256 === leaf.fingerprint256
       return {
         endpoint,
-        serves: ours ? 'our-leaf' : 'another-leaf',
+        serves: leaf.fingerprint256 === issued ? 'our-leaf' : 'another-leaf',
         remaining: leaf.validToDate.getTime() - now,
       }
     }),
