@@ -44,23 +44,17 @@ export function writeNote({ at, keep, between, images, ...rest }: Note): string 
   })
 }
 
-/**
- * The notes by container. An annotation that isn't a note of ours counts as none: notes are only ever read to be more careful.
- * @param generation the pod's, for notes of version 0.1, which don't have one
- */
-export function readNotes(
-  annotations: Readonly<Record<string, string>>,
-  generation: number,
-): ReadonlyMap<string, Note> {
+/** The notes by container. An annotation that isn't a note of ours counts as none: notes are only ever read to be more careful. */
+export function readNotes(annotations: Readonly<Record<string, string>>): ReadonlyMap<string, Note> {
   const notes = new Map<string, Note>()
   for (const [key, text] of Object.entries(annotations)) {
-    const note = key.startsWith(rolloutNote) ? parse(text, generation) : undefined
+    const note = key.startsWith(rolloutNote) ? parse(text) : undefined
     if (note) notes.set(key.slice(rolloutNote.length), note)
   }
   return notes
 }
 
-function parse(text: string, generation: number): Note | undefined {
+function parse(text: string): Note | undefined {
   let found: unknown
   try {
     found = JSON.parse(text)
@@ -68,17 +62,11 @@ function parse(text: string, generation: number): Note | undefined {
     return undefined
   }
   if (typeof found !== 'object' || found === null) return undefined
-  const fields: Fields = { ...found }
-  const note = 'to' in fields ? first(fields, generation) : present(fields)
-  return note && Number.isNaN(note.at) ? undefined : note
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-function present(fields: Fields): Note | undefined {
+  const fields: Readonly<Record<string, unknown>> = { ...found }
   const { rollout, from, wanted, base, at, revision, gen, effective, ids, keep, images } = fields
   if (!isText(rollout) || !isText(from) || !isText(wanted) || !isText(base) || !isText(at)) return undefined
   if (typeof revision !== 'number' || typeof gen !== 'number' || !isTexts(ids)) return undefined
+  if (Number.isNaN(Date.parse(at))) return undefined
   return {
     ...{ rollout, revision, from, wanted, effective: isText(effective) ? effective : undefined, base },
     back: fields.back === true,
@@ -87,23 +75,6 @@ function present(fields: Fields): Note | undefined {
     keep: isTexts(keep) ? keep : [],
     between: fields.between === true,
     images: isTexts(images) ? images : [],
-    at: Date.parse(at),
-  }
-}
-
-/** Version 0.1: without the pod's generation, and without what admission made of the image. */
-function first(fields: Fields, gen: number): Note | undefined {
-  const { rollout, from, to, container, imageId, at, generation: revision } = fields
-  if (!isText(rollout) || !isText(from) || !isText(to) || !isText(container) || !isText(imageId)) return undefined
-  if (!isText(at) || typeof revision !== 'number') return undefined
-  const back = fields.back === true
-  return {
-    ...{ rollout, revision, from, wanted: to, effective: to, base: back ? to : from, back, gen },
-    ids: container === '' ? [] : [container],
-    keep: [],
-    // Empty where the sidecar was on its way to another image.
-    between: container === '',
-    images: imageId === '' ? [] : [imageId],
     at: Date.parse(at),
   }
 }

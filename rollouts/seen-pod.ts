@@ -112,7 +112,7 @@ export function seenPod(pod: WirePod, former: SeenPod | undefined, now: number):
   const sandbox = started?.status === 'True' ? (started.lastTransitionTime ?? '') : (before?.sandbox ?? '')
   const sandboxSeen = before === undefined || before.sandbox === sandbox ? (before?.sandboxSeen ?? 0) : now
   const generation = metadata.generation ?? 0
-  const notes = keptNotes(readNotes(metadata.annotations ?? {}, generation), before, generation)
+  const notes = keptNotes(readNotes(metadata.annotations ?? {}), before, generation)
   const observed = status.observedGeneration
   const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]
   const look: Look = { before, now, observed, notes, statuses, fresh: sandboxSeen === now }

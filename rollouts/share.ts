@@ -16,7 +16,6 @@ export function allowedUnavailable(maxUnavailable: number | string, total: numbe
 }
 
 /** How many of `total` may fail; a percentage rounds down. */
-export function allowedFailures(maxFailures: number | string | undefined, total: number): number {
-  if (maxFailures === undefined) return 0
+export function allowedFailures(maxFailures: number | string, total: number): number {
   return typeof maxFailures === 'number' ? maxFailures : Math.floor((total * Number.parseInt(maxFailures, 10)) / 100)
 }

@@ -54,12 +54,12 @@ export interface RolloutStrategy {
   readonly minReadySeconds: number
   /** How long a touched pod may take to be done. */
   readonly progressDeadlineSeconds: number
-  /** Absent until the kind of this version is applied. How many pods may fail, or nodes may fail to pull the image, before the rollout has failed. */
-  readonly maxFailures?: number | string
+  /** How many pods may fail, or nodes may fail to pull the image, before the rollout has failed; a percentage rounds down. */
+  readonly maxFailures: number | string
   readonly onFailure: OnFailure
   readonly paused: boolean
   /** Where the pods stand that are not to have the image: on the last image that was complete, or on what each had at first. */
-  readonly rest?: 'base' | 'origin'
+  readonly rest: 'base' | 'origin'
 }
 
 export type OnFailure = 'pause' | 'rollback'
@@ -126,10 +126,7 @@ export interface Counts {
   readonly previousImages: readonly { readonly image: string; readonly pods: number }[]
 }
 
-/** What a status of version 0.1 may lack. */
-type Later = 'silent' | 'refused' | 'superseded' | 'previousImages'
-
-export interface RolloutStatus extends Omit<Counts, Later>, Partial<Pick<Counts, Later>> {
+export interface RolloutStatus extends Counts {
   readonly observedGeneration: number
   /** When this generation was taken up: deadlines begin then at the earliest. */
   readonly since: string

@@ -21,12 +21,12 @@ test('a note is read as it was written; anything else counts as none', () => {
     at: NOW,
   }
   const key = noteKey('envoy')
-  assert.deepEqual([...readNotes({ [key]: writeNote(note), other: '{}' }, 9)], [['envoy', note]])
+  assert.deepEqual([...readNotes({ [key]: writeNote(note), other: '{}' })], [['envoy', note]])
   const plain = { ...note, effective: undefined, keep: [], between: false, images: [] }
-  assert.deepEqual([...readNotes({ [key]: writeNote(plain) }, 9).values()], [plain])
+  assert.deepEqual([...readNotes({ [key]: writeNote(plain) }).values()], [plain])
   const broken = writeNote(note).replace('"u"', '1')
   for (const text of ['', 'null', '[]', '{}', '1', '{"at":"x"}', '{"to":1}', broken]) {
-    assert.equal(readNotes({ [key]: text }, 9).size, 0, text)
+    assert.equal(readNotes({ [key]: text }).size, 0, text)
   }
 })
 

@@ -243,7 +243,7 @@ export class World {
   /** A change of the spec that has nothing to do with the sidecar, such as `kubectl debug`. */
   bump(pod: Pod) {
     // Right between a touch that admission rewrote and the note of that, nobody can tell the two changes apart.
-    const note = readNotes(pod.annotations, pod.generation).get('envoy')
+    const note = readNotes(pod.annotations).get('envoy')
     if (note && !note.effective && note.wanted !== pod.image) return
     pod.generation++
     this.#show(pod)

@@ -7,6 +7,7 @@ export const now = Date.parse('2026-11-21T10:00:00Z')
 const ago = (seconds: number) => new Date(now - seconds * 1000).toISOString()
 
 const base = { observedGeneration: 3, since: ago(120), matched: 8, desired: 8, updated: 0, ready: 8, updatedReady: 0 }
+const none = { inProgress: 0, silent: 0, refused: 0, superseded: 0, previousImages: [] }
 
 export function rollout(
   phase: RolloutPhase | undefined,
@@ -21,7 +22,7 @@ export function rollout(
   const at = { observedGeneration: 3, lastTransitionTime: ago(60) }
   const status = phase && {
     ...base,
-    inProgress: 0,
+    ...none,
     ...counts,
     phase,
     conditions: [{ ...condition, ...at }],

@@ -6,7 +6,7 @@ import type { Decision, Shown } from '../../../rollouts/controller/decision.ts'
 import { statusOf } from '../../../rollouts/controller/status.ts'
 import { type SeenPod, seenPod } from '../../../rollouts/seen-pod.ts'
 import type { RolloutStatus, RolloutStrategy } from '../../../rollouts/types.ts'
-import { iso, NOW, pod, rollout, UID, wirePod } from '../pods.ts'
+import { iso, NOW, pod, rollout, wirePod } from '../pods.ts'
 
 type Look = Partial<Omit<Shown, 'rollout'>> & {
   strategy?: Partial<RolloutStrategy>
@@ -42,6 +42,10 @@ const takenUp = (observedGeneration: number): RolloutStatus => ({
   ready: 0,
   updatedReady: 0,
   inProgress: 0,
+  silent: 0,
+  refused: 0,
+  superseded: 0,
+  previousImages: [],
   phase: 'Progressing',
   conditions: [],
 })
@@ -580,30 +584,6 @@ test('a touch that the kubelet has not seen: silent, unavailable, and never late
   const decision = decide([silent, pod('b')])
   assert.deepEqual([decision.phase, decision.failure, decision.steps], ['Progressing', undefined, []])
   assert.deepEqual([decision.counts.silent, decision.counts.ready, decision.leftAlone.silent], [1, 1, ['a']])
-})
-
-test('notes of version 0.1: a controller of this version goes on where that one was', () => {
-  const former = (to: string, from: string, back = false) => ({
-    'rollout.sidecar-first.dev/envoy': JSON.stringify({
-      ...{ rollout: UID, generation: 1, from, to, back, container: 'a-1', imageId: 'id of envoy:v1' },
-      at: iso(NOW - 60_000),
-    }),
-  })
-  const done = pod('a', {
-    image: 'envoy:v2',
-    generation: 2,
-    annotations: former('envoy:v2', 'envoy:v1'),
-    status: { containerID: 'a-2' },
-  })
-  assert.equal(decide([done]).phase, 'Complete')
-  assert.deepEqual(touched(decide([done], { strategy: { partition: '100%' } })), ['a envoy:v1'])
-  const inHook = pod('a', {
-    image: 'envoy:v2',
-    generation: 2,
-    annotations: former('envoy:v2', 'envoy:v1'),
-    status: { image: 'docker.io/library/envoy:v1', imageID: 'id of envoy:v1', containerID: 'a-1' },
-  })
-  assert.deepEqual([decide([inHook, pod('b')]).steps, decide([inHook]).counts.inProgress], [[], 1])
 })
 
 test('paused: nothing is touched; claimed by an older rollout: it waits', () => {
