@@ -32,15 +32,8 @@ const eventsResync = 6
 const eventsAtOnce = 500
 
 /** `starts run`: counts the starts of pods until `signal` ends. */
-export async function runExporter({
-  kubeconfig,
-  resync,
-  namespaces,
-  state,
-  log,
-  signal,
-  metricsPort,
-}: ExporterSettings) {
+export async function runExporter(settings: ExporterSettings) {
+  const { kubeconfig, resync, namespaces, state, log, signal, metricsPort } = settings
   const steady = () => performance.now()
   const clock = createClock()
   const calls = rawCalls(connection(kubeconfig, { heard: clock.heard }))
@@ -93,7 +86,7 @@ export async function runExporter({
   const pods = follow({ ...common, path: '/api/v1/pods', resync, failed, into })
   const events = (['Pod', 'Node'] as const).map(async (of) => {
     // An event of a pod that isn't known is kept for a minute only.
-    await Promise.race([listed.promise, aborted(signal)])
+    await Promise.race([listed.promise, pods])
     // Those of a node are where only the cluster's own may write.
     const [path, reason] =
       of === 'Pod' ? ['/api/v1/events', ''] : ['/api/v1/namespaces/default/events', ',reason=Starting']
@@ -119,16 +112,8 @@ export async function runExporter({
   await keeper?.done()
 }
 
-const aborted = (signal: AbortSignal) =>
-  new Promise<void>((resolve) => {
-    if (signal.aborted) resolve()
-    signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-
-type Wire<T> = T & WireObject
-
 /** Their times are texts, whatever the type says. */
-function podsInto(ledger: Ledger, done: () => void): Followed<Wire<V1Pod>> {
+function podsInto(ledger: Ledger, done: () => void): Followed<V1Pod & WireObject> {
   let uids: Set<string> | undefined
   return {
     begins() {
@@ -147,7 +132,7 @@ function podsInto(ledger: Ledger, done: () => void): Followed<Wire<V1Pod>> {
   }
 }
 
-function eventsInto(ledger: Ledger, of: 'Pod' | 'Node'): Followed<Wire<CoreV1Event>> {
+function eventsInto(ledger: Ledger, of: 'Pod' | 'Node'): Followed<CoreV1Event & WireObject> {
   return {
     begins() {},
     put: ledger.event,

@@ -22,14 +22,7 @@ function parsed(text: string, now: number): Handover | undefined {
   }
 }
 
-interface Keeper {
-  /** Writes it soon; of several that come meanwhile, the last. */
-  keep(handover: Handover): void
-  /** Until everything is written. */
-  done(): Promise<void>
-}
-
-export function createKeeper(path: string, failed: (error: Error) => void): Keeper {
+export function createKeeper(path: string, failed: (error: Error) => void) {
   let next: Handover | undefined
   let writing: Promise<void> | undefined
   async function write() {
@@ -40,10 +33,12 @@ export function createKeeper(path: string, failed: (error: Error) => void): Keep
     writing = undefined
   }
   return {
-    keep(handover) {
+    /** Writes it soon; of several that come meanwhile, the last. */
+    keep(handover: Handover): void {
       next = handover
       writing ??= write()
     },
+    /** Until everything is written. */
     done: async () => writing,
   }
 }

@@ -26,28 +26,7 @@ export interface Handover {
   readonly except: ReadonlySet<string>
 }
 
-/**
- * Counts the start of each pod once, by its uid. An app's start is judged two minutes later, when its probes and its events have had their
- * say, or when its pod is gone and its events have had the time to come.
- */
-export interface Ledger {
-  /** It's there, or has changed; may be what is known already, or older than that. */
-  pod(pod: V1Pod): void
-  /** @param last how it was when it was deleted, if anybody saw that */
-  gone(uid: string, last?: V1Pod): void
-  /** All pods are known: what isn't named is gone. */
-  listed(uids: ReadonlySet<string>): void
-  /** Of a pod or of a node. */
-  event(event: CoreV1Event): void
-  /** Whether events come: while they don't, starts are judged later; or they never will, and starts are judged without. */
-  events(of: 'Pod' | 'Node', state: EventsState): void
-  /** Counts what is due. */
-  tick(): void
-  /** What has been counted by now. */
-  handover(): Handover
-  /** How many pods are being followed to their start. */
-  pending(): number
-}
+export type Ledger = ReturnType<typeof createLedger>
 
 type EventsState = 'coming' | 'interrupted' | 'forbidden'
 
@@ -88,16 +67,19 @@ interface Pending {
   gone: boolean
 }
 
-/** @param now by the API server's clock, in ms @param since what was counted before */
-export function createLedger({
-  now,
-  since,
-  counted,
-}: {
-  now: () => number
-  since: Handover
-  counted: Counted
-}): Ledger {
+interface Counting {
+  /** By the API server's clock, in ms. */
+  readonly now: () => number
+  /** What was counted before. */
+  readonly since: Handover
+  readonly counted: Counted
+}
+
+/**
+ * Counts the start of each pod once, by its uid. An app's start is judged two minutes later, when its probes and its events have had their
+ * say, or when its pod is gone and its events have had the time to come.
+ */
+export function createLedger({ now, since, counted }: Counting) {
   /** Undefined for a pod that is done with, or is nobody's business. */
   const pods = new Map<string, Pending | undefined>()
   const graves = createGraves(now)
@@ -241,18 +223,22 @@ export function createLedger({
   }
 
   return {
-    pod(pod) {
+    /** It's there, or has changed; may be what is known already, or older than that. */
+    pod(pod: V1Pod): void {
       const uid = pod.metadata?.uid
       if (uid) put(uid, pod)
     },
-    gone: (uid, last) => {
+    /** @param last how it was when it was deleted, if anybody saw that */
+    gone(uid: string, last?: V1Pod): void {
       if (!graves.has(uid)) remove(uid, last)
     },
-    listed(uids) {
+    /** All pods are known: what isn't named is gone. */
+    listed(uids: ReadonlySet<string>): void {
       for (const uid of [...pods.keys()]) if (!uids.has(uid) && !pods.get(uid)?.gone) remove(uid, undefined)
       isListed = true
     },
-    event(event) {
+    /** Of a pod or of a node. */
+    event(event: CoreV1Event): void {
       const found = keptEvent(event)
       if (!found) return
       const { kind, uid = '', name = '' } = event.involvedObject
@@ -264,19 +250,22 @@ export function createLedger({
       const one = pods.get(uid)
       const { namespace = '' } = event.metadata
       // Who may write events in one namespace has no say in others.
-      if (one) return one.namespace === namespace ? add(one, found) : undefined
+      if (one?.namespace === namespace) add(one, found)
       if (!pods.has(uid) && !graves.has(uid)) limbo.add(namespace, uid, found)
     },
-    events(of, state) {
+    /** Whether events come: while they don't, starts are judged later; or they never will, and starts are judged without. */
+    events(of: 'Pod' | 'Node', state: EventsState): void {
       states[of] = state
     },
-    tick() {
+    /** Counts what is due. */
+    tick(): void {
       if (!isListed) return
       for (const [uid, one] of pods) if (one && isDue(one)) settle(uid, one)
       limbo.tick()
       graves.tick()
     },
-    handover() {
+    /** What has been counted by now. */
+    handover(): Handover {
       if (!isListed) return since
       const except = new Set<string>()
       for (const [uid, one] of pods) {
@@ -284,6 +273,7 @@ export function createLedger({
       }
       return { until: now(), except }
     },
+    /** How many pods are being followed to their start. */
     pending: () => pending,
   }
 }

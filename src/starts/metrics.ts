@@ -1,16 +1,7 @@
 import type { Histogram } from 'prom-client'
-import type { FailureKind } from '../kubernetes/failure.ts'
-import type { Health } from '../kubernetes/health.ts'
 import { createMeters, createPulse } from '../kubernetes/meters.ts'
 import { gates, outcomes, waitOutcomes } from './labels.ts'
 import { type Counted, omissions } from './ledger.ts'
-
-interface StartsMetrics extends Health {
-  readonly counted: Counted
-  failed(kind: FailureKind): void
-  /** Another turn of the loop. */
-  turned(): void
-}
 
 /** Longer than the longest pause between two turns, in ms. */
 const stalled = 60_000
@@ -19,19 +10,16 @@ const mostNamespaces = 500
 /** Not a name that a namespace can have. */
 const others = '(others)'
 
-/**
- * @param namespaces whether namespaces are labels @param steady a clock that never jumps, in ms @param scraped is called when somebody asks,
- * before anything is read @returns how many starts are pending
- */
-export function startsMetrics({
-  namespaces,
-  steady,
-  scraped,
-}: {
-  namespaces: boolean
-  steady: () => number
-  scraped: () => number
-}): StartsMetrics {
+interface Measuring {
+  /** Whether namespaces are labels. */
+  readonly namespaces: boolean
+  /** A clock that never jumps, in ms. */
+  readonly steady: () => number
+  /** Called when somebody asks, before anything is read. @returns how many starts are pending */
+  readonly scraped: () => number
+}
+
+export function startsMetrics({ namespaces, steady, scraped }: Measuring) {
   const { registry, counter, gauge, histogram, failures, ofProcess } = createMeters()
   // The first, so that what it counts is in the same answer.
   gauge('starts_pending', 'Pods whose start is still to be counted', [], (metric) => metric.set(scraped()))
@@ -89,39 +77,35 @@ export function startsMetrics({
     return { namespace: known.has(namespace) ? namespace : others }
   }
   const pulse = createPulse(steady, stalled)
-  return {
-    registry,
-    counted: {
-      // A series that begins with 1 is no increase to Prometheus; one that is 0 until then is.
-      expected({ guarded, waits: waiting, gate }, namespace) {
-        const where = inNamespace(namespace)
-        for (const each of guarded) early.inc({ ...where, ...each }, 0)
-        for (const outcome of outcomes) {
-          if (outcome === 'not-started') continue
-          crashes.inc({ ...where, gate, outcome }, 0)
-          begin(apps, { gate, outcome })
+  const counts: Counted = {
+    // A series that begins with 1 is no increase to Prometheus; one that is 0 until then is.
+    expected({ guarded, waits: waiting, gate }, namespace) {
+      const where = inNamespace(namespace)
+      for (const each of guarded) early.inc({ ...where, ...each }, 0)
+      for (const outcome of outcomes) {
+        if (outcome === 'not-started') continue
+        crashes.inc({ ...where, gate, outcome }, 0)
+        begin(apps, { gate, outcome })
+      }
+      for (const { gate, sidecar } of waiting) {
+        for (const outcome of waitOutcomes) {
+          begin(waits, { gate, outcome, sidecar })
+          coarse.inc({ gate, outcome, sidecar }, 0)
         }
-        for (const { gate, sidecar } of waiting) {
-          for (const outcome of waitOutcomes) {
-            begin(waits, { gate, outcome, sidecar })
-            coarse.inc({ gate, outcome, sidecar }, 0)
-          }
-        }
-      },
-      start({ gate, outcome, seconds, waits: found, early: unready, crashed }, namespace) {
-        const where = inNamespace(namespace)
-        starts.inc({ gate, outcome })
-        if (seconds !== undefined) apps.observe({ gate, outcome }, seconds)
-        for (const { exact, seconds, ...labels } of found) {
-          if (exact) waits.observe(labels, seconds)
-          else coarse.inc(labels)
-        }
-        for (const each of unready) early.inc({ ...where, ...each })
-        if (crashed) crashes.inc({ ...where, gate, outcome })
-      },
-      omitted: (why) => omitted.inc({ why }),
+      }
     },
-    failed,
-    ...pulse,
+    start({ gate, outcome, seconds, waits: found, early: unready, crashed }, namespace) {
+      const where = inNamespace(namespace)
+      starts.inc({ gate, outcome })
+      if (seconds !== undefined) apps.observe({ gate, outcome }, seconds)
+      for (const { exact, seconds, ...labels } of found) {
+        if (exact) waits.observe(labels, seconds)
+        else coarse.inc(labels)
+      }
+      for (const each of unready) early.inc({ ...where, ...each })
+      if (crashed) crashes.inc({ ...where, gate, outcome })
+    },
+    omitted: (why) => omitted.inc({ why }),
   }
+  return { registry, counted: counts, failed, ...pulse }
 }
