@@ -1,7 +1,8 @@
-import type { Cluster, Endpoint, StoredConfiguration } from './cluster.ts'
+import { type Ask, answersOf } from './answers.ts'
+import type { Cluster, StoredConfiguration } from './cluster.ts'
 import { checkServerPair, isCovered, readCertificate, splitBundle } from './faults.ts'
 import type { Life } from './life-bars.ts'
-import { type CertificateProblem, notAsked } from './problems.ts'
+import type { CertificateProblem } from './problems.ts'
 import type { Status } from './show.ts'
 
 /** What is wrong with what a replica serves, for the API server that calls it. */
@@ -33,22 +34,23 @@ export function faultsOfServed(pem: string, { trusting, servername, now }: Calls
   ]
 }
 
+/** What a status is found out from. */
+export interface Asking {
+  readonly cluster: Cluster
+  /** DNS names of the leaf; the first is the one that the API server asks for. */
+  readonly names: readonly string[]
+  readonly ask: Ask
+}
+
 /**
  * The status where cert-manager keeps the certificate. It never gives away its CA's key and renews when it likes, so all that counts is whether
  * the API server's calls succeed.
  * @throws ClusterError
  */
-export async function foreignStatus({
-  cluster,
-  names,
-  configurations,
-  ask,
-}: {
-  cluster: Cluster
-  names: readonly string[]
-  configurations: readonly StoredConfiguration[]
-  ask: (endpoint: Endpoint) => Promise<string | undefined>
-}): Promise<Status> {
+export async function foreignStatus(
+  { cluster, names, ask }: Asking,
+  configurations: readonly StoredConfiguration[],
+): Promise<Status> {
   const secret = await cluster.readSecret()
   const endpoints = (await cluster.readEndpoints()) ?? []
   const now = cluster.now()
@@ -69,29 +71,16 @@ export async function foreignStatus({
     return { configuration: each.name, authorities: Math.min(...authorities, Infinity), differs }
   })
   const issued = readCertificate(certificate)?.fingerprint256
-  const served = await Promise.all(
-    endpoints.map(async (each): Promise<Status['served'][number]> => {
-      const endpoint = `${each.pod ?? each.host}:${each.port}`
-      const pem = await ask(each).catch((error) => {
-        problems.push(notAsked(endpoint, error))
-        return undefined
-      })
-      if (pem === undefined) {
-        if (!problems.some((one) => one.kind === 'not-asked' && one.endpoint === endpoint))
-          problems.push({ kind: 'no-handshake', endpoint })
-        return { endpoint, serves: 'nothing' }
-      }
-      const faults = faultsOfServed(pem, calls)
-      problems.push(...unique(faults).map((fault) => problemOf(fault, endpoint, now)))
-      const leaf = readCertificate(pem)
-      if (!leaf) return { endpoint, serves: 'nothing' }
-      return {
-        endpoint,
-        serves: leaf.fingerprint256 === issued ? 'our-leaf' : 'another-leaf',
-        remaining: leaf.validToDate.getTime() - now,
-      }
-    }),
-  )
+  const served = (await answersOf(endpoints, ask)).map((answer): Status['served'][number] => {
+    const { endpoint } = answer
+    const faults = 'pem' in answer ? faultsOfServed(answer.pem, calls) : []
+    problems.push(...unique(faults).map((fault) => problemOf(fault, endpoint, now)))
+    if ('problem' in answer) problems.push(answer.problem)
+    const leaf = 'pem' in answer ? readCertificate(answer.pem) : undefined
+    if (!leaf) return { endpoint, serves: 'nothing' }
+    const serves = leaf.fingerprint256 === issued ? 'our-leaf' : 'another-leaf'
+    return { endpoint, serves, remaining: leaf.validToDate.getTime() - now }
+  })
   if (endpoints.length === 0) problems.push({ kind: 'endpoints-missing' })
   const lives = [...lifeOf('CA', ca), ...lifeOf('leaf', certificate)]
   return { phase: 'kept by cert-manager', now, lives, trusting, served, problems }

@@ -21,7 +21,7 @@ export interface CertsObserver {
   failed(kind: FailureKind, error: unknown): void
 }
 
-interface Keeping {
+export interface Keeping {
   readonly cluster: Cluster
   readonly lifetimes: Lifetimes
   /** DNS names of the leaf; the first is the one that the API server asks for. */

@@ -1,13 +1,12 @@
 import type { Report } from '../src/kubernetes/event.ts'
-import type { FailureKind } from '../src/kubernetes/failure.ts'
 import { serveHealth } from '../src/kubernetes/health.ts'
 import { contend } from '../src/kubernetes/lease.ts'
 import { candidateName } from '../src/kubernetes/lease-store.ts'
 import { type Log, logFailure } from '../src/kubernetes/log.ts'
-import { type CertsObserver, keepCertificates } from './keep.ts'
+import { type CertsObserver, type Keeping, keepCertificates } from './keep.ts'
 import { type Connecting, kubernetes, watchChanges } from './kubernetes.ts'
 import { certsMetrics } from './metrics.ts'
-import type { Lifetimes, Phase } from './next-step.ts'
+import type { Lifetimes } from './next-step.ts'
 import { problemText } from './problems.ts'
 import { serviceNames } from './x509.ts'
 
@@ -32,7 +31,7 @@ export async function run(settings: CertsSettings, metricsPort: number | undefin
     learned = ready
     log.info({ port }, 'serving metrics and health')
   }
-  await keep(settings, [metrics.observer], { learned })
+  await keep(settings, { observer: logging(settings.log, metrics.observer), learned })
 }
 
 /** `certs once`: until certificates exist and are trusted, or `signal` aborts. @returns which */
@@ -40,34 +39,28 @@ export async function bootstrap(settings: CertsSettings): Promise<boolean> {
   let finished = false
   const stop = new AbortController()
   const signal = AbortSignal.any([settings.signal, stop.signal])
-  await keep({ ...settings, signal }, [], {
-    learned() {},
-    done(phase) {
-      finished = phase === 'steady' || phase === 'retiring' || phase === 'switching'
-      if (finished) stop.abort()
-      return finished
+  await keep(
+    { ...settings, signal },
+    {
+      observer: logging(settings.log),
+      learned() {},
+      done(phase) {
+        finished = phase === 'steady' || phase === 'retiring' || phase === 'switching'
+        if (finished) stop.abort()
+        return finished
+      },
     },
-  })
+  )
   return finished
 }
 
 async function keep(
   settings: CertsSettings,
-  observers: readonly CertsObserver[],
-  { learned, done }: { learned: () => void; done?: (phase: Phase) => boolean },
+  { observer, learned, done }: Pick<Keeping, 'observer' | 'done'> & { readonly learned: () => void },
 ) {
-  const { kubeconfig, names, lifetimes, extraNames, log, signal } = settings
+  const { kubeconfig, names, lifetimes, extraNames, signal } = settings
   const steady = () => performance.now()
-  const all: readonly CertsObserver[] = [...observers, logging(log)]
-  const observer: CertsObserver = {
-    turned: (leading) => all.forEach((one) => void one.turned(leading)),
-    looked: (...look) => all.forEach((one) => void one.looked(...look)),
-    took: (...taken) => all.forEach((one) => void one.took(...taken)),
-    noticed: (report) => all.forEach((one) => void one.noticed(report)),
-    failed: (kind, error) => all.forEach((one) => void one.failed(kind, error)),
-  }
   const { cluster, lease } = kubernetes(settings)
-  const failed = (kind: FailureKind, error: unknown) => observer.failed(kind, error)
   const bell = createBell()
   const candidate = contend({
     store: lease,
@@ -75,7 +68,7 @@ async function keep(
     duration: settings.lease,
     steady,
     signal,
-    failed,
+    failed: observer.failed,
     elected: bell.ring,
     learned,
   })
@@ -107,18 +100,20 @@ function createBell() {
   }
 }
 
-/** One line for each change, not for each look. */
-function logging(log: Log): CertsObserver {
+/** One line for each change, not for each look. @param to is told as well */
+function logging(log: Log, to?: CertsObserver): CertsObserver {
   let was = ''
   let led: boolean | undefined
   const tell = ({ type, reason, message }: Report, fields = {}) =>
     log[type === 'Normal' ? 'info' : 'warn']({ ...fields, reason }, message)
   return {
     turned(leading) {
+      to?.turned(leading)
       if (leading !== led) log.info({ leading }, leading ? 'leads' : 'follows')
       led = leading
     },
-    looked(_seen, phase, found) {
+    looked(seen, phase, found) {
+      to?.looked(seen, phase, found)
       const problems = found.map(problemText)
       const now = JSON.stringify([phase, problems])
       if (now === was) return
@@ -127,9 +122,13 @@ function logging(log: Log): CertsObserver {
       else log.info({ phase }, `phase: ${phase}`)
     },
     took(step, report) {
+      to?.took(step, report)
       if (report) tell(report, { step: step.do })
     },
     noticed: (report) => tell(report),
-    failed: (kind, error) => logFailure(log, kind, error),
+    failed(kind, error) {
+      to?.failed(kind, error)
+      logFailure(log, kind, error)
+    },
   }
 }

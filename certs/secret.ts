@@ -24,21 +24,18 @@ const slots = {
   replaced: 'old-tls.crt',
 } as const
 
+interface Found {
+  readonly secret: StoredSecret | undefined
+  readonly configurations: readonly StoredConfiguration[]
+  readonly names: readonly string[]
+  readonly now: number
+}
+
 /**
  * Reads the stored certificates and keys, and trusts nothing that it can't verify.
  * @returns what the cluster shows, for the decision, all certificates (PEM) by id, to carry it out, and what is wrong with the Secret
  */
-export function look({
-  secret,
-  configurations,
-  names,
-  now,
-}: {
-  secret: StoredSecret | undefined
-  configurations: readonly StoredConfiguration[]
-  names: readonly string[]
-  now: number
-}) {
+export function look({ secret, configurations, names, now }: Found) {
   const certificates = new Map<string, string>()
   const read = (pem: string) => {
     const certificate = readCertificate(pem)
@@ -74,7 +71,7 @@ export function look({
   const strangers = bundles
     .flatMap(({ webhooks }) => webhooks.flat())
     .filter(({ fingerprint256: id }) => !ours.includes(id))
-  const authorities = [...certificates.values()].flatMap((pem) => readCertificate(pem) ?? [])
+  const authorities = [...certificates.values()].flatMap(certificatesOf)
 
   const pair = pairIn(slots.leaf, data)
   const sound = pair && isSound(slots.leaf, checkServerPair({ ...pair, names, at: new Date(now) }))
@@ -110,14 +107,8 @@ export function look({
 
 /** A certificate that an endpoint serves, as a leaf of one of these CAs (PEM). */
 export function leafOf(pem: string, authorities: Iterable<string>): Leaf | undefined {
-  const certificate = readCertificate(pem)
-  return (
-    certificate &&
-    asLeaf(
-      certificate,
-      [...authorities].flatMap((one) => readCertificate(one) ?? []),
-    )
-  )
+  const [certificate] = certificatesOf(pem)
+  return certificate && asLeaf(certificate, [...authorities].flatMap(certificatesOf))
 }
 
 /** What writing a new CA into the Secret changes. */

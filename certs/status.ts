@@ -1,46 +1,27 @@
-import type { Cluster, Endpoint } from './cluster.ts'
-import { foreignStatus } from './foreign.ts'
+import { answersOf } from './answers.ts'
+import { type Asking, foreignStatus } from './foreign.ts'
 import type { Life } from './life-bars.ts'
-import { authorityDue, type Leaf, type Lifetimes, lackingTrust, leafDue, phaseOf } from './next-step.ts'
-import { type CertificateProblem, notAsked } from './problems.ts'
+import { authorityDue, type Lifetimes, lackingTrust, leafDue, phaseOf } from './next-step.ts'
 import { leafOf, look } from './secret.ts'
 import type { Status } from './show.ts'
 
 /**
  * What is trusted, what each ready endpoint really serves, and how long all of it lives.
- * @param ask what an endpoint shows in a handshake (PEM); throws a ClusterError if it can't be asked
  * @throws ClusterError
  */
-export async function statusOf({
-  cluster,
-  names,
-  lifetimes,
-  ask,
-}: {
-  cluster: Cluster
-  names: readonly string[]
-  lifetimes: Lifetimes
-  ask: (endpoint: Endpoint) => Promise<string | undefined>
-}): Promise<Status> {
+export async function statusOf({ lifetimes, ...asking }: Asking & { readonly lifetimes: Lifetimes }): Promise<Status> {
+  const { cluster, names, ask } = asking
   const configurations = await cluster.readConfigurations()
-  if (configurations.some(({ keptBy }) => keptBy !== undefined)) {
-    return await foreignStatus({ cluster, names, configurations, ask })
-  }
+  if (configurations.some(({ keptBy }) => keptBy !== undefined)) return await foreignStatus(asking, configurations)
   const secret = await cluster.readSecret()
   const endpoints = (await cluster.readEndpoints()) ?? []
   const now = cluster.now()
   const seen = look({ secret, configurations, names, now })
   const authorities = [...seen.certificates.values()]
-  const served = await Promise.all(
-    endpoints.map(async (endpoint) => {
-      const name = `${endpoint.pod ?? endpoint.host}:${endpoint.port}`
-      const answer = await ask(endpoint).then(
-        (pem) => handshake(name, pem, authorities),
-        (error): Answer => ({ problem: notAsked(name, error) }),
-      )
-      return { name, ...answer }
-    }),
-  )
+  const served = (await answersOf(endpoints, ask)).map((answer) => ({
+    ...answer,
+    leaf: 'pem' in answer ? leafOf(answer.pem, authorities) : undefined,
+  }))
   const leaves = served.map(({ leaf }) => leaf ?? ('unanswered' as const))
   const shown = { ...seen.shown, served: leaves, nextTrustedFor: 0 }
   const { current, next, retired = [], leaf } = shown.secret ?? {}
@@ -69,9 +50,12 @@ export async function statusOf({
   problems.push(...lacking.map((configuration) => ({ kind: 'trust-differs', configuration }) as const))
   if (configurations.length === 0) problems.push({ kind: 'configurations-missing' })
 
-  const serving = served.map(({ name: endpoint, leaf: one, problem }) => {
-    if (problem) problems.push(problem)
-    if (!one) return { endpoint, serves: 'nothing' as const }
+  const serving = served.map(({ leaf: one, ...answer }) => {
+    const { endpoint } = answer
+    if (!one) {
+      problems.push('problem' in answer ? answer.problem : { kind: 'not-a-certificate', endpoint })
+      return { endpoint, serves: 'nothing' as const }
+    }
     const trusted = shown.configurations.every(({ webhooks }) =>
       webhooks.every((ids) => ids.includes(one.issuer ?? '')),
     )
@@ -82,19 +66,6 @@ export async function statusOf({
   })
   if (endpoints.length === 0) problems.push({ kind: 'endpoints-missing' })
   return { phase, now, lives, trusting, served: serving, problems }
-}
-
-/** What an endpoint serves, or what is wrong with it. */
-interface Answer {
-  readonly leaf?: Leaf | undefined
-  readonly problem?: CertificateProblem
-}
-
-/** @param pem what it showed; undefined without a handshake */
-function handshake(endpoint: string, pem: string | undefined, authorities: readonly string[]): Answer {
-  if (pem === undefined) return { problem: { kind: 'no-handshake', endpoint } }
-  const leaf = leafOf(pem, authorities)
-  return leaf ? { leaf } : { problem: { kind: 'not-a-certificate', endpoint } }
 }
 
 /** A renewal takes minutes; an hour later somebody should look. */

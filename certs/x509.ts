@@ -23,24 +23,20 @@ export async function issueAuthority({ commonName, life, at }: { commonName: str
   return signed(certificate, { by: keys.privateKey, key: keys.privateKey })
 }
 
+interface LeafWanted {
+  readonly authority: Pair
+  readonly names: readonly string[]
+  readonly ips?: readonly string[]
+  /** How long it is valid from `at` on, in ms. */
+  readonly life: number
+  readonly at: Date
+}
+
 /**
  * A server certificate signed by `authority`, for these DNS names and IP addresses; it never outlives the authority.
- * @param life how long it is valid from `at` on, in ms
  * @throws if `authority` can't be parsed
  */
-export async function issueLeaf({
-  authority,
-  names,
-  ips = [],
-  life,
-  at,
-}: {
-  authority: Pair
-  names: readonly string[]
-  ips?: readonly string[]
-  life: number
-  at: Date
-}): Promise<Pair> {
+export async function issueLeaf({ authority, names, ips = [], life, at }: LeafWanted): Promise<Pair> {
   const issuer = forge.pki.certificateFromPem(authority.certificate)
   const keys = await newKeys()
   const certificate = blank({ keys, life, at })

@@ -45,20 +45,17 @@ export function fetchName({ metadata }: Pick<SidecarRollout, 'metadata'>, node: 
   return `${NAME}-${hash.slice(0, 16)}`
 }
 
-/**
- * A pod that mounts `image` as a volume on `node`, runs nothing of it and ends at once. @param waiter an image with a program that prints
- * its help
- */
-export function fetchPod(
-  rollout: SidecarRollout,
-  {
-    node,
-    image,
-    pullPolicy,
-    pullSecrets,
-    waiter,
-  }: { node: string; image: string; pullPolicy: string; pullSecrets: readonly string[]; waiter: string },
-) {
+interface FetchWanted {
+  readonly node: string
+  readonly image: string
+  readonly pullPolicy: string
+  readonly pullSecrets: readonly string[]
+  /** An image with a program that prints its help. */
+  readonly waiter: string
+}
+
+/** A pod that mounts `image` as a volume on `node`, runs nothing of it and ends at once. */
+export function fetchPod(rollout: SidecarRollout, { node, image, pullPolicy, pullSecrets, waiter }: FetchWanted) {
   const { apiVersion, kind, metadata, spec } = rollout
   const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true }
   return {

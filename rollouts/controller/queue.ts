@@ -19,26 +19,21 @@ const IDLE = 60_000
 
 export type Queue<Key> = ReturnType<typeof createQueue<Key>>
 
+interface Working<Key> {
+  /** @returns whether the key is urgent the next time */
+  readonly work: (key: Key) => Promise<boolean>
+  readonly steady: () => number
+  readonly signal: AbortSignal
+  readonly failed: (key: Key, error: unknown) => void
+  readonly groupOf: (key: Key) => string
+  readonly workers?: number
+}
+
 /**
  * Keys that several workers work on: one key of a group at a time, and of those that are due the most urgent and then the longest waiting
  * first. A key that is added many times is worked on once; after a failure its whole group waits, longer each time.
  */
-export function createQueue<Key>({
-  work,
-  steady,
-  signal,
-  failed,
-  groupOf,
-  workers = 1,
-}: {
-  /** @returns whether the key is urgent the next time */
-  work: (key: Key) => Promise<boolean>
-  steady: () => number
-  signal: AbortSignal
-  failed: (key: Key, error: unknown) => void
-  groupOf: (key: Key) => string
-  workers?: number
-}) {
+export function createQueue<Key>({ work, steady, signal, failed, groupOf, workers = 1 }: Working<Key>) {
   const entries = new Map<Key, Entry>()
   const groups = new Map<string, Group>()
   const working = new Set<Promise<void>>()

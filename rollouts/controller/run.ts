@@ -51,7 +51,6 @@ export async function run(settings: RolloutsSettings) {
     steady,
     signal,
     failed,
-    elected() {},
     learned: ready,
   })
   let term: { end: AbortController; over: Promise<void> } | undefined

@@ -32,33 +32,26 @@ const expired = 410
 /** How long a watch lasts before it is restarted, in s: proxies on the way lose patience later. */
 const WATCH = 240
 
+interface Following<T> {
+  readonly kubeconfig: KubeConfig
+  readonly calls: RawCalls
+  readonly path: string
+  /** A selector. */
+  readonly query?: Readonly<Record<string, string>>
+  /** Objects in a page of the list. */
+  readonly size?: number
+  readonly into: Followed<T>
+  readonly resync: number
+  readonly signal: AbortSignal
+  readonly failed: (kind: FailureKind, error: unknown) => void
+}
+
 /**
  * Tells what is at `path` until `signal` ends: a list, then a watch, and every `resync` ms a new list whatever the watch says,
  * since watches have gone silent before; more rarely where that can wait. The client restarts a watch that delivers nothing for 30 s, not even a bookmark.
  */
-export async function follow<T extends WireObject>({
-  kubeconfig,
-  calls,
-  path,
-  query = {},
-  size = 100,
-  into,
-  resync,
-  signal,
-  failed,
-}: {
-  kubeconfig: KubeConfig
-  calls: RawCalls
-  path: string
-  /** A selector. */
-  query?: Readonly<Record<string, string>>
-  /** Objects in a page of the list. */
-  size?: number
-  into: Followed<T>
-  resync: number
-  signal: AbortSignal
-  failed: (kind: FailureKind, error: unknown) => void
-}): Promise<void> {
+export async function follow<T extends WireObject>(following: Following<T>): Promise<void> {
+  const { kubeconfig, calls, path, query = {}, size = 100, into, resync, signal, failed } = following
   const watch = new Watch(kubeconfig)
   const report = (error: unknown) => failed(failureKind(error), error)
 

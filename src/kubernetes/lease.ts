@@ -16,33 +16,26 @@ export interface LeaseStore {
   update(record: LeaseRecord, next: { holder: string; duration: number }): Promise<void>
 }
 
+interface Contending {
+  readonly store: LeaseStore
+  readonly identity: string
+  /** In ms; a leader that couldn't renew for two thirds of it stops leading. */
+  readonly duration: number
+  /** A clock that never jumps, in ms. */
+  readonly steady: () => number
+  readonly signal: AbortSignal
+  readonly failed: (kind: FailureKind, error: unknown) => void
+  /** Called when this process begins to lead. */
+  readonly elected?: () => void
+  /** Called each time it has read who leads, whoever that is: the API server answers, and the right is there. */
+  readonly learned: () => void
+}
+
 /**
  * Contends for the Lease until `signal` ends. Who leads is judged as client-go does: a Lease has expired when it hasn't changed
  * for its duration by this process' own steady clock, so nobody's wall clock matters.
- * @param duration in ms; a leader that couldn't renew for two thirds of it stops leading
- * @param steady a clock that never jumps, in ms
  */
-export function contend({
-  store,
-  identity,
-  duration,
-  steady,
-  signal,
-  failed,
-  elected,
-  learned,
-}: {
-  store: LeaseStore
-  identity: string
-  duration: number
-  steady: () => number
-  signal: AbortSignal
-  failed: (kind: FailureKind, error: unknown) => void
-  /** Called when this process begins to lead. */
-  elected: () => void
-  /** Called each time it has read who leads, whoever that is: the API server answers, and the right is there. */
-  learned: () => void
-}) {
+export function contend({ store, identity, duration, steady, signal, failed, elected, learned }: Contending) {
   let renewed = Number.NEGATIVE_INFINITY
   let seen: { record: LeaseRecord; since: number } | undefined
 
@@ -54,7 +47,7 @@ export function contend({
   function held(since: number) {
     const led = leads()
     renewed = since
-    if (!led && leads()) elected()
+    if (!led && leads()) elected?.()
   }
 
   async function attempt() {
