@@ -15,6 +15,8 @@ export interface Applying {
   readonly dryRun: boolean
   /** Take fields that others own. */
   readonly force: boolean
+  /** Ends the waiting. */
+  readonly signal: AbortSignal
 }
 
 /** As people name it: `deployment/sidecar-first`. */

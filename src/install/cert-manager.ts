@@ -1,6 +1,7 @@
-import type { Objects } from '../kubernetes/objects.ts'
+import type { V1Condition } from '@kubernetes/client-node'
+import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
 import type { Applying, Manifest } from './apply.ts'
-import { until, type Waiting } from './ready.ts'
+import { until } from './ready.ts'
 
 const group = 'cert-manager.io/'
 const isIts = ({ apiVersion }: Pick<Manifest, 'apiVersion'>): boolean => apiVersion.startsWith(group)
@@ -14,12 +15,11 @@ export const certificatesIn = (manifests: readonly Manifest[]): readonly Manifes
  * What else they are refused for is told when they are applied.
  * @throws ExpectedError with what is in the way
  */
-export async function awaitItsWebhook(manifests: readonly Manifest[], waiting: Waiting & Applying): Promise<void> {
+export async function awaitItsWebhook(manifests: readonly Manifest[], waiting: Applying): Promise<void> {
   const first = manifests.find(isIts)
   if (first === undefined) return
   const { objects, force } = waiting
-  const tried = await unanswered(objects, first, force)
-  if (tried === undefined) return
+  if ((await unanswered(objects, first, force)) === undefined) return
   await until("cert-manager's webhook", waiting, async () => {
     const state = await unanswered(objects, first, force)
     return { done: state === undefined, state: state ?? 'answers' }
@@ -37,16 +37,8 @@ async function unanswered(objects: Objects, object: Manifest, force: boolean): P
   return undefined
 }
 
-interface Certificate {
-  readonly metadata?: { readonly name?: string }
-  readonly status?: { readonly conditions?: readonly Condition[] }
-}
-
-interface Condition {
-  readonly type: string
-  readonly status: string
-  readonly reason?: string
-  readonly message?: string
+interface Certificate extends ClusterObject {
+  readonly status?: { readonly conditions?: readonly Partial<V1Condition>[] }
 }
 
 /** What a replica waits for whose Secret isn't there: cert-manager says it of the certificates, the CA's first. */

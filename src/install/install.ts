@@ -7,7 +7,7 @@ import { type Applying, applyObject, explained, label, type Manifest, present } 
 import { awaitItsWebhook, certificateState, certificatesIn } from './cert-manager.ts'
 import { damageOf, type Intrusion } from './damage.ts'
 import { labelled, leftovers } from './installed.ts'
-import { awaitEnds, awaitPart, awaitPatch, awaitRollout } from './ready.ts'
+import { awaitEnds, awaitPatch, awaitRollout } from './ready.ts'
 import { awaitTrust } from './trust.ts'
 
 interface Installation extends Applying {
@@ -21,7 +21,6 @@ interface Installation extends Applying {
   readonly observes: boolean
   /** Where a pod is tried out; by default, in a temporary namespace. */
   readonly trialNamespace: string | undefined
-  readonly signal: AbortSignal
 }
 
 /** The Deployments that admission doesn't need. */
@@ -54,9 +53,9 @@ export async function apply(installation: Installation): Promise<void> {
   const makers = deployments.filter(({ metadata }) => metadata.name === objectNames.certs)
   const awaited = new Set([...makers, ...deployments.filter((each) => !isPart(each))])
   const certificates = certificatesIn(manifests)
-  const certificate = async () => certificateState(await Promise.all(certificates.map((each) => objects.read(each))))
-  const why = certificates.length === 0 ? undefined : certificate
-  if (!dryRun) for (const each of awaited) await awaitRollout(each, installation, why)
+  const why = async () => certificateState(await Promise.all(certificates.map((each) => objects.read(each))))
+  const certificate = certificates.length === 0 ? undefined : why
+  if (!dryRun) for (const each of awaited) await awaitRollout(each, installation, { certificate })
   // Theirs call whoever answers, and servers of before refuse what they don't know of a lock: it may be there once none of them answers.
   const behind = webhooks.some((each) => {
     const path = plansAt(before.get(each) as V1MutatingWebhookConfiguration)
@@ -77,7 +76,7 @@ export async function apply(installation: Installation): Promise<void> {
 
 /** Waits for what nobody should wait for before pods are patched. @throws ExpectedError */
 export async function awaitParts(installation: Installation): Promise<void> {
-  for (const each of installation.manifests.filter(isPart)) await awaitPart(each, installation)
+  for (const each of installation.manifests.filter(isPart)) await awaitRollout(each, installation, { optional: true })
 }
 
 /** Has a pod patched, in a dry run. */

@@ -5,72 +5,62 @@ import { keys } from '../admission/words/keys.ts'
 import type { Objects } from '../kubernetes/objects.ts'
 import { selectorText } from '../kubernetes/selector.ts'
 import { ExpectedError } from '../terminal/command.ts'
-import type { Progress } from '../terminal/progress.ts'
-import { label, type Manifest } from './apply.ts'
+import { type Applying, label, type Manifest } from './apply.ts'
 import { rollout, silentPod } from './deployment.ts'
 import { lastWarning } from './pod-log.ts'
 import { trialPod } from './trial-pod.ts'
 
-export interface Waiting {
-  readonly objects: Objects
-  readonly progress: Progress
-  /** Ends the waiting. */
-  readonly signal: AbortSignal
-}
+export type Waiting = Pick<Applying, 'objects' | 'progress' | 'signal'>
 
 /**
  * Waits until all replicas of a Deployment have its newest template and are ready.
- * @param certificate says why there is none, where certs isn't who makes it
  * @throws ExpectedError with what is in the way
  */
 export async function awaitRollout(
   reference: Manifest,
-  { objects, progress, signal }: Waiting,
-  certificate?: () => Promise<string>,
+  waiting: Waiting,
+  {
+    certificate,
+    optional = false,
+  }: {
+    /** Says why there is none, where certs isn't who makes it. */
+    readonly certificate?: (() => Promise<string>) | undefined
+    /** Whoever sees it stuck is told that pods aren't. */
+    readonly optional?: boolean
+  } = {},
 ): Promise<void> {
-  await until(label(reference), { progress, signal }, () => rolledOut(reference, objects, certificate))
-}
-
-/** The same for an optional part: whoever sees it stuck is told that pods aren't. @throws ExpectedError with what is in the way */
-export async function awaitPart(reference: Manifest, { objects, progress, signal }: Waiting): Promise<void> {
-  await until(label(reference), { progress, signal }, async () => {
-    const { done, state } = await rolledOut(reference, objects)
-    return { done, state: done ? state : `${state}; the webhook works without it` }
+  const { objects } = waiting
+  const { namespace = '' } = reference.metadata
+  const aside = optional ? '; the webhook works without it' : ''
+  await until(label(reference), waiting, async () => {
+    const deployment = await objects.read<V1Deployment>(reference)
+    if (deployment === undefined) return { done: false, state: `not there${aside}` }
+    if (rollout(deployment, [], []).done) return { done: true, state: 'ready' }
+    const [pods, events] = await Promise.all([
+      podsOf(objects, deployment),
+      objects.list<CoreV1Event>({ apiVersion: 'v1', kind: 'Event' }, { namespace, fieldSelector: 'type=Warning' }),
+    ])
+    const { name = '' } = silentPod(pods, events)?.metadata ?? {}
+    // Whoever may not read it is told where it is.
+    const log = name === '' ? '' : await objects.log({ namespace, name }).catch(() => '')
+    const more = { warned: { [name]: lastWarning(log) }, certificate: await certificate?.() }
+    const { done, state } = rollout(deployment, pods, events, more)
+    return { done, state: done ? state : state + aside }
   })
-}
-
-async function rolledOut(
-  reference: Manifest,
-  objects: Objects,
-  certificate?: () => Promise<string>,
-): Promise<{ done: boolean; state: string }> {
-  const namespace = reference.metadata.namespace ?? ''
-  const deployment = await objects.read<V1Deployment>(reference)
-  if (deployment === undefined) return { done: false, state: 'not there' }
-  const first = rollout(deployment, [], [])
-  if (first.done) return { done: true, state: 'ready' }
-  const [pods, events] = await Promise.all([
-    podsOf(objects, deployment),
-    objects.list<CoreV1Event>({ apiVersion: 'v1', kind: 'Event' }, { namespace, fieldSelector: 'type=Warning' }),
-  ])
-  const { name = '' } = silentPod(pods, events)?.metadata ?? {}
-  // Whoever may not read it is told where it is.
-  const log = name === '' ? '' : await objects.log({ namespace, name }).catch(() => '')
-  return rollout(deployment, pods, events, { warned: { [name]: lastWarning(log) }, certificate: await certificate?.() })
 }
 
 /** A node that is lost may never report a pod's end, but nothing of it answers any more. */
 const grace = 10_000
 
 /** Waits until the replicas that a rollout has replaced have ended: until then they answer. @throws ExpectedError with what is in the way */
-export async function awaitEnds(reference: Manifest, { objects, progress, signal }: Waiting): Promise<void> {
-  const { name } = reference.metadata
-  await until(`replicas of ${name} that were replaced`, { progress, signal }, async () => {
+export async function awaitEnds(reference: Manifest, waiting: Waiting): Promise<void> {
+  const { objects } = waiting
+  await until(`replicas of ${reference.metadata.name} that were replaced`, waiting, async () => {
     const deployment = await objects.read<V1Deployment>(reference)
     const pods = deployment === undefined ? [] : await podsOf(objects, deployment)
-    const ending = pods.filter(({ metadata: { deletionTimestamp } = {} }) => {
-      return deletionTimestamp !== undefined && new Date(deletionTimestamp).getTime() + grace > Date.now()
-    })
+    const ending = pods.filter(
+      ({ metadata: { deletionTimestamp: at } = {} }) => at && new Date(at).getTime() + grace > Date.now(),
+    )
     return { done: ending.length === 0, state: ending.length === 0 ? 'gone' : `${ending.length} still ending` }
   })
 }
@@ -85,9 +75,9 @@ function podsOf(objects: Objects, { metadata, spec }: V1Deployment): Promise<V1P
  * Waits until the API server has a pod patched, by dry runs in an existing namespace.
  * @throws ExpectedError with the last answer
  */
-export async function awaitPatch(namespace: string, { objects, progress, signal }: Waiting): Promise<void> {
-  await until(`a pod tried out in ${namespace}`, { progress, signal }, async () => {
-    const stored = await objects.create(trialPod(namespace), { dryRun: true })
+export async function awaitPatch(namespace: string, waiting: Waiting): Promise<void> {
+  await until(`a pod tried out in ${namespace}`, waiting, async () => {
+    const stored = await waiting.objects.create(trialPod(namespace), { dryRun: true })
     const done = stored.metadata?.annotations?.[keys.status] !== undefined
     return {
       done,

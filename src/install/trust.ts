@@ -2,7 +2,7 @@ import type { V1MutatingWebhookConfiguration } from '@kubernetes/client-node'
 import { objectKeys } from '../kubernetes/names.ts'
 import type { ClusterObject } from '../kubernetes/objects.ts'
 import { type Applying, explained, label, type Manifest } from './apply.ts'
-import { until, type Waiting } from './ready.ts'
+import { until } from './ready.ts'
 
 type Configuration = Pick<V1MutatingWebhookConfiguration, 'metadata' | 'webhooks'>
 
@@ -14,8 +14,9 @@ type Configuration = Pick<V1MutatingWebhookConfiguration, 'metadata' | 'webhooks
 export async function awaitTrust(
   wanted: Manifest,
   before: ClusterObject | undefined,
-  { objects, progress, signal, force }: Waiting & Applying,
+  applying: Applying,
 ): Promise<void> {
+  const { objects, force } = applying
   const former = (before as Configuration | undefined)?.webhooks ?? []
   const there = new Set(former.map(({ name }) => name))
   const fresh = ((wanted as Configuration).webhooks ?? []).filter(({ name }) => !there.has(name))
@@ -28,7 +29,7 @@ export async function awaitTrust(
   await objects.apply(first, { force }).catch(explained(wanted))
   const isTheirs = wanted.metadata.annotations?.[objectKeys.certManager] !== undefined
   const keeper = isTheirs ? "cert-manager's cainjector" : 'certs'
-  await until(label(wanted), { progress, signal }, async () => {
+  await until(label(wanted), applying, async () => {
     const { webhooks = [] } = (await objects.read<Manifest & Configuration>(wanted)) ?? {}
     const without = webhooks.filter(({ clientConfig }) => !clientConfig.caBundle).length
     return { done: without === 0, state: without === 0 ? 'has its caBundle' : `waits for its caBundle from ${keeper}` }

@@ -1,18 +1,14 @@
 import type { V1MutatingWebhookConfiguration } from '@kubernetes/client-node'
 import { objectNames, selectorOf } from '../kubernetes/names.ts'
 import type { Objects, Reference } from '../kubernetes/objects.ts'
-import type { Progress } from '../terminal/progress.ts'
 import { explained, label, type Manifest } from './apply.ts'
 import { labelled } from './installed.ts'
-import { until } from './ready.ts'
+import { until, type Waiting } from './ready.ts'
 
-interface Removal {
-  readonly objects: Objects
-  readonly progress: Progress
+interface Choices {
   readonly keepNamespace: boolean
   /** Also the definitions of our kinds, and with them all objects of these kinds. */
   readonly definitions: boolean
-  readonly signal: AbortSignal
 }
 
 /** What is installed. */
@@ -70,10 +66,8 @@ function stepsOf({ namespace, found }: Installed, { keepNamespace, definitions }
   ]
 }
 
-type Choices = Pick<Removal, 'keepNamespace' | 'definitions'>
-
 /** What `uninstall` would remove, a line for each. @throws ClusterError */
-export async function rehearse(installed: Installed, { objects, ...choices }: Choices & Pick<Removal, 'objects'>) {
+export async function rehearse(installed: Installed, { objects, ...choices }: Choices & Pick<Waiting, 'objects'>) {
   const lines: string[] = []
   for (const step of stepsOf(installed, choices)) {
     if (step.kind === 'pods') continue
@@ -91,7 +85,7 @@ export async function rehearse(installed: Installed, { objects, ...choices }: Ch
  * Removes an installation. Missing objects are no failure.
  * @throws ExpectedError
  */
-export async function uninstall(installed: Installed, removal: Removal): Promise<void> {
+export async function uninstall(installed: Installed, removal: Choices & Waiting): Promise<void> {
   const { objects, progress } = removal
   const { namespace } = installed
   for (const step of stepsOf(installed, removal)) {
