@@ -23,7 +23,7 @@ export async function findFiles(
 ): Promise<{ readonly found: readonly Found[]; readonly excluded: readonly string[] }> {
   const found: Found[] = []
   const seen = new Set<string>()
-  const excluding = new Excluding(exclude)
+  const excluding = createExcluding(exclude)
   for (const path of paths) {
     for (const each of await findOne(path, excluding)) {
       const place = resolve(each.path)
@@ -31,28 +31,26 @@ export async function findFiles(
       seen.add(place)
     }
   }
-  const excluded = [...excluding.met]
   if (paths.length > 0 && found.length === 0)
     throw new UsageError('no-manifest', `--exclude leaves nothing of ${paths.join(', ')}`)
-  return { found, excluded }
+  return { found, excluded: [...excluding.met] }
 }
 
+type Excluding = ReturnType<typeof createExcluding>
+
 /** What is to be left out, and what of it was met. */
-class Excluding {
-  readonly met = new Set<string>()
-  readonly #globs: readonly string[]
-
-  constructor(globs: readonly string[]) {
-    this.#globs = globs
-  }
-
-  /** Whether a glob matches the path or what follows one of its slashes: `templates` is a folder anywhere. `*` also stands for slashes. */
-  leavesOut(path: string): boolean {
-    const parts = path.split(sep)
-    const ends = parts.map((_, index) => parts.slice(index).join('/'))
-    const matched = this.#globs.some((glob) => ends.some((end) => matchesGlob(glob.replace(/\/+$/, ''), end)))
-    if (matched) this.met.add(path)
-    return matched
+function createExcluding(globs: readonly string[]) {
+  const met = new Set<string>()
+  return {
+    met,
+    /** Whether a glob matches the path or what follows one of its slashes: `templates` is a folder anywhere. `*` also stands for slashes. */
+    leavesOut(path: string): boolean {
+      const parts = path.split(sep)
+      const ends = parts.map((_, index) => parts.slice(index).join('/'))
+      const matched = globs.some((glob) => ends.some((end) => matchesGlob(glob.replace(/\/+$/, ''), end)))
+      if (matched) met.add(path)
+      return matched
+    },
   }
 }
 

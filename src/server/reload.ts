@@ -1,4 +1,4 @@
-import { type FSWatcher, watch } from 'node:fs'
+import { watch } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import type { Certificate, Sources } from './certificate.ts'
@@ -11,24 +11,19 @@ interface Reports {
   readonly tallies: Tallies
 }
 
-/** Reloads certificate and configuration when their files change, and every `every` ms in case a change went unnoticed. */
+/** Reloads certificate and configuration when their files change, and every `every` ms in case a change went unnoticed; until `signal` aborts. */
 export function watchSources(
   { pair, clientCa }: Sources,
   certificate: Certificate,
   configuration: LiveConfiguration,
-  every: number,
-  reports: Reports,
-) {
+  { every, signal, ...reports }: Reports & { readonly every: number; readonly signal: AbortSignal },
+): void {
   const files = [...('made' in pair ? [] : [pair.cert, pair.key]), ...(clientCa === undefined ? [] : [clientCa])]
-  const watched = [watchFiles(files, every, () => void certificate.refresh())]
+  const follow = (paths: readonly string[], changed: () => void) => watchFiles(paths, changed, every, signal)
+  follow(files, () => void certificate.refresh())
   const { path, notices } = configuration
-  if (path !== undefined) watched.push(watchFiles([path], every, () => void reload(configuration, reports)))
+  if (path !== undefined) follow([path], () => void reload(configuration, reports))
   if (notices.length > 0) reports.log.warn({ notices }, 'configuration')
-  return {
-    stop() {
-      for (const each of watched) each.stop()
-    },
-  }
 }
 
 async function reload(configuration: LiveConfiguration, { log, tallies }: Reports): Promise<void> {
@@ -48,26 +43,22 @@ async function reload(configuration: LiveConfiguration, { log, tallies }: Report
  * Calls `changed` when something happens in the folder of one of these files, and every `every` ms in any case. The folder, because
  * Kubernetes swaps a symlink beside the files; the clock, because a network file system may report nothing and a watch may be refused.
  */
-function watchFiles(paths: readonly string[], every: number, changed: () => void) {
+function watchFiles(paths: readonly string[], changed: () => void, every: number, signal: AbortSignal): void {
   let soon: NodeJS.Timeout | undefined
   const later = () => {
     clearTimeout(soon)
     soon = setTimeout(changed, 50)
   }
-  const watchers: FSWatcher[] = []
   for (const folder of new Set(paths.map((path) => dirname(path)))) {
     try {
-      watchers.push(watch(folder, { persistent: false }, later).on('error', () => {}))
+      watch(folder, { persistent: false, signal }, later).on('error', () => {})
     } catch {
       // The clock below goes on.
     }
   }
   const clock = setInterval(changed, every).unref()
-  return {
-    stop() {
-      clearTimeout(soon)
-      clearInterval(clock)
-      for (const watcher of watchers) watcher.close()
-    },
-  }
+  signal.addEventListener('abort', () => {
+    clearTimeout(soon)
+    clearInterval(clock)
+  })
 }

@@ -83,7 +83,8 @@ export async function startServer(options: ServerOptions) {
   const connections = createConnections(options.maxInFlight * connectionsEach)
   const strain = createStrain()
   const samples = watchStrain(strain, inFlight.counts)
-  const drain = createDrain(() => server, inFlight, { grace: time.grace, stopping: () => watched.stop() })
+  const stopped = new AbortController()
+  const drain = createDrain(() => server, inFlight, { grace: time.grace, stopping: () => stopped.abort() })
   const address = () => server.address() as AddressInfo
   const readiness = createReadiness(certificate, strain, drain, address)
   const preview = options.routes.has('preview')
@@ -117,14 +118,15 @@ export async function startServer(options: ServerOptions) {
   )
   connections.watch(server)
   server.on('close', listener.stop)
-  server.on('close', samples.stop)
+  server.on('close', () => clearInterval(samples))
   server.on('clientError', answerBrokenRequest)
   server.on('tlsClientError', (error) => log.debug({ err: error.message }, 'TLS handshake failed'))
 
   server.listen(options.port, options.host)
   await once(server, 'listening')
   server.on('error', (error) => log.error({ err: error }, 'server'))
-  const watched = watchSources(sources, certificate, configuration, time.files, { log, tallies })
+  const { signal } = stopped
+  watchSources(sources, certificate, configuration, { every: time.files, signal, log, tallies })
   return { address: address(), drain: drain.start }
 }
 

@@ -47,17 +47,16 @@ export function createStrain() {
   }
 }
 
-/** Samples once a second. */
+/** Samples once a second, until the timer is cleared. */
 export function watchStrain(
   strain: Strain,
   counts: () => { readonly entered: number; readonly turnedAway: number },
-): { stop(): void } {
+): NodeJS.Timeout {
   let due = performance.now() + 1000
-  const clock = setInterval(() => {
+  return setInterval(() => {
     const at = performance.now()
     const { entered, turnedAway } = counts()
     strain.sample(at, Math.max(0, at - due), entered, turnedAway)
     due = at + 1000
   }, 1000).unref()
-  return { stop: () => clearInterval(clock) }
 }
