@@ -1,11 +1,20 @@
 import { createMeters, createPulse } from '../../src/kubernetes/meters.ts'
 import { withContainer } from '../members.ts'
 import { noteOf, standing } from '../sidecar-state.ts'
-import { failures as failureReasons, phases } from '../types.ts'
+import { type Counts, failures as failureReasons, phases } from '../types.ts'
 import type { RolloutsObserver } from './control.ts'
 import type { Shown, Step } from './decision.ts'
 
-const podStates = ['old', 'in_progress', 'updated', 'done', 'silent', 'refused', 'superseded'] as const
+/** How many pods are in a state, by its name. */
+const podStates: Readonly<Record<string, (counts: Counts) => number>> = {
+  old: ({ matched, updated }) => matched - updated,
+  in_progress: ({ inProgress }) => inProgress,
+  updated: ({ updated }) => updated,
+  done: ({ updatedReady }) => updatedReady,
+  silent: ({ silent }) => silent,
+  refused: ({ refused }) => refused,
+  superseded: ({ superseded }) => superseded,
+}
 
 /** Longer than the longest pause between two turns of the loop, in ms. */
 const STALLED = 60_000
@@ -51,17 +60,7 @@ export function rolloutsMetrics(steady: () => number) {
       const { metadata, status } = shown.rollout
       const { namespace, name } = metadata
       const labels = { namespace, rollout: name }
-      const old = counts.matched - counts.updated
-      const states: Record<(typeof podStates)[number], number> = {
-        old,
-        in_progress: counts.inProgress,
-        updated: counts.updated,
-        done: counts.updatedReady,
-        silent: counts.silent,
-        refused: counts.refused,
-        superseded: counts.superseded,
-      }
-      for (const state of podStates) pods.set({ ...labels, state }, states[state])
+      for (const [state, count] of Object.entries(podStates)) pods.set({ ...labels, state }, count(counts))
       for (const one of phases) phase.set({ ...labels, phase: one }, one === at ? 1 : 0)
       const known = status?.failure
       if (failure && (known?.generation !== failure.generation || known.reason !== failure.reason)) {
@@ -79,7 +78,7 @@ export function rolloutsMetrics(steady: () => number) {
     turned() {},
     forgot({ metadata: { namespace, name } }) {
       gone.delete(`${namespace}/${name}`)
-      for (const state of podStates) pods.remove({ namespace, rollout: name, state })
+      for (const state of Object.keys(podStates)) pods.remove({ namespace, rollout: name, state })
       for (const one of phases) phase.remove({ namespace, rollout: name, phase: one })
     },
     failed: failedCall,

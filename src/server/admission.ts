@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Logger } from 'pino'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import {
   type Reviewed,
@@ -14,21 +13,12 @@ import { coded, codeOf, type Problem } from '../admission/words/messages.ts'
 import { mostAnswer } from '../admission/words/most.ts'
 import { reviewWorkload } from '../admission/workload.ts'
 import type { Refused } from '../requests/faults.ts'
-import type { Inform } from '../terminal/log.ts'
 import type { Body } from './body.ts'
-import type { LiveConfiguration } from './configuration.ts'
 import { excess, mostBytes } from './limits.ts'
-import { type Receiver, receive } from './receive.ts'
+import { receive } from './receive.ts'
 import { sendBad, sendJson, sendText } from './send.ts'
-import { count, type Outcome, type Tallies, type Webhook } from './tally.ts'
-
-/** What answering an admission needs besides the request. */
-export interface AdmissionContext extends Receiver {
-  readonly configuration: LiveConfiguration
-  readonly tallies: Tallies
-  readonly log: Logger
-  readonly inform: Inform
-}
+import type { Serving } from './serving.ts'
+import { count, type Outcome, type Webhook } from './tally.ts'
 
 const accepted = { types: ['application/json'], limit: mostBytes }
 /** Nobody waits for its warnings as pods wait for their patch. */
@@ -60,7 +50,7 @@ export function answerAdmission(
   request: IncomingMessage,
   response: ServerResponse,
   path: AdmissionPath,
-  context: AdmissionContext,
+  context: Serving,
 ): void {
   receive(request, response, path.webhook === 'workloads' ? ofWorkloads : accepted, context, (body) =>
     answer(body, response, path, context),
@@ -71,7 +61,7 @@ function answer(
   body: Body,
   response: ServerResponse,
   path: AdmissionPath,
-  { configuration, tallies, log, inform }: AdmissionContext,
+  { configuration, tallies, log, inform }: Serving,
 ): void {
   const start = performance.now()
   let outcome: Outcome = 'error'

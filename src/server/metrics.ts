@@ -1,21 +1,9 @@
 import { createMeters } from '../kubernetes/meters.ts'
-import type { Certificate } from './certificate.ts'
-import type { LiveConfiguration } from './configuration.ts'
-import type { Connections } from './connections.ts'
-import type { InFlight } from './in-flight.ts'
+import type { Serving } from './serving.ts'
 import { buckets, type Tallies, type Webhook } from './tally.ts'
 
-/** The sources of the metrics, read when somebody asks for them. */
-export interface Measured {
-  readonly tallies: Tallies
-  readonly inFlight: InFlight
-  readonly connections: Connections
-  readonly certificate: Certificate
-  readonly configuration: LiveConfiguration
-}
-
-/** The text that Prometheus scrapes. */
-export function serverMetrics({ tallies, inFlight, connections, certificate, configuration }: Measured) {
+/** The text that Prometheus scrapes; its sources are read when somebody asks. */
+export function serverMetrics({ tallies, inFlight, connections, certificate, configuration }: Serving) {
   const { registry, counter, gauge, ofProcess } = createMeters()
   ofProcess()
   counter('admissions_total', 'Admission requests by webhook and verdict.', ['webhook', 'verdict'], (metric) => {

@@ -1,16 +1,10 @@
 import express, { type ErrorRequestHandler } from 'express'
-import type { Logger } from 'pino'
-import { type Measured, serverMetrics } from './metrics.ts'
-import type { Receiver } from './receive.ts'
+import { serverMetrics } from './metrics.ts'
 import { sendBad, sendText, wrongMethod } from './send.ts'
-
-export interface PagesContext extends Measured, Receiver {
-  readonly log: Logger
-  readonly preview: boolean
-}
+import type { Serving } from './serving.ts'
 
 /** Everything but admissions and probes. */
-export async function createPages(context: PagesContext) {
+export async function createPages(context: Serving) {
   const app = express()
   app.disable('x-powered-by').disable('etag').enable('case sensitive routing')
 

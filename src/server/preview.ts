@@ -1,21 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Logger } from 'pino'
 import { Previewer } from '../preview/previewer.ts'
-import type { LiveConfiguration } from './configuration.ts'
 import { createPage } from './page.ts'
-import { type Receiver, receive } from './receive.ts'
+import { receive } from './receive.ts'
 import { sendBad, sendText } from './send.ts'
-
-interface PreviewContext extends Receiver {
-  readonly configuration: LiveConfiguration
-  readonly log: Logger
-}
+import type { Serving } from './serving.ts'
 
 /** In bytes. Three megabytes of manifests are what the process that previews has the time for; the page has the same limit. */
 const limit = 7 * 1024 * 1024
 
 /** `POST /preview`, and by path what GET serves: the page, its files and the description of the endpoint. */
-export function createPreviewRoutes(context: PreviewContext) {
+export function createPreviewRoutes(context: Serving) {
   const { configuration, log } = context
   const previewer = new Previewer((what) => log.error({ what }, 'preview failed'))
 

@@ -1,15 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Body, checkHead, dropBody, readBody } from './body.ts'
-import type { InFlight } from './in-flight.ts'
 import { type Bad, sendBad } from './send.ts'
-import type { Turns } from './turns.ts'
-
-/** What bounds the work that requests can cause together. */
-export interface Receiver {
-  readonly inFlight: InFlight
-  readonly turns: Turns
-}
+import type { Serving } from './serving.ts'
 
 /** The bodies that a path takes. */
 interface Accepted {
@@ -32,7 +25,7 @@ export function receive(
   request: IncomingMessage,
   response: ServerResponse,
   { types, limit, yields }: Accepted,
-  { inFlight, turns }: Receiver,
+  { inFlight, turns }: Serving,
   take: (body: Body) => void,
 ): void {
   const bad = checkHead(request, types)

@@ -1,18 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { createPages, PagesContext } from './pages.ts'
-import type { Readiness } from './readiness.ts'
+import type { createPages } from './pages.ts'
 import { type Handler, sendBad, sendJson, wrongMethod } from './send.ts'
-
-/** What the routes need. */
-export interface RoutesContext extends PagesContext {
-  readonly readiness: () => Promise<Readiness>
-}
+import type { Serving } from './serving.ts'
 
 /**
  * Everything but admissions. The kubelet probes from the first second on, and most replicas never need express otherwise, so probes are
  * answered before it is loaded; and without a place among the requests in flight, so that a busy server isn't taken for a dead one.
  */
-export function createRoutes(context: RoutesContext): { readonly answer: Handler; stop(): void } {
+export function createRoutes(context: Serving): { readonly answer: Handler; stop(): void } {
   let pages: ReturnType<typeof createPages> | undefined
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -7,7 +7,7 @@ import type { TLSSocket } from 'node:tls'
 import type { Logger } from 'pino'
 import { type RequestFaultKind, refusedAs, requestFaults } from '../requests/faults.ts'
 import type { Inform } from '../terminal/log.ts'
-import { type AdmissionContext, admissionPath, answerAdmission } from './admission.ts'
+import { admissionPath, answerAdmission } from './admission.ts'
 import { type Material, openCertificate, type Sources } from './certificate.ts'
 import type { LiveConfiguration } from './configuration.ts'
 import { createConnections } from './connections.ts'
@@ -15,8 +15,9 @@ import { createDrain, type Drain } from './drain.ts'
 import { createInFlight } from './in-flight.ts'
 import { createReadiness } from './readiness.ts'
 import { watchSources } from './reload.ts'
-import { createRoutes, type RoutesContext } from './routes.ts'
+import { createRoutes } from './routes.ts'
 import { sendBad } from './send.ts'
+import type { Serving } from './serving.ts'
 import { createStrain, watchStrain } from './strain.ts'
 import { createTallies } from './tally.ts'
 import { createTurns } from './turns.ts'
@@ -131,7 +132,7 @@ export async function startServer(options: ServerOptions) {
 }
 
 /** Decides by path who answers a request. */
-function createListener({ routes, sources }: ServerOptions, drain: Drain, context: RoutesContext & AdmissionContext) {
+function createListener({ routes, sources }: ServerOptions, drain: Drain, context: Serving) {
   const rest = createRoutes(context)
   return {
     listen(request: IncomingMessage, response: ServerResponse): void {

@@ -9,7 +9,8 @@ import { configurationKeys } from '../../src/configuration/keys.ts'
 import { objectKeys, objectNames } from '../../src/kubernetes/names.ts'
 import openapi from '../../src/preview/openapi.json' with { type: 'json' }
 import { createInFlight } from '../../src/server/in-flight.ts'
-import { type Measured, serverMetrics as server } from '../../src/server/metrics.ts'
+import { serverMetrics as server } from '../../src/server/metrics.ts'
+import type { Serving } from '../../src/server/serving.ts'
 import { createTallies } from '../../src/server/tally.ts'
 import { startsMetrics as starts } from '../../src/starts/metrics.ts'
 import type { Command } from '../../src/terminal/command.ts'
@@ -73,7 +74,7 @@ async function served(): Promise<string[]> {
     connections: { watch() {}, busy: () => true, count: () => 0 },
     certificate: { leaf: { validToDate: new Date(0) } },
     configuration: { hash: '', current: defaultConfiguration('') },
-  } as unknown as Measured).text()
+  } as unknown as Serving).text()
   const families = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
   return families.flatMap((name) => {
     const series = [...text.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{(.+)\\}`, 'gm'))]
