@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import template from './review.json' with { type: 'json' }
 
 /** What differs from one pod's review to another's. */
 interface Individual {
@@ -55,139 +56,22 @@ export const varieties = {
 } as const satisfies Readonly<Record<string, (index: number) => Individual>>
 export type Variety = keyof typeof varieties
 
+/** Of the containers. */
+const ports = [8080, 8090, 15_020]
+
+/** A part of the template with its gaps filled: `<tag>` in a text, and `"#port"` for a number. */
+const filled = (part: object, gaps: Readonly<Record<string, string | number>>) =>
+  JSON.parse(JSON.stringify(part).replace(/"#(\w+)"|<(\w+)>/g, (_, number, text) => `${gaps[number ?? text]}`))
+
 /** A review of about 8 KB, as a Deployment's pod with three containers makes it; the sidecar is listed last. */
-export function realisticReview({ uid, app, hash, suffix, containers, tag, variables }: Individual = sample): string {
-  const container = (name: string, port: number) => ({
-    name,
-    image: `registry.example.com/team/${name}:${tag}`,
-    command: [`/usr/local/bin/${name}`],
-    args: ['--config', `/etc/${name}/config.yaml`, '--log-format=json', `--port=${port}`],
-    ports: [
-      { name: `${name}-http`, containerPort: port, protocol: 'TCP' },
-      { name: `${name}-prom`, containerPort: port + 1, protocol: 'TCP' },
-    ],
-    env: [
-      { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
-      { name: 'POD_IP', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'status.podIP' } } },
-      { name: 'TOKEN', valueFrom: { secretKeyRef: { name: `${name}-credentials`, key: 'token' } } },
-      ...Array.from({ length: variables }, (_, index) => ({
-        name: `SETTING_${index}`,
-        value: `value ${index} of ${name}`,
-      })),
-    ],
-    resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { cpu: '1', memory: '512Mi' } },
-    volumeMounts: [
-      { name: 'config', mountPath: `/etc/${name}`, readOnly: true },
-      { name: `kube-api-access-${suffix}`, readOnly: true, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' },
-    ],
-    readinessProbe: {
-      httpGet: { path: '/ready', port: `${name}-http`, scheme: 'HTTP' },
-      timeoutSeconds: 1,
-      periodSeconds: 10,
-      successThreshold: 1,
-      failureThreshold: 3,
-    },
-    terminationMessagePath: '/dev/termination-log',
-    terminationMessagePolicy: 'File',
-    imagePullPolicy: 'IfNotPresent',
-    securityContext: {
-      capabilities: { drop: ['ALL'] },
-      runAsNonRoot: true,
-      readOnlyRootFilesystem: true,
-      allowPrivilegeEscalation: false,
-    },
+export function realisticReview({ containers, variables, ...gaps }: Individual = sample): string {
+  const review = filled(template.review, { ...gaps, sidecar: containers[2] })
+  review.request.object.spec.containers = containers.map((name, index) => {
+    const port = ports[index] ?? 0
+    const container = filled(template.container, { ...gaps, name, port, next: port + 1 })
+    for (let at = 0; at < variables; at++)
+      container.env.push({ name: `SETTING_${at}`, value: `value ${at} of ${name}` })
+    return container
   })
-  const labels = {
-    app,
-    'app.kubernetes.io/name': app,
-    'app.kubernetes.io/version': tag,
-    'pod-template-hash': hash,
-  }
-  return JSON.stringify({
-    kind: 'AdmissionReview',
-    apiVersion: 'admission.k8s.io/v1',
-    request: {
-      uid,
-      kind: { group: '', version: 'v1', kind: 'Pod' },
-      resource: { group: '', version: 'v1', resource: 'pods' },
-      requestKind: { group: '', version: 'v1', kind: 'Pod' },
-      requestResource: { group: '', version: 'v1', resource: 'pods' },
-      namespace: 'default',
-      operation: 'CREATE',
-      userInfo: {
-        username: 'system:serviceaccount:kube-system:replicaset-controller',
-        uid: '3f8a1c3e-4a43-4a3e-8f6d-8d6a4f1f0b6b',
-        groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
-      },
-      object: {
-        kind: 'Pod',
-        apiVersion: 'v1',
-        metadata: {
-          generateName: `${app}-${hash}-`,
-          namespace: 'default',
-          labels,
-          annotations: { 'sidecar-first.dev/sidecars': containers[2], 'prometheus.io/scrape': 'true' },
-          ownerReferences: [
-            {
-              apiVersion: 'apps/v1',
-              kind: 'ReplicaSet',
-              name: `${app}-${hash}`,
-              uid: 'c52a8d2f-8c2f-4a55-a4d4-0a3c3c1d9a8e',
-              controller: true,
-              blockOwnerDeletion: true,
-            },
-          ],
-          managedFields: [
-            {
-              manager: 'kube-controller-manager',
-              operation: 'Update',
-              apiVersion: 'v1',
-              time: '2026-01-01T00:00:00Z',
-              fieldsType: 'FieldsV1',
-              fieldsV1: {
-                'f:metadata': { 'f:labels': Object.fromEntries(Object.keys(labels).map((key) => [`f:${key}`, {}])) },
-                'f:spec': Object.fromEntries(
-                  ['dnsPolicy', 'restartPolicy', 'schedulerName', 'volumes'].map((key) => [`f:${key}`, {}]),
-                ),
-              },
-            },
-          ],
-        },
-        spec: {
-          volumes: [
-            { name: 'config', configMap: { name: `${app}-config`, defaultMode: 420 } },
-            {
-              name: `kube-api-access-${suffix}`,
-              projected: {
-                sources: [
-                  { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
-                  { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
-                ],
-                defaultMode: 420,
-              },
-            },
-          ],
-          containers: containers.map((name, index) => container(name, [8080, 8090, 15_020][index] ?? 0)),
-          restartPolicy: 'Always',
-          terminationGracePeriodSeconds: 30,
-          dnsPolicy: 'ClusterFirst',
-          serviceAccountName: app,
-          serviceAccount: app,
-          securityContext: { runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
-          schedulerName: 'default-scheduler',
-          tolerations: [
-            { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
-            { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
-          ],
-          priority: 0,
-          enableServiceLinks: true,
-          preemptionPolicy: 'PreemptLowerPriority',
-        },
-        status: {},
-      },
-      oldObject: null,
-      dryRun: false,
-      options: { kind: 'CreateOptions', apiVersion: 'meta.k8s.io/v1' },
-    },
-  })
+  return JSON.stringify(review)
 }
