@@ -5,6 +5,7 @@
  *   npm run bench:rollout -- [ROUNDS] [REPLICAS]
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { V1PodList } from '@kubernetes/client-node'
 import type { SidecarRollout } from '../rollouts/types.ts'
 import { connection } from '../src/kubernetes/connection.ts'
 import { loadKubeconfig } from '../src/kubernetes/kubeconfig.ts'
@@ -102,16 +103,10 @@ const deployment = (strategy: object) => ({
 
 /** The addresses of the pods that aren't terminating, by uid. */
 async function addresses(): Promise<Map<string, string>> {
-  const { items } = await calls.get<{ items: LivePod[] }>(`/api/v1/namespaces/${namespace}/pods`, {
-    labelSelector: 'app=shop',
-  })
-  const living = items.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-  return new Map(living.flatMap(({ metadata, status }) => (status.podIP ? [[metadata.uid, status.podIP]] : [])))
-}
-
-interface LivePod {
-  readonly metadata: { readonly uid: string; readonly deletionTimestamp?: string }
-  readonly status: { readonly podIP?: string }
+  const labelSelector = 'app=shop'
+  const { items } = await calls.get<V1PodList>(`/api/v1/namespaces/${namespace}/pods`, { labelSelector })
+  const living = items.filter(({ metadata }) => metadata?.deletionTimestamp === undefined)
+  return new Map(living.flatMap(({ metadata, status }) => (status?.podIP ? [[metadata?.uid ?? '', status.podIP]] : [])))
 }
 
 async function measure({ strategy, change }: Way): Promise<Run> {

@@ -255,8 +255,8 @@ export class Controller {
     let { shown, decision } = decide()
     if (await this.#readFailing(rollout, space, decision)) ({ shown, decision } = decide())
     // Known before its end is written, so that this is one write.
-    const isLooked = rollout.status !== undefined && decision.phase === 'Complete' && !decision.unneeded
-    if (isLooked && (await this.#lookAtTemplates(kept, rollout, shown))) ({ shown, decision } = decide())
+    const isDone = decision.phase === 'Complete' && !decision.unneeded
+    if (isDone && (await this.#lookAtTemplates(kept, shown, decision))) ({ shown, decision } = decide())
     if (kept.isGone) return false
     this.#remember(kept, shown, decision)
     observer.looked(shown, decision)
@@ -275,9 +275,6 @@ export class Controller {
       this.#queue.add(kept, LIVES)
     }
     await this.#expire(kept, said, decision)
-    if (!isLooked && decision.phase === 'Complete' && !decision.unneeded) {
-      if (await this.#lookAtTemplates(kept, said, shown)) this.#queue.add(kept)
-    }
     return decision.phase === 'RollingBack' || decision.reason === 'TakingBack'
   }
 
@@ -406,9 +403,9 @@ export class Controller {
   }
 
   /** Only informs, so trouble with it holds nothing up. @returns whether something new is known */
-  async #lookAtTemplates({ templates }: Kept, rollout: SidecarRollout, { pods }: Shown): Promise<boolean> {
+  async #lookAtTemplates({ templates }: Kept, shown: Shown, { memory }: Decision): Promise<boolean> {
     const { cluster, steady } = this.#controlling
-    return await templates.look(rollout, pods, { cluster, steady: steady() }).catch((error) => {
+    return await templates.look(shown, memory, { cluster, steady: steady() }).catch((error) => {
       this.#failed(error)
       return false
     })

@@ -1,7 +1,8 @@
 import { sameName } from '../image.ts'
-import type { SeenPod } from '../seen-pod.ts'
+import type { Memory } from '../memory.ts'
 import type { SidecarRollout } from '../types.ts'
 import type { Cluster } from './cluster.ts'
+import type { Shown } from './decision.ts'
 
 /** How long an answer holds, in ms: templates change with releases. */
 const FRESH = 600_000
@@ -27,8 +28,8 @@ export class Templates {
 
   /** @returns whether something new is known */
   async look(
-    { metadata, spec, status }: SidecarRollout,
-    pods: readonly SeenPod[],
+    { rollout: { metadata, spec }, pods }: Pick<Shown, 'rollout' | 'pods'>,
+    { origins = [] }: Memory,
     { cluster, steady }: { cluster: Cluster; steady: number },
   ): Promise<boolean> {
     const { generation, namespace } = metadata
@@ -42,7 +43,7 @@ export class Templates {
       const holder = await holderOf(cluster, namespace, owner.kind, owner.name)
       const containers = [...(holder?.template?.initContainers ?? []), ...(holder?.template?.containers ?? [])]
       const image = containers.find(({ name }) => name === spec.container)?.image
-      if (image && status?.origins?.some((origin) => sameName(origin, image))) behind.add(holder?.name ?? '')
+      if (image && origins.some((origin) => sameName(origin, image))) behind.add(holder?.name ?? '')
     }
     this.#known = { at: steady, generation, owners, behind: [...behind].sort() }
     return !same || known.behind.join() !== this.#known.behind.join()

@@ -3,14 +3,13 @@ import { type CheckKind, checkKinds, parseCheck } from '../admission/check/gramm
 import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
 import type { Rule } from '../admission/intent/rule.ts'
 import { indexRules, noRules } from '../admission/intent/rule-index.ts'
-import { isContainerName } from '../admission/intent/sidecars.ts'
 import { knowsLock } from '../admission/plan/lock.ts'
 import { deliveries, failurePolicies, pullPolicies } from '../admission/words/choices.ts'
 import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import type { Fault, Remark, WrongValue } from './faults.ts'
 import { configurationKeys } from './keys.ts'
 import { noticesOf } from './notices.ts'
-import { parseImageGlob, readBehaviour, readInFront, readRules } from './rules.ts'
+import { parseContainerName, parseImageGlob, readBehaviour, readInFront, readRules } from './rules.ts'
 import { matching, oneOf, type Report, Section } from './section.ts'
 
 /** All remarks are in the order of the lines. */
@@ -140,10 +139,6 @@ export function parseKubernetesVersion(text: string): Parsed<{ major: number; mi
 
 /** The name of a RuntimeClass: a DNS subdomain. */
 const parseRuntimeClass = matching('not-a-runtime-class', /^(?=.{1,253}$)[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/)
-
-function parseContainerName(text: string): Parsed<string, WrongValue> {
-  return isContainerName(text) ? parsed(text) : problem({ kind: 'not-a-container', text })
-}
 
 /** Not the whole grammar of image references: only what certainly isn't one. */
 const parseImage = matching('not-an-image', /^[\w][\w./:@-]*$/)

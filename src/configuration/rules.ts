@@ -94,7 +94,7 @@ function readRule(section: Section): Rule {
     enforce,
     audit: flag === 'audit',
     exempt: few(section, 'exempt', parsePodGlob),
-    allowNatives: few(section, 'allowNatives', parseContainer),
+    allowNatives: few(section, 'allowNatives', parseContainerName),
     preset,
   }
 }
@@ -139,9 +139,9 @@ export function parsePreset(text: string): Parsed<Preset, WrongValue> {
 const parseContainerGlob = matching('not-a-container-glob', /^[a-z0-9*-]{1,256}$/)
 export const parseImageGlob = matching('not-an-image-glob', /^[\w./:@+[\]*-]{1,256}$/)
 
-/** An exemption is for one namespace; in that, whoever creates pods chooses their names. */
-const parsePodGlob = matching('not-a-pod-glob', /^[a-z0-9-]{1,63}\/[a-z0-9.*-]{1,253}$/)
-
-function parseContainer(text: string): Parsed<string, WrongValue> {
+export function parseContainerName(text: string): Parsed<string, WrongValue> {
   return isContainerName(text) ? parsed(text) : problem({ kind: 'not-a-container', text })
 }
+
+/** An exemption is for one namespace; in that, whoever creates pods chooses their names. */
+const parsePodGlob = matching('not-a-pod-glob', /^[a-z0-9-]{1,63}\/[a-z0-9.*-]{1,253}$/)
