@@ -20,18 +20,13 @@ export interface CertsSettings extends Connecting {
   readonly signal: AbortSignal
 }
 
-/** `certs run`: keeps the certificates until `signal` aborts. @param metricsPort 0 picks a free one; undefined: none */
-export async function run(settings: CertsSettings, metricsPort: number | undefined): Promise<void> {
-  const steady = () => performance.now()
-  const metrics = certsMetrics(steady)
-  let learned = () => {}
-  if (metricsPort !== undefined) {
-    const { signal, log } = settings
-    const { port, ready } = await serveHealth(metrics, { port: metricsPort, signal, lacks: 'lease-not-read' })
-    learned = ready
-    log.info({ port }, 'serving metrics and health')
-  }
-  await keep(settings, { observer: logging(settings.log, metrics.observer), learned })
+/** `certs run`: keeps the certificates until `signal` aborts. @param metricsPort 0 picks a free one */
+export async function run(settings: CertsSettings, metricsPort: number): Promise<void> {
+  const { signal, log } = settings
+  const metrics = certsMetrics(() => performance.now())
+  const { port, ready } = await serveHealth(metrics, { port: metricsPort, signal, lacks: 'lease-not-read' })
+  log.info({ port }, 'serving metrics and health')
+  await keep(settings, { observer: logging(log, metrics.observer), learned: ready })
 }
 
 /** `certs once`: until certificates exist and are trusted, or `signal` aborts. @returns which */

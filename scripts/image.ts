@@ -13,15 +13,8 @@ import { dirname } from 'node:path/posix'
 import { pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 
-/** How the image's process is started, in the terms of the OCI image configuration. */
-type Config = {
-  Entrypoint?: string[]
-  Cmd?: string[]
-  User?: string
-  Env?: string[]
-  WorkingDir?: string
-  Labels?: Record<string, string>
-}
+/** How the image's process is started, in the terms of the OCI image configuration: `Entrypoint`, `User` and so on. */
+type Config = Readonly<Record<string, unknown>>
 
 /** One entry of the root file system, by absolute path. Its parent folders are created automatically, with mode 0755. */
 export type Entry =

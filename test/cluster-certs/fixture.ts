@@ -208,7 +208,7 @@ export function start(
       signal: stop.signal,
       ...rest,
     },
-    undefined,
+    0,
   )
   const stopped = async () => {
     stop.abort()
