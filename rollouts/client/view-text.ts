@@ -1,3 +1,4 @@
+import { formatDuration } from '../../src/admission/check/duration.ts'
 import { printable } from '../../src/admission/words/printable.ts'
 import type { PodState, PodView, RolloutView } from './view.ts'
 
@@ -61,13 +62,8 @@ function phaseText({ phase, code, why }: RolloutView): string {
   return `${code === undefined ? '' : `${code} `}${phase}${why === '' ? '' : `: ${why}`}`
 }
 
-/** Whole seconds, since the API's times have no more; `1m 5s` from a minute on. */
-export function timeText(ms: number): string {
-  const seconds = Math.round(ms / 1000)
-  if (seconds < 60) return `${seconds}s`
-  const minutes = Math.floor(seconds / 60)
-  return minutes < 60 ? `${minutes}m ${seconds % 60}s` : `${Math.floor(minutes / 60)}h ${minutes % 60}m`
-}
+/** Whole seconds, since the API's times have no more. */
+const timeText = (ms: number) => formatDuration(Math.round(ms / 1000) * 1000)
 
 function columns(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))

@@ -60,10 +60,6 @@ export function damageOf({ before, pods, version, configured, mode }: Intrusion)
 
 /** By major, minor and patch. */
 function isNewer(version: string, than: string): boolean {
-  const numbers = (text: string) => text.split(/[.+-]/).slice(0, 3).map(Number)
-  const other = numbers(than)
-  for (const [index, number] of numbers(version).entries()) {
-    if (number !== other[index]) return number > (other[index] ?? 0)
-  }
-  return false
+  const release = (text: string) => text.split(/[+-]/, 1).join()
+  return release(version).localeCompare(release(than), 'en', { numeric: true }) > 0
 }

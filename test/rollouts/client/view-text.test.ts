@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { firstSeen } from '../../../rollouts/client/calls.ts'
 import { type RolloutView, viewOf } from '../../../rollouts/client/view.ts'
-import { changeLines, rolloutsTable, rolloutText, timeText } from '../../../rollouts/client/view-text.ts'
+import { changeLines, rolloutsTable, rolloutText } from '../../../rollouts/client/view-text.ts'
 import { type SeenPod, seenPod, type WirePod } from '../../../rollouts/seen-pod.ts'
 import type { RolloutStatus } from '../../../rollouts/types.ts'
 import { cases, now, pod, rollout } from './cases.ts'
@@ -100,9 +100,4 @@ test('how long a pod took is told only where somebody saw it become ready', () =
   const stayed = { ...ready, status: { ...ready.status, conditions: [{ type: 'Ready', status: 'True' }] } }
   const took = (pods: readonly WirePod[]) => watched([0, pods]).map((view) => view.pods[0]?.took)
   assert.deepEqual([took([ready]), took([stayed])], [[10_000], [undefined]])
-})
-
-test('times', () => {
-  const texts = [0, 400, 1600, 59_400, 59_600, 3_599_000, 7_260_000].map(timeText)
-  assert.deepEqual(texts, ['0s', '0s', '2s', '59s', '1m 0s', '59m 59s', '2h 1m'])
 })
