@@ -20,7 +20,10 @@ export function remember({ metadata, spec, status }: SidecarRollout, pods: reado
   const former = status?.revisions ?? []
   const at = former.findIndex(({ image }) => sameName(image, spec.image))
   // Back on an earlier image: what came after it is undone.
-  const revisions = at >= 0 ? former.slice(0, at + 1) : [...former, { ...present(spec), completed: false }]
+  const revisions =
+    at >= 0
+      ? former.slice(0, at + 1)
+      : [...former, { image: spec.image, partition: spec.strategy.partition, completed: false }]
   const superseded = former.flatMap(({ image }) => (sameName(image, spec.image) ? [] : [image]))
   const known = status?.origins
   const found = pods.flatMap(({ pod, container }) => {
@@ -35,8 +38,6 @@ export function remember({ metadata, spec, status }: SidecarRollout, pods: reado
   const origins = [...all].sort((a, b) => Number(used.has(b)) - Number(used.has(a))).slice(0, ORIGINS)
   return { revisions: revisions.slice(-REVISIONS), origins: origins.sort() }
 }
-
-const present = ({ image, strategy }: SidecarRollout['spec']) => ({ image, partition: strategy.partition })
 
 /** What nodes pull for an image of the spec: what admission has made of it, once a pod has shown that. */
 export const pulledFor = (image: string, { revisions }: Memory): string =>

@@ -13,11 +13,7 @@ export type WireBudget = WireObject & Wire<V1PodDisruptionBudget>
 /** A workload as it comes over the wire: what is read of it, all kinds have. */
 type WireWorkload = Wire<V1ReplicaSet>
 
-const workloads: Readonly<Record<string, string>> = {
-  ReplicaSet: 'replicasets',
-  StatefulSet: 'statefulsets',
-  DaemonSet: 'daemonsets',
-}
+const workloads: readonly string[] = ['ReplicaSet', 'StatefulSet', 'DaemonSet']
 const ROLLOUTS = `/apis/${API_GROUP}/${API_VERSION}`
 const rolloutPath = (namespace: string, name: string) =>
   `${ROLLOUTS}/namespaces/${namespace}/${PLURAL}/${encodeURIComponent(name)}`
@@ -58,10 +54,10 @@ export function cluster(calls: RawCalls) {
     removePod: (namespace: string, name: string) => calls.remove(`${podsPath(namespace)}/${name}`),
     /** A workload of the API group apps; undefined for another kind, and where it's gone. */
     async readWorkload(namespace: string, kind: string, name: string): Promise<WireWorkload | undefined> {
-      const plural = workloads[kind]
-      return plural === undefined
-        ? undefined
-        : await calls.find(`/apis/apps/v1/namespaces/${namespace}/${plural}/${encodeURIComponent(name)}`)
+      if (!workloads.includes(kind)) return undefined
+      return await calls.find(
+        `/apis/apps/v1/namespaces/${namespace}/${kind.toLowerCase()}s/${encodeURIComponent(name)}`,
+      )
     },
     /** When a node's kubelet last renewed its Lease; undefined if it has none. */
     async readNodeLease(node: string): Promise<string | undefined> {

@@ -1,13 +1,12 @@
 import { type Document, isMap, isSeq, parse, Scalar, YAMLMap, YAMLSeq } from 'yaml'
 import { defaultConfiguration } from '../admission/intent/configuration.ts'
-import type { GateChoice, LockChoice } from '../admission/words/choices.ts'
 import type { Coded } from '../admission/words/values.ts'
 import { faultCode, faultText } from '../configuration/faults.ts'
 import { readConfiguration } from '../configuration/read.ts'
 import { configurationFile, endpoint, objectKeys, objectNames } from '../kubernetes/names.ts'
 import { configurationHash, type InstallMode, webhookConfigurations } from '../webhooks/configurations.ts'
 import { resourcesOf } from './kustomization.ts'
-import { type Settings, settle } from './settings.ts'
+import { type Chosen, type Settings, settle } from './settings.ts'
 
 /** Optional parts of an installation, and the folder of each below manifests/. */
 const parts = {
@@ -20,7 +19,7 @@ export type Part = keyof typeof parts
 export const partNames = Object.keys(parts) as Part[]
 
 /** What to install. */
-export interface Wanted {
+export interface Wanted extends Chosen {
   readonly mode: InstallMode
   readonly namespace: string
   /** The replicas of `serve`. */
@@ -28,9 +27,6 @@ export interface Wanted {
   readonly image?: string | undefined
   /** For `image`; the pods that wait pull the waiter with their own secrets. */
   readonly pullSecret?: string | undefined
-  readonly waiterImage?: string | undefined
-  readonly gate?: GateChoice | undefined
-  readonly lock?: LockChoice | undefined
   /** A configuration file's text; by default, the mode's. */
   readonly configuration?: string | undefined
   readonly certManager?: boolean
@@ -61,10 +57,9 @@ export function render(files: Readonly<Record<string, string>>, version: string,
     (document) => isA(document, 'ConfigMap') && nameOf(document) === objectNames.configMap,
   )
   const standard: string = configMap && parse(configMap.toString()).data[configurationFile]
-  const chosen = { waiterImage: wanted.waiterImage, gate: wanted.gate, lock: wanted.lock }
   const own = readConfiguration(wanted.configuration ?? standard, version)
   if (!own.ok) return own
-  const text = settle(wanted.configuration ?? standard, { chosen, found })
+  const text = settle(wanted.configuration ?? standard, { chosen: wanted, found })
   const read = readConfiguration(text, version)
   if (!read.ok) return read
   const block = new Scalar(text)

@@ -4,13 +4,15 @@ import type { Delivery, GateChoice, LockChoice } from '../admission/words/choice
 /** What an installation writes into the configuration. */
 export interface Settings {
   /** From flags: they win over the file. */
-  readonly chosen: {
-    readonly waiterImage?: string | undefined
-    readonly gate?: GateChoice | undefined
-    readonly lock?: LockChoice | undefined
-  }
+  readonly chosen: Chosen
   /** From the cluster: the file wins over them. */
   readonly found?: Found | undefined
+}
+
+export interface Chosen {
+  readonly waiterImage?: string | undefined
+  readonly gate?: GateChoice | undefined
+  readonly lock?: LockChoice | undefined
 }
 
 export interface Found {

@@ -1,4 +1,5 @@
 import { Duplex, PassThrough } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type KubeConfig, PortForward } from '@kubernetes/client-node'
 import { ClusterError } from './failure.ts'
 
@@ -23,18 +24,13 @@ export async function forward(
     const connection = typeof socket === 'function' ? socket() : socket
     connection?.close()
   }
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => late.reject(new ClusterError('timeout', 'the port-forward did not open in time')),
-    timeout,
-  )
-  try {
-    await Promise.race([opening, late.promise])
-  } catch (error) {
+  const late = sleep(timeout, 'late' as const, { ref: false })
+  const opened = await Promise.race([opening, late]).catch((error) => {
+    throw refusal(error, namespace)
+  })
+  if (opened === 'late') {
     close().catch(() => {})
-    throw error instanceof ClusterError ? error : refusal(error, namespace)
-  } finally {
-    clearTimeout(timer)
+    throw new ClusterError('timeout', 'the port-forward did not open in time')
   }
   return Duplex.from({ writable: towards, readable: back }).once('close', () => void close())
 }

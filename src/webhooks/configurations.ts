@@ -4,7 +4,6 @@ import type {
   V1LabelSelector,
   V1MutatingWebhook,
   V1MutatingWebhookConfiguration,
-  V1RuleWithOperations,
   V1ValidatingWebhook,
   V1ValidatingWebhookConfiguration,
 } from '@kubernetes/client-node'
@@ -26,7 +25,7 @@ import type { Reference } from '../kubernetes/objects.ts'
 import { condition, markedByOthers } from './condition.ts'
 import { coded } from './notices.ts'
 import { paths } from './path.ts'
-import { workloads, workloadsCondition } from './workloads.ts'
+import { pods, workloads, workloadsCondition } from './workloads.ts'
 
 /** Which namespaces are ours: those that opted in, or all that didn't opt out. */
 export type InstallMode = 'namespace-opt-in' | 'cluster-wide'
@@ -203,14 +202,6 @@ function webhook(
     sideEffects: 'None',
     timeoutSeconds: 5,
   }
-}
-
-const pods: V1RuleWithOperations = {
-  apiGroups: [''],
-  apiVersions: ['v1'],
-  resources: ['pods'],
-  operations: ['CREATE'],
-  scope: 'Namespaced',
 }
 
 /** An outage or a slow answer holds up no deployment. */

@@ -1,13 +1,15 @@
 import type { V1RuleWithOperations } from '@kubernetes/client-node'
 import { keys } from '../admission/words/keys.ts'
 
-const kind = (apiGroup: string, apiVersions: string[], resources: string[]): V1RuleWithOperations => ({
-  apiGroups: [apiGroup],
-  apiVersions,
-  resources,
-  operations: ['CREATE', 'UPDATE'],
-  scope: 'Namespaced',
-})
+type Operation = 'CREATE' | 'UPDATE'
+const kind = (
+  apiGroup: string,
+  apiVersions: string[],
+  resources: string[],
+  operations: Operation[] = ['CREATE', 'UPDATE'],
+): V1RuleWithOperations => ({ apiGroups: [apiGroup], apiVersions, resources, operations, scope: 'Namespaced' })
+
+export const pods = kind('', ['v1'], ['pods'], ['CREATE'])
 
 /** What makes pods, in Kubernetes and where it is often extended; what a cluster doesn't have matches nothing. Without `scale` and `status`. */
 export const workloads: readonly V1RuleWithOperations[] = [
