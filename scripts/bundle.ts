@@ -42,17 +42,15 @@ export async function bundle(outdir: string): Promise<Metafile[]> {
     logLevel: 'warning',
     plugins: [
       {
-        // express loads body-parser at once, with half a megabyte of character tables. We read bodies in src/server/body.ts instead.
-        name: 'no-body-parser',
+        name: 'sidecar-first',
         setup({ onResolve, onLoad }) {
+          // express loads body-parser at once, with half a megabyte of character tables. We read bodies in src/server/body.ts instead.
           onResolve({ filter: /^body-parser$/ }, ({ path }) => ({ path, namespace: 'nothing' }))
           onLoad({ filter: /./, namespace: 'nothing' }, () => ({ contents: 'module.exports = {}' }))
-        },
-      },
-      {
-        // Replaces the module that reads the page's files with their contents, and bundles the page's script into one file.
-        name: 'page',
-        setup({ onLoad }) {
+          // Replaces the module that reads the manifests from their folder with their contents.
+          const contents = `export const manifests = ${JSON.stringify(manifests)}`
+          onLoad({ filter: /\/src\/install\/manifests\.ts$/ }, () => ({ contents }))
+          // Replaces the module that reads the page's files with their contents, and bundles the page's script into one file.
           onLoad({ filter: /src\/server\/page-files\.ts$/ }, async () => {
             const { pageFiles } = await import('../src/server/page-files.ts')
             const { outputFiles, metafile } = await build({
@@ -72,14 +70,6 @@ export async function bundle(outdir: string): Promise<Metafile[]> {
             const rest = [...pageFiles].filter(([name]) => !/\.(?:js|css)$/.test(name))
             return { contents: `export const pageFiles = new Map(${JSON.stringify([...rest, ...built])})` }
           })
-        },
-      },
-      {
-        // Replaces the module that reads the manifests from their folder with their contents.
-        name: 'manifests',
-        setup({ onLoad }) {
-          const contents = `export const manifests = ${JSON.stringify(manifests)}`
-          onLoad({ filter: /\/src\/install\/manifests\.ts$/ }, () => ({ contents }))
         },
       },
     ],

@@ -44,7 +44,6 @@ export async function openCertificate(sources: Sources, { swapped, rejected }: E
     throw new ExpectedError('bad-certificate', fatal.map(({ message }) => message).join('; '))
   }
   let { material } = first
-  let leaf = new X509Certificate(material.certificate)
   let reported = ''
 
   async function look(): Promise<readonly string[]> {
@@ -59,7 +58,6 @@ export async function openCertificate(sources: Sources, { swapped, rejected }: E
     if (loaded.material && isDeepStrictEqual(loaded.material, material)) reported = ''
     else if (loaded.material && problems.length === 0) {
       material = loaded.material
-      leaf = new X509Certificate(material.certificate)
       reported = ''
       swapped(material)
     } else {
@@ -74,7 +72,7 @@ export async function openCertificate(sources: Sources, { swapped, rejected }: E
       return material
     },
     get leaf() {
-      return leaf
+      return new X509Certificate(material.certificate)
     },
     /** Reads the files again. A good new pair is taken; a bad one is reported, and the current one stays. */
     refresh: oneAtATime(look),
