@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
+import { check } from '../../src/cli/check.ts'
 import { commands } from '../../src/commands.ts'
 import { catalogue } from '../../src/messages/catalogue.ts'
 import { failures } from '../../src/terminal/failures.ts'
@@ -58,3 +59,20 @@ for (const [name, { load }] of Object.entries(commands)) {
     }
   })
 }
+
+test('every command ends a failure alike: its name, the reason, 1', async () => {
+  const calls = ['check', 'check pod/a', 'timeline pod/a', 'install --apply', 'uninstall', 'rollout status']
+  const certs = ['certs status', 'certs run', 'certs once', 'certs rotate leaf']
+  for (const call of [...calls, 'rollouts run', ...certs]) {
+    const [name = '', ...args] = call.split(' ')
+    const { code, stdout, stderr } = await run((await commands[name]?.load()) ?? assert.fail(name), ...args)
+    assert.deepEqual([code, stdout], [1, ''], call)
+    assert.match(stderr, new RegExp(`^sidecar-first ${name}: SF014 the kubeconfig can't be read: .*\n$`))
+  }
+})
+
+test('what a failure quotes can neither color a terminal nor reorder its text', async () => {
+  process.env.KUBECONFIG = '/nowhere/\u001b[31m\u202econfig'
+  const { stderr } = await run(check)
+  assert.match(stderr, /^sidecar-first check: SF014 the kubeconfig can't be read: .*\/nowhere\/\?\[31m\?config.*\n$/)
+})

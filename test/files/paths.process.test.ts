@@ -3,7 +3,9 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
-import { run } from '../cli/process.ts'
+import { inject } from '../../src/cli/inject.ts'
+import { preview } from '../../src/cli/preview.ts'
+import { run, runWith } from '../cli/inside.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-'))
 after(() => rm(folder, { recursive: true }))
@@ -24,10 +26,12 @@ for (const [path, content] of Object.entries(files)) {
 }
 await symlink('b.yaml', join(folder, 'k8s/link.yaml'))
 await symlink('..', join(folder, 'k8s/loop'))
+// Which is why this is a process of its own.
+process.chdir(folder)
 
 /** The names of what is previewed, and what is said of the rest. */
 async function previewed(...paths: string[]): Promise<{ names: string[]; stderr: string }> {
-  const { stdout, stderr } = await run(['preview', '-o', 'json', ...paths], { cwd: folder, input: manifest('piped') })
+  const { stdout, stderr } = await runWith(manifest('piped'), preview, '-o', 'json', ...paths)
   const names = stdout === '' ? [] : JSON.parse(stdout).results.map(({ name }: { name: string }) => name)
   return { names, stderr }
 }
@@ -52,7 +56,7 @@ test('--exclude leaves out files and folders by name or path, and says so', asyn
   })
   assert.deepEqual((await previewed('k8s', '--exclude', 'k8s/*/c.json', '--exclude', 'k8s/d')).names, ['a', 'b', 'b'])
   assert.deepEqual((await previewed('k8s/*.y*ml', '--exclude', 'a.yml')).names, ['b', 'b'])
-  const nothing = await run(['preview', 'k8s', '--exclude', '*'], { cwd: folder })
+  const nothing = await run(preview, 'k8s', '--exclude', '*')
   assert.deepEqual(
     [nothing.code, nothing.stderr.split('\n')[0]],
     [2, 'sidecar-first preview: SF007 --exclude leaves nothing of k8s'],
@@ -64,7 +68,7 @@ test("a chart's templates below a folder are told of, with the way out", async (
   await mkdir(chart, { recursive: true })
   await writeFile(join(chart, 'a.yaml'), 'kind: ConfigMap\nmetadata: {name: {{ .Release.Name }}}\n')
   await writeFile(join(folder, 'chart/b.yaml'), manifest('b'))
-  const broken = await run(['preview', 'chart'], { cwd: folder })
+  const broken = await run(preview, 'chart')
   assert.equal(broken.code, 1)
   assert.match(broken.stderr, /SF406 .*Helm/)
   assert.match(broken.stderr, /^SF419 .*--exclude templates$/m)
@@ -72,11 +76,11 @@ test("a chart's templates below a folder are told of, with the way out", async (
 })
 
 test('a folder in which nothing is a manifest', async () => {
-  for (const command of ['preview', 'inject']) {
-    const { code, stdout, stderr } = await run([command, 'k8s/v*.yaml'], { cwd: folder })
+  for (const [name, command] of Object.entries({ preview, inject })) {
+    const { code, stdout, stderr } = await run(command, 'k8s/v*.yaml')
     assert.deepEqual(
       [code, stdout, stderr],
-      [1, '', `sidecar-first ${command}: SF007 there is no manifest in k8s/values.yaml\n`],
+      [1, '', `sidecar-first ${name}: SF007 there is no manifest in k8s/values.yaml\n`],
     )
   }
 })

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { serve } from '../../src/cli/serve.ts'
+import { run as runInside } from '../cli/inside.ts'
 import { run } from '../cli/process.ts'
 import { startServe } from './process.ts'
 
@@ -34,7 +36,8 @@ for (const [name, args, pattern] of [
   ['a configuration that is not there', ['serve', '--config', '/nowhere.yaml'], /nowhere\.yaml/],
 ] as const) {
   test(`wrong call: ${name}`, async () => {
-    const { code, stderr, stdout } = await run(args)
+    const [command, ...flags] = args
+    const { code, stderr, stdout } = await (command === 'serve' ? runInside(serve, ...flags) : run(args))
     assert.deepEqual([code, stdout], [2, ''])
     assert.match(stderr, pattern)
     assert.doesNotMatch(stderr, /\n\s+at /)

@@ -3,7 +3,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { run } from './process.ts'
+import { scan as command } from '../../src/cli/scan.ts'
+import { run, runWith } from './inside.ts'
 
 const manifest = (containers: string) => `apiVersion: apps/v1
 kind: Deployment
@@ -15,7 +16,7 @@ spec:
 ${containers}`
 const app = '        - {name: app, image: example/shop:1}\n'
 const proxy = '        - {name: istio-proxy, image: docker.io/istio/proxyv2:1.27.0}\n'
-const scan = (input: string, ...flags: string[]) => run(['scan', '-f', '-', ...flags], { input })
+const scan = (input: string, ...flags: string[]) => runWith(input, command, '-f', '-', ...flags)
 
 test('manifests are scanned without a cluster, and the line that would mend one is named', async () => {
   const { code, stdout, stderr } = await scan(manifest(app + proxy))
@@ -53,7 +54,7 @@ test('--fix writes the lines into the manifests below a folder, and says so; --e
   after(() => rm(folder, { recursive: true }))
   const file = join(folder, 'web.yaml')
   await writeFile(file, manifest(app + proxy))
-  const { code, stdout } = await run(['scan', '-f', file, '--fix', folder])
+  const { code, stdout } = await run(command, '-f', file, '--fix', folder)
   assert.match(
     stdout,
     /\n\nSF961 .*web\.yaml:1: Deployment shop\/web: added sidecar-first\.dev\/sidecars: istio-proxy, check/,
@@ -61,16 +62,14 @@ test('--fix writes the lines into the manifests below a folder, and says so; --e
   assert.equal(code, 0)
   const fixedText = await readFile(file, 'utf8')
   assert.match(fixedText, /sidecar-first\.dev\/sidecars: istio-proxy\n/)
-  const left = await run(['scan', '-f', '-', '--fix', folder, '--exclude', 'web.yaml'], {
-    input: manifest(app + proxy),
-  })
+  const left = await scan(manifest(app + proxy), '--fix', folder, '--exclude', 'web.yaml')
   assert.equal(left.code, 2, left.stderr)
-  const again = await run(['scan', '-f', '-', '--fix', folder], { input: manifest(app + proxy) })
+  const again = await scan(manifest(app + proxy), '--fix', folder)
   assert.match(again.stdout, /SF962 .* has its lines already/)
   assert.equal(await readFile(file, 'utf8'), fixedText)
-  const nowhere = await run(['scan', '-f', '-', '--fix', file], { input: '' })
+  const nowhere = await scan('', '--fix', file)
   assert.match(nowhere.stderr, /--fix takes a folder/)
-  assert.equal((await run(['scan', '-f', '-', '--fix', folder, '-o', 'json'], { input: '' })).code, 2)
+  assert.equal((await scan('', '--fix', folder, '-o', 'json')).code, 2)
 })
 
 test('--fail-on lets a pipeline fail, and one without known sidecars pass', async () => {
@@ -87,7 +86,7 @@ test('--ignore leaves out warnings and notes, which then fail nothing, and never
   assert.deepEqual([code, stdout], [0, '1 workload, 1 with a known sidecar, none of them unguarded\n'])
   const json = JSON.parse((await scan(manifest(app + proxy), '-o', 'json', '--ignore', 'SF946')).stdout)
   assert.deepEqual([json.workloads.length, json.counts.unguarded, json.limits], [1, 1, []])
-  const { stderr } = await run(['scan', '-f', '-', '--ignore', 'SF416'], { input: '' })
+  const { stderr } = await scan('', '--ignore', 'SF416')
   assert.equal(stderr, '')
   for (const wrong of ['SF911', 'SF999']) assert.equal((await scan('', '--ignore', wrong)).code, 2)
 })
@@ -170,7 +169,7 @@ test('with --config, manifests that its rules concern are judged by them', async
   assert.deepEqual(await judged(app + probed), [1, 'unguarded', 'asked-otherwise'])
   await writeFile(config, 'kind: nonsense\n')
   assert.equal((await scan(manifest(app), '--config', config)).code, 1)
-  const { code, stderr } = await run(['scan', '--config', config])
+  const { code, stderr } = await run(command, '--config', config)
   assert.equal(code, 2)
   assert.match(stderr, /--config goes with -f/)
 })
@@ -200,9 +199,9 @@ test('what is guarded needs no line', async () => {
 })
 
 test('a wrong call and a file that cannot be read are told as such', async () => {
-  assert.equal((await run(['scan', 'pod/x'])).code, 2)
+  assert.equal((await run(command, 'pod/x')).code, 2)
   assert.equal((await scan('', '--selector', 'app=x')).code, 2)
-  assert.match((await run(['scan', '--preset', 'isto', '-f', '-'])).stderr, /--preset takes istio, linkerd/)
+  assert.match((await run(command, '--preset', 'isto', '-f', '-')).stderr, /--preset takes istio, linkerd/)
   const broken = await scan('kind: Pod\n  x: [')
   assert.equal(broken.code, 1)
   assert.match(broken.stderr, /standard input:\d+:\d+: document 1: SF4/)

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { config } from '../../src/cli/config.ts'
 import { configurationHash } from '../../src/webhooks/configurations.ts'
-import { run } from './process.ts'
+import { run, runWith } from './inside.ts'
 
 const sound = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
-const check = (input: string, ...flags: string[]) => run(['config', ...flags, '-'], { input })
+const check = (input: string, ...flags: string[]) => runWith(input, config, ...flags, '-')
 
 test('config says that a file is sound, or each problem with its line and column', async () => {
   const [good, bad] = await Promise.all([check(sound), check(`${sound}mod: observe\ninvalid: no\n`)])
@@ -60,13 +60,8 @@ test('config --webhooks prints the webhook configurations that go with the file,
 })
 
 test('config in a wrong call points to its help', async () => {
-  for (const args of [
-    ['config'],
-    ['config', '--mode', 'all', 'x'],
-    ['config', '--namespace', 'A', 'x'],
-    ['config', '--x'],
-  ]) {
-    const { code, stderr } = await run(args)
+  for (const args of [[], ['--mode', 'all', 'x'], ['--namespace', 'A', 'x'], ['--x']]) {
+    const { code, stderr } = await run(config, ...args)
     assert.equal(code, 2)
     assert.match(stderr, /^sidecar-first config: SF0\d\d .+\nSee sidecar-first config --help\n$/)
   }
