@@ -5,8 +5,8 @@ import { after, before, test } from 'node:test'
 import fastJsonPatch from 'fast-json-patch'
 import { app, type Container, type Fields, type Pod, pod, ready } from '../admission/pods.ts'
 import { call } from '../server/call.ts'
-import { folder } from '../server/pairs.ts'
-import { type ServeProcess, startServe } from '../server/process.ts'
+import { folder, startPaired } from '../server/pairs.ts'
+import type { ServeProcess } from '../server/process.ts'
 import { review } from '../server/reviews.ts'
 import { checkOut } from './check-out.ts'
 
@@ -17,8 +17,8 @@ before(async () => {
   const file = join(dir.path, 'configuration.yaml')
   await writeFile(file, 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nkubernetesVersion: 1.36\n')
   const program = await checkOut('unnamed', join(dir.path, 'old'))
-  replicas.old = await startServe(['--config', file], [], program)
-  replicas.new = await startServe(['--config', file])
+  replicas.old = await startPaired(['--config', file], [], program)
+  replicas.new = await startPaired(['--config', file])
 })
 after(async () => {
   await replicas.old?.[Symbol.asyncDispose]()

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { serve } from '../../src/cli/serve.ts'
 import { run as runInside } from '../cli/inside.ts'
 import { run } from '../cli/process.ts'
+import { sharedPair, startPaired } from './pairs.ts'
 import { startServe } from './process.ts'
 
 test('the printed curl works when pasted', async () => {
@@ -17,8 +18,8 @@ test('the printed curl works when pasted', async () => {
 })
 
 test('a port in use is one clear line', async () => {
-  await using server = await startServe()
-  const { code, stderr } = await run(['serve', '--port', String(server.port)])
+  await using server = await startPaired()
+  const { code, stderr } = await runInside(serve, ...(await sharedPair()).flags, '--port', String(server.port))
   assert.equal(code, 1)
   assert.match(stderr, new RegExp(`^sidecar-first serve: SF013 port ${server.port} .*in use.*\n$`))
 })

@@ -6,8 +6,7 @@ import { configurationHash } from '../../src/webhooks/configurations.ts'
 import { run } from '../cli/process.ts'
 import { SECOND, until } from '../until.ts'
 import { call } from './call.ts'
-import { folder } from './pairs.ts'
-import { startServe } from './process.ts'
+import { folder, startPaired } from './pairs.ts'
 import { pod, review } from './reviews.ts'
 
 const configuration = (tier: string, more = '') => `apiVersion: sidecar-first.dev/v1
@@ -32,7 +31,7 @@ test("a ConfigMap's symlink swap is picked up everywhere; of a bad version the p
   }
   await publish(nothing)
   await symlink(join('..data', 'configuration.yaml'), file)
-  await using server = await startServe(['--config', file])
+  await using server = await startPaired(['--config', file])
 
   /** Whether the pod without annotations is a concern: of /mutate, /validate and /preview. */
   const concerned = async (): Promise<boolean[]> => {
@@ -85,7 +84,7 @@ test('a file that is written in place is taken once it is whole', async () => {
   await using dir = await folder()
   const file = join(dir.path, 'configuration.yaml')
   await writeFile(file, nothing)
-  await using server = await startServe(['--config', file])
+  await using server = await startPaired(['--config', file])
   const metrics = async () => (await call(`${server.url}/metrics`, { method: 'GET' })).text
   const text = configuration('1', 'mode: observe\n')
   await rm(file)
@@ -110,6 +109,6 @@ test('notices are logged', async () => {
   await using dir = await folder()
   const file = join(dir.path, 'configuration.yaml')
   await writeFile(file, `${configuration('1')}- {name: b, match: {container: proxy}, tier: 1}\n`)
-  await using server = await startServe(['--config', file])
+  await using server = await startPaired(['--config', file])
   await server.seen(/"level":"warn".*configuration\.yaml:5:3: SF\d{3} the rule b never matches/)
 })

@@ -7,7 +7,7 @@ import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { costly } from '../runs.ts'
 import { SECOND, until } from '../until.ts'
 import { call } from './call.ts'
-import { startServe } from './process.ts'
+import { startPaired } from './pairs.ts'
 import { pod, review } from './reviews.ts'
 
 const body = JSON.stringify(review())
@@ -62,7 +62,7 @@ test(
   'bodies that stall before their end hold 64 MiB at most, and good requests are answered beside them',
   costly,
   async () => {
-    await using server = await startServe()
+    await using server = await startPaired()
     const slow: TLSSocket[] = []
     for (let index = 0; index < 60; index++) slow.push(await stalled(server.port, 7_235_000))
     for (let turn = 0; turn < 20; turn++) assert.equal((await call(`${server.url}/mutate`, { body })).status, 200)
@@ -82,7 +82,7 @@ test(
 )
 
 test('senders that hold every place do not keep a good request out, whatever they send now and then', async () => {
-  await using server = await startServe(['--max-in-flight', '5'])
+  await using server = await startPaired(['--max-in-flight', '5'])
   const slow = await Promise.all(Array.from({ length: 20 }, () => open(server.port)))
   for (const socket of slow) socket.write(head(100_000))
   const drip = setInterval(() => {
@@ -97,7 +97,7 @@ test('senders that hold every place do not keep a good request out, whatever the
 })
 
 test('who holds most gives way first: one client that takes all places costs another none', async () => {
-  await using server = await startServe(['--max-in-flight', '5'])
+  await using server = await startPaired(['--max-in-flight', '5'])
   const patient = await open(server.port, '127.0.0.2')
   patient.write(head(Buffer.byteLength(body)) + body.slice(0, 10))
   await until('the patient request to have a place', 10 * SECOND, async () => {
@@ -114,7 +114,7 @@ test('who holds most gives way first: one client that takes all places costs ano
 })
 
 test('beyond the most connections, the longest idle of the client with most is closed', async () => {
-  await using server = await startServe(['--max-in-flight', '4'])
+  await using server = await startPaired(['--max-in-flight', '4'])
   const agent = new Agent({ keepAlive: true, maxSockets: 1, localAddress: '127.0.0.2' })
   assert.equal((await call(`${server.url}/mutate`, { body, agent })).status, 200)
   const [kept] = Object.values(agent.freeSockets)[0] ?? []
@@ -138,7 +138,7 @@ test('beyond the most connections, the longest idle of the client with most is c
 
 test('connections that never begin a handshake are bounded as well', async () => {
   const { connect: connectPlain } = await import('node:net')
-  await using server = await startServe(['--max-in-flight', '4'])
+  await using server = await startPaired(['--max-in-flight', '4'])
   let closed = 0
   const sockets = Array.from({ length: 100 }, () =>
     connectPlain(server.port, '127.0.0.1')
@@ -152,7 +152,7 @@ test('connections that never begin a handshake are bounded as well', async () =>
 })
 
 test('a small request is answered before large ones that came first have all had their turn', costly, async () => {
-  await using server = await startServe()
+  await using server = await startPaired()
   const large = JSON.stringify(review({ ...pod(), x: 'LARGE' })).replace(
     '"LARGE"',
     `[${Array.from({ length: 190_000 }, (_, index) => `{"${index.toString(36)}":0}`).join(',')}]`,
@@ -176,7 +176,7 @@ test('a small request is answered before large ones that came first have all had
 
 // A chunk of one byte takes six on the wire, and as long to read as kilobytes of a plain body. No API server sends chunks.
 test('a body in chunks is refused before any of it is read', async () => {
-  await using server = await startServe()
+  await using server = await startPaired()
   for (const path of ['/mutate', '/validate', '/preview', '/healthz', '/metrics']) {
     const socket = await open(server.port)
     socket.write(
@@ -189,7 +189,7 @@ test('a body in chunks is refused before any of it is read', async () => {
 })
 
 test('requests that are sent before earlier ones are answered: a few are, a connection with more is closed', async () => {
-  await using server = await startServe()
+  await using server = await startPaired()
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
   const few = await open(server.port)
   few.write(get('/healthz') + get('/nothing') + get('/readyz'))

@@ -1,10 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import forge from 'node-forge'
 import type { Pair } from '../../certs/faults.ts'
 import { issueAuthority, issueLeaf } from '../../certs/x509.ts'
+import { type ServeProcess, startServe } from './process.ts'
 
 const day = 24 * 3_600_000
 
@@ -45,4 +47,22 @@ export async function writePair(path: string, { certificate, key }: Pair): Promi
   await writeFile(cert, certificate)
   await writeFile(keyFile, key)
   return ['--cert', cert, '--key', keyFile]
+}
+
+let shared: Promise<{ readonly leaf: Pair; readonly flags: readonly string[] }> | undefined
+
+/** One pair for all servers of a test file that don't care about theirs. */
+export function sharedPair() {
+  shared ??= (async () => {
+    const path = mkdtempSync(join(tmpdir(), 'sidecar-first-pair-'))
+    process.on('exit', () => rmSync(path, { recursive: true }))
+    const { leaf } = await issue()
+    return { leaf, flags: await writePair(path, leaf) }
+  })()
+  return shared
+}
+
+/** A server with it: making a pair of its own takes a server longer than all else before it is ready. */
+export async function startPaired(...[flags = [], ...more]: Parameters<typeof startServe>): Promise<ServeProcess> {
+  return startServe([...(await sharedPair()).flags, ...flags], ...more)
 }

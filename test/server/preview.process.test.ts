@@ -7,12 +7,13 @@ import { faultsOf } from '../preview/schema.ts'
 import { slow } from '../preview/slow.ts'
 import { costly } from '../runs.ts'
 import { call, type Reply } from './call.ts'
-import { type ServeProcess, startServe } from './process.ts'
+import { startPaired } from './pairs.ts'
+import type { ServeProcess } from './process.ts'
 import { review } from './reviews.ts'
 
 let server: ServeProcess
 before(async () => {
-  server = await startServe()
+  server = await startPaired()
 })
 after(() => server[Symbol.asyncDispose]())
 
@@ -213,7 +214,7 @@ test('the page is told the annotations, their values, the presets, and what mess
 })
 
 test('where the preview is not served there is no page', async () => {
-  await using admission = await startServe(['--routes', 'admission'])
+  await using admission = await startPaired(['--routes', 'admission'])
   for (const path of ['/', '/openapi.json', '/page/page.js']) {
     assert.equal((await call(admission.url + path, { method: 'GET' })).status, 404, path)
   }

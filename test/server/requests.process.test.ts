@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import { connect } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { call, type Reply } from './call.ts'
+import { startPaired } from './pairs.ts'
 import { type ServeProcess, startServe } from './process.ts'
 import { pod, review } from './reviews.ts'
 
@@ -12,7 +13,7 @@ const limit = 10 * 1024 * 1024
 const previewLimit = 7 * 1024 * 1024
 let server: ServeProcess
 before(async () => {
-  server = await startServe()
+  server = await startPaired()
 })
 after(() => server[Symbol.asyncDispose]())
 
@@ -326,8 +327,8 @@ spec: {containers: [{name: app, image: a}, {name: proxy, image: p, readinessProb
 })
 
 test('--routes chooses', async () => {
-  await using admission = await startServe(['--routes', 'admission'])
-  await using preview = await startServe(['--routes', 'preview'])
+  await using admission = await startPaired(['--routes', 'admission'])
+  await using preview = await startPaired(['--routes', 'preview'])
   const body = JSON.stringify(review())
   assert.equal((await call(`${admission.url}/mutate`, { body })).status, 200)
   assertProblem(await call(`${admission.url}/preview`, { body }), 404)
