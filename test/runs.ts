@@ -9,9 +9,15 @@ export const runs = (count: number) => ({
   ...(process.env.CI && { seed: 20_261_121 }),
 })
 
-/** Of many cases, those that are tried this time: all of them in CI, and a share that is another each time elsewhere. */
-export const share = <T>(cases: readonly T[]): readonly T[] =>
-  times >= 1 ? cases : cases.filter(() => Math.random() < times)
+/**
+ * Of many cases, those that are tried this time: all of them in CI and where golden files are written, and a share that is another each
+ * time elsewhere.
+ */
+export function share<T>(cases: readonly T[]): readonly T[] {
+  const step = process.env.UPDATE_GOLDEN ? 1 : Math.max(1, Math.round(1 / times))
+  const first = Math.floor(Math.random() * step)
+  return cases.filter((_, at) => at % step === first)
+}
 
 /** For a test that burns seconds of CPU because that is what it is about: CI runs it. */
 export const costly = { skip: times < 1 && 'costly: CI=1 npm test runs it' }

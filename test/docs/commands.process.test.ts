@@ -6,6 +6,7 @@ import { after, describe, test } from 'node:test'
 import { commands } from '../../src/commands.ts'
 import { run } from '../cli/inside.ts'
 import { paste } from '../cli/process.ts'
+import { share } from '../runs.ts'
 import { type Block, type Page, pages, programsOf, root, statementsOf } from './page.ts'
 
 // Every command of ours in the docs' blocks of code is run, or, if it asks a cluster, called as far as that. What the page shows as printed has to
@@ -16,7 +17,7 @@ after(() => rm(folder, { recursive: true }))
 process.env.KUBECONFIG = join(folder, 'none')
 
 describe('what runs without a cluster', { concurrency: 4 }, () => {
-  for (const page of pages) {
+  for (const page of share(pages)) {
     const runnable = page.blocks.filter((block) => statementsOf(block).some((each) => useOf(each) === 'runs'))
     if (runnable.length === 0) continue
     test(`${page.path}: its commands run, and print what it shows`, async () => {

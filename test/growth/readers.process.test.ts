@@ -63,7 +63,7 @@ for (const [reader, read] of Object.entries(readers)) {
     )
     for (const recorded of ['crash-loop-later', 'continued']) {
       const seed = recordedPod(recorded)
-      for (const field of share(fieldsOf((input) => read(input as Recorded), seed))) {
+      for (const field of share(share(fieldsOf((input) => read(input as Recorded), seed)))) {
         for (const { name, fill } of contentsOf(field, seed)) {
           const make = (n: number) => put(seed, field.way, fill(n))
           judge.judge(
@@ -184,7 +184,7 @@ test('manifests and configurations cost what their size deserves, whatever signs
     (bytes) => 200 * parsing * bytes,
   )
   const n = 2000 * times
-  for (const sign of share(signs)) {
+  for (const sign of share(share(signs))) {
     for (const [before, behind] of [
       ['', ''],
       ['a: ', '\n'],
@@ -205,7 +205,7 @@ test('manifests and configurations cost what their size deserves, whatever signs
   const all = [...units, '*', '- x\n    ', 'x, ', '(?', '~']
   let turn = 0
   for (const [section, keys] of Object.entries(configurationKeys)) {
-    for (const key of keys) {
+    for (const key of share(keys)) {
       turn += 5
       for (const unit of all.slice(turn % all.length).slice(0, times > 1 ? all.length : 4)) {
         const make = (n: number) => configurationOf(section, key, JSON.stringify(unit.repeat(n / unit.length)))
