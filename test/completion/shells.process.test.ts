@@ -15,6 +15,10 @@ before(async () => {
   await writeFile(join(folder, 'sidecar-first'), `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`, {
     mode: 0o755,
   })
+  await writeFile(
+    join(folder, 'completion.bash'),
+    (await execute(process.execPath, [main, 'completion', 'bash'])).stdout,
+  )
   const contexts = ['arn:aws:eks:eu-1:1:cluster/b', 'kind-a'].map((name) => ({
     name,
     context: { cluster: 'c', user: 'u' },
@@ -34,13 +38,16 @@ after(() => rm(folder, { recursive: true }))
 /** What bash makes of a Tab: its own splitting of the line, at = and : as well, is what COMP_WORDS holds. */
 async function inBash(line: string): Promise<string[]> {
   const pieces = line.split(/(?<=[=:])|(?=[=:])| /)
-  const script = `source <(sidecar-first completion bash)
+  const script = `source completion.bash
     COMP_LINE="$1" COMP_POINT=\${#1}; shift
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
     compopt() { echo "compopt $*"; }
     _sidecar_first sidecar-first
     printf '%s\\n' "\${COMPREPLY[@]}"`
-  const { stdout, stderr } = await execute('bash', ['-euc', script, 'bash', line, ...pieces], { env })
+  const { stdout, stderr } = await execute('bash', ['--norc', '-euc', script, 'bash', line, ...pieces], {
+    cwd: folder,
+    env,
+  })
   assert.equal(stderr, '')
   return stdout.split('\n').filter((each) => each !== '')
 }

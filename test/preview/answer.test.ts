@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import { answerPreview } from '../../src/preview/answer.ts'
-import { large } from '../runs.ts'
+import { large, share } from '../runs.ts'
 
 const pod = `kind: Pod
 metadata:
@@ -103,8 +103,11 @@ test('what can not be read is a 400 with the places, what can not be sent a 406,
 })
 
 test('an answer has a limit, whatever was sent', large, () => {
-  const item = JSON.stringify({ kind: 'Pod', spec: { containers: [] } })
-  const { status, body } = answer(`{"kind":"List","items":[${Array(140_000).fill(item)}]}`)
+  const containers = [{ name: 'a', args: ['x'.repeat(1_000_000)] }, { name: 'b' }]
+  const item = { kind: 'Pod', metadata: { annotations: { 'sidecar-first.dev/sidecars': 'b' } }, spec: { containers } }
+  const answered = (count: number) => answer(JSON.stringify({ kind: 'List', items: Array(count).fill(item) }))
+  assert.equal(answered(2).status, 200)
+  const { status, body } = answered(30)
   assert.equal(status, 413)
   assert.match(JSON.parse(body).error, /the answer would be longer than 29360128 characters; send fewer/)
 })
@@ -163,7 +166,8 @@ test('warnings are a header too, each one value, bounded', () => {
 test('however many problems, a hundred are told', large, () => {
   // of JSON as much as a request may hold: what looks back for each problem never ends
   const twice = (member: string) => `{${member.repeat(6_000_000 / member.length)}"b":2}`
-  for (const text of ['a:\n'.repeat(150_000), 'kind: \n---\n'.repeat(1000), twice('"a":1,'), twice('"a":1,\n')]) {
+  const all = ['a:\n'.repeat(150_000), 'kind: \n---\n'.repeat(1000), twice('"a":1,'), twice('"a":1,\n')]
+  for (const text of share(all)) {
     const { status, body } = answer(text)
     assert.equal(status, 400)
     assert.equal(JSON.parse(body).problems.length, 100)

@@ -501,15 +501,16 @@ test('whatever happens to processes, watches and clocks: no start is counted twi
 test('what is gone is not counted again when an older list still has it, however much went with it', large, () => {
   const { ledger, told, passes } = counts()
   const uids = Array.from({ length: 20_000 }, (_, index) => `pod-${index}`)
-  for (const uid of uids) {
-    ledger.pod(running(uid))
+  const pods = uids.map((uid) => [uid, running(uid)] as const)
+  for (const [uid, pod] of pods) {
+    ledger.pod(pod)
     ledger.gone(uid)
   }
   passes(9 * minute)
   ledger.tick()
-  for (const uid of uids) ledger.pod(running(uid))
+  for (const [, pod] of pods) ledger.pod(pod)
   assert.equal(ledger.pending(), 0)
-  for (const uid of uids) ledger.gone(uid, running(uid))
+  for (const [uid, pod] of pods) ledger.gone(uid, pod)
   assert.equal(told.starts.length, 20_000)
 })
 
