@@ -15,7 +15,7 @@ describe('the npm package, in an empty folder', () => {
   let work: string
   let packed: { filename: string; size: number; files: { path: string }[] }
   const inside = (...path: string[]) => join(work, ...path)
-  const npx = (...args: string[]) => execute('npx', ['--offline', 'sidecar-first', ...args], { cwd: inside('user') })
+  const installed = (...args: string[]) => execute('node_modules/.bin/sidecar-first', args, { cwd: inside('user') })
 
   // A folder of its own for `npm pack`: others may be running what is in dist/.
   before(async () => {
@@ -38,9 +38,9 @@ describe('the npm package, in an empty folder', () => {
   test('weighs less than 3 MB', () => assert.ok(packed.size < 3_000_000, `${packed.size} bytes`))
 
   test('brings no other package: the bundle holds what it needs', async () => {
-    const installed = await readdir(inside('user/node_modules'))
+    const packages = await readdir(inside('user/node_modules'))
     assert.deepEqual(
-      installed.filter((name) => !name.startsWith('.')),
+      packages.filter((name) => !name.startsWith('.')),
       ['sidecar-first'],
     )
   })
@@ -54,8 +54,9 @@ describe('the npm package, in an empty folder', () => {
   })
 
   test('npx runs it: its help and version, a preview, an installation', async () => {
-    assert.match((await npx('--help')).stdout, /^ {2}install /m)
-    assert.equal((await npx('--version')).stdout, `${manifest.version}\n`)
+    const npx = await execute('npx', ['--offline', 'sidecar-first', '--help'], { cwd: inside('user') })
+    assert.match(npx.stdout, /^ {2}install /m)
+    assert.equal((await installed('--version')).stdout, `${manifest.version}\n`)
     const pod = {
       apiVersion: 'v1',
       kind: 'Pod',
@@ -68,9 +69,10 @@ describe('the npm package, in an empty folder', () => {
       },
     }
     await writeFile(inside('user/pod.yaml'), JSON.stringify(pod))
-    assert.match((await npx('preview', '-f', 'pod.yaml')).stdout, /proxy/)
+    assert.match((await installed('preview', '-f', 'pod.yaml')).stdout, /proxy/)
     const objects = parseAllDocuments(
-      (await npx('install', '--mode', 'cluster-wide', '--image', 'r/server:1', '--waiter-image', 'r/waiter:1')).stdout,
+      (await installed('install', '--mode', 'cluster-wide', '--image', 'r/server:1', '--waiter-image', 'r/waiter:1'))
+        .stdout,
     )
     assert.ok(objects.length > 10)
     assert.deepEqual(

@@ -4,10 +4,11 @@ import { mkdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type ConnectionOptions, connect } from 'node:tls'
-import { run } from '../cli/process.ts'
+import { serve } from '../../src/cli/serve.ts'
+import { run } from '../cli/inside.ts'
 import { SECOND, until } from '../until.ts'
 import { call } from './call.ts'
-import { folder, issue, issueClient, writePair } from './pairs.ts'
+import { folder, issue, issueClient, sharedPair, startPaired, writePair } from './pairs.ts'
 import { startServe } from './process.ts'
 import { review } from './reviews.ts'
 
@@ -30,9 +31,8 @@ const serialOf = async (certificate: string) =>
   new (await import('node:crypto')).X509Certificate(certificate).serialNumber
 
 test('files are served, and HTTP/1.1 over TLS 1.2 or newer only', async () => {
-  await using dir = await folder()
-  const { authority, leaf } = await issue()
-  await using server = await startServe(await writePair(dir.path, leaf))
+  const { authority } = await sharedPair()
+  await using server = await startPaired()
   const reply = await call(`${server.url}/mutate`, { body, ca: authority.certificate })
   assert.equal(reply.status, 200)
   assert.equal((await served(server.port, { ALPNProtocols: ['h2', 'http/1.1'] })).alpn, 'http/1.1')
@@ -43,7 +43,7 @@ test('files are served, and HTTP/1.1 over TLS 1.2 or newer only', async () => {
 
 test("a Secret's symlink swap is picked up, and what is bad on disk is not served", async () => {
   await using dir = await folder()
-  const first = (await issue()).leaf
+  const first = (await sharedPair()).leaf
   const second = (await issue()).leaf
   // As the kubelet projects a Secret: files are links through ..data, which is swapped in one step.
   let version = 0
@@ -99,7 +99,7 @@ test('what is expired at the start is served, told and not ready; a new pair mak
   assert.equal(before.status, 503)
   assert.match(before.text, /expired/)
   assert.equal((await call(`${server.url}/healthz`, { method: 'GET' })).status, 200)
-  await writePair(dir.path, (await issue()).leaf)
+  await writePair(dir.path, (await sharedPair()).leaf)
   await until('the server to be ready', 30 * SECOND, async () => (await ready()).status === 200)
 })
 
@@ -111,10 +111,10 @@ for (const [name, spoil, pattern] of [
 ] as const satisfies [string, (pair: { certificate: string; key: string }) => object | undefined, RegExp][]) {
   test(`a pair that is ${name} at the start ends it with one line`, async () => {
     await using dir = await folder()
-    const pair = spoil((await issue()).leaf)
+    const pair = spoil((await sharedPair()).leaf)
     if (pair) await writePair(dir.path, pair)
     const flags = ['--cert', join(dir.path, 'tls.crt'), '--key', join(dir.path, 'tls.key')]
-    const { code, stderr, stdout } = await run(['serve', '--port', '0', ...flags])
+    const { code, stderr, stdout } = await run(serve, '--port', '0', ...flags)
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, pattern)
     assert.equal(stderr.trim().split('\n').length, 1)
@@ -123,18 +123,18 @@ for (const [name, spoil, pattern] of [
 
 test("another pair's key ends it with one line", async () => {
   await using dir = await folder()
-  const flags = await writePair(dir.path, { ...(await issue()).leaf, key: (await issue()).leaf.key })
-  const { code, stderr } = await run(['serve', '--port', '0', ...flags])
+  const flags = await writePair(dir.path, { ...(await sharedPair()).leaf, key: (await issue()).leaf.key })
+  const { code, stderr } = await run(serve, '--port', '0', ...flags)
   assert.equal(code, 1)
   assert.match(stderr, /not the certificate's/)
 })
 
 test('--client-ca asks for a certificate on /mutate alone, and is reloaded', async () => {
   await using dir = await folder()
-  const [ours, theirs] = [await issue(), await issue()]
+  const [ours, theirs] = [await sharedPair(), await issue()]
   const clientCa = join(dir.path, 'client-ca.crt')
   await writeFile(clientCa, ours.authority.certificate)
-  await using server = await startServe(['--client-ca', clientCa])
+  await using server = await startPaired(['--client-ca', clientCa])
   const [client, stranger] = [issueClient(ours.authority), issueClient(theirs.authority)]
   const mutate = (who?: typeof client) =>
     call(`${server.url}/mutate`, { body, ...(who && { cert: who.certificate, key: who.key }) })
@@ -150,8 +150,6 @@ test('--client-ca asks for a certificate on /mutate alone, and is reloaded', asy
 })
 
 test('only what is asked for is loaded: no node-forge with a certificate given, no express for admissions and probes', async () => {
-  await using dir = await folder()
-  const { leaf } = await issue()
   // Prints each file that is loaded.
   const hook = `import { registerHooks } from 'node:module'
     registerHooks({ load(url, context, next) { process.stderr.write('loaded ' + url + '\\n'); return next(url, context) } })`
@@ -167,7 +165,7 @@ test('only what is asked for is loaded: no node-forge with a certificate given, 
     await once(server.child, 'close')
     return server.errors()
   }
-  const pair = await writePair(dir.path, leaf)
+  const pair = (await sharedPair()).flags
   assert.doesNotMatch(await loaded(pair, { all: false }), /express|prom-client|src\/preview|node-forge|client-node/)
   assert.doesNotMatch(await loaded(pair, { all: true }), /node-forge|client-node/)
   // The control: the trace would have shown them.

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { serve } from '../../src/cli/serve.ts'
 import { configurationHash } from '../../src/webhooks/configurations.ts'
-import { run } from '../cli/process.ts'
+import { run } from '../cli/inside.ts'
 import { SECOND, until } from '../until.ts'
 import { call } from './call.ts'
 import { folder, startPaired } from './pairs.ts'
@@ -99,7 +100,7 @@ test('a bad configuration at the start: every problem, and no server', async () 
   await using dir = await folder()
   const file = join(dir.path, 'configuration.yaml')
   await writeFile(file, `${configuration('x')}- {name: a}\n`)
-  const ended = await run(['serve', '--port', '0', '--config', file])
+  const ended = await run(serve, '--port', '0', '--config', file)
   assert.equal(ended.code, 1)
   assert.equal(ended.stderr.trimEnd().split('\n').length, 4)
   assert.match(ended.stderr, /configuration\.yaml:4:\d+: SF316 rules\[0\]\.tier takes/)

@@ -49,15 +49,15 @@ export async function writePair(path: string, { certificate, key }: Pair): Promi
   return ['--cert', cert, '--key', keyFile]
 }
 
-let shared: Promise<{ readonly leaf: Pair; readonly flags: readonly string[] }> | undefined
+let shared: Promise<Awaited<ReturnType<typeof issue>> & { readonly flags: readonly string[] }> | undefined
 
-/** One pair for all servers of a test file that don't care about theirs. */
+/** One for all of a test file that needs any pair: making one takes longer than most tests. */
 export function sharedPair() {
   shared ??= (async () => {
     const path = mkdtempSync(join(tmpdir(), 'sidecar-first-pair-'))
     process.on('exit', () => rmSync(path, { recursive: true }))
-    const { leaf } = await issue()
-    return { leaf, flags: await writePair(path, leaf) }
+    const issued = await issue()
+    return { ...issued, flags: await writePair(path, issued.leaf) }
   })()
   return shared
 }
