@@ -55,22 +55,23 @@ const readers: Readonly<Record<string, (seen: Recorded) => void>> = {
   },
 }
 
-for (const [reader, read] of Object.entries(readers)) {
-  test(`${reader}: what it reads of pods and events costs what its size deserves`, () => {
+const all = Object.entries(readers).flatMap(([reader, read]) =>
+  ['crash-loop-later', 'continued'].map((recorded) => [reader, read, recorded] as const),
+)
+for (const [reader, read, recorded] of share(all)) {
+  test(`${reader}: what it reads of pods and events costs what its size deserves, from those of ${recorded} on`, () => {
     const judge = new Judge(
       (input) => ignoringTypes(() => read(input as Recorded)),
       (bytes) => parsing * bytes,
     )
-    for (const recorded of ['crash-loop-later', 'continued']) {
-      const seed = recordedPod(recorded)
-      for (const field of share(share(fieldsOf((input) => read(input as Recorded), seed)))) {
-        for (const { name, fill } of contentsOf(field, seed)) {
-          const make = (n: number) => put(seed, field.way, fill(n))
-          judge.judge(
-            { name: `${reader}: ${field.way.join('.')} ${name}`, make, bytes: (n) => sizeOf(fill(n)) + 10_000 },
-            sizeFor(field),
-          )
-        }
+    const seed = recordedPod(recorded)
+    for (const field of share(fieldsOf((input) => read(input as Recorded), seed))) {
+      for (const { name, fill } of contentsOf(field, seed)) {
+        const make = (n: number) => put(seed, field.way, fill(n))
+        judge.judge(
+          { name: `${reader}: ${field.way.join('.')} ${name}`, make, bytes: (n) => sizeOf(fill(n)) + 10_000 },
+          sizeFor(field),
+        )
       }
     }
     assert.deepEqual(judge.excesses, [])
