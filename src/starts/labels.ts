@@ -1,4 +1,3 @@
-import { presets } from '../admission/intent/presets.ts'
 import { recognise } from '../admission/suggest/known.ts'
 
 // Everything that becomes a label, but for a namespace, is one of these: what pods are called makes no series.
@@ -25,5 +24,3 @@ export const several = 'several' as SidecarLabel
 /** By name, else by image, as everywhere. */
 export const sidecarLabel = ({ name, image = '' }: { readonly name: string; readonly image?: string }): SidecarLabel =>
   (recognise({ name, image })?.preset.name ?? other) as SidecarLabel
-
-export const sidecarLabels: readonly string[] = [...presets.map(({ name }) => name), other, several]

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CoreV1Event, V1ContainerStatus, V1Pod } from '@kubernetes/client-node'
 import fc from 'fast-check'
+import { presets } from '../../src/admission/intent/presets.ts'
 import { keptEvent } from '../../src/starts/kept.ts'
-import { sidecarLabels } from '../../src/starts/labels.ts'
 import { createLedger, type Handover, type Ledger } from '../../src/starts/ledger.ts'
 import type { CountedStart } from '../../src/starts/start.ts'
 import { heldBytes } from '../heap.ts'
@@ -16,7 +16,11 @@ const minute = 60_000
 /** What is gone earlier is judged when so much time has passed, in ms. */
 const eventsComeIn = 10_000
 
+/** All that a sidecar's label may be. */
+const sidecarLabels: readonly string[] = [...presets.map(({ name }) => name), 'other', 'several']
+
 /** A cluster, and a process that counts its starts. Time passes in steps of a second. */
+
 class World {
   now = begin
   readonly counted: { uid: string; start: CountedStart }[] = []

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { presetsPage } from '../../../scripts/presets-doc.ts'
 import { type Check, formatCheck, parseCheck } from '../../../src/admission/check/grammar.ts'
 import { imageTexts, matchesImage } from '../../../src/admission/intent/glob.ts'
 import { presetOf, presets } from '../../../src/admission/intent/presets.ts'
+import { presetsPage } from './presets-page.ts'
 
 test('the sidecars that were promised are there, each under a name of its own', () => {
   const names = presets.map(({ name }) => name)

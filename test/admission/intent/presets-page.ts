@@ -1,6 +1,6 @@
 // Renders docs/presets.md from the presets' data. A test fails if the page is stale, and updates it with UPDATE_GOLDEN=1.
-import { formatCheck } from '../src/admission/check/grammar.ts'
-import { type Preset, presets } from '../src/admission/intent/presets.ts'
+import { formatCheck } from '../../../src/admission/check/grammar.ts'
+import { type Preset, presets } from '../../../src/admission/intent/presets.ts'
 
 export function presetsPage(): string {
   const rows = presets.map(
