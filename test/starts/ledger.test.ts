@@ -20,7 +20,6 @@ const eventsComeIn = 10_000
 const sidecarLabels: readonly string[] = [...presets.map(({ name }) => name), 'other', 'several']
 
 /** A cluster, and a process that counts its starts. Time passes in steps of a second. */
-
 class World {
   now = begin
   readonly counted: { uid: string; start: CountedStart }[] = []
