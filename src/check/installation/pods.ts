@@ -2,7 +2,7 @@ import type { V1MutatingWebhook, V1Namespace, V1Pod } from '@kubernetes/client-n
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { repositoryOf } from '../../admission/intent/glob.ts'
 import { keys } from '../../admission/words/keys.ts'
-import { coded, type Problem } from '../../admission/words/messages.ts'
+import { coded } from '../../admission/words/messages.ts'
 import { objectKeys } from '../../kubernetes/names.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
 import { type Owner, ownerOf, renewal } from '../../seen/owner.ts'
@@ -79,16 +79,6 @@ async function eachPod(
   await Promise.all(Array.from({ length: atOnce }, read))
 }
 
-/** What an enforced rule refuses in a pod that runs: its waiter comes from a mirror, or something is in front that no entry lets by. */
-const byEnforcedRules: ReadonlySet<string> = new Set<Problem['kind']>([
-  'not-the-waiter',
-  'starts-in-front',
-  'not-locked',
-  'processes-shared',
-  'image-unread',
-  'lock-mounted',
-])
-
 /**
  * Running pods that a configuration would refuse once it is installed, because of its enforced rules. Pods with the image that the former
  * configuration names aren't meant: their successors get the new one.
@@ -102,13 +92,15 @@ export async function refusedByRules(
   if (configuration.mode === 'observe' || !rules.rules.some(({ enforce }) => enforce)) return []
   const mirrors = [...waiter.mirrors, ...(former ? [repositoryOf(former.waiter.image)] : [])]
   const mirrored = { ...configuration, waiter: { ...waiter, mirrors } }
-  const judged: JudgedPod[] = []
+  const lax = { ...mirrored, rules: { ...rules, rules: rules.rules.map((rule) => ({ ...rule, enforce: false })) } }
+  const concerned: JudgedPod[] = []
   await eachPod(place, (pod, namespace) => {
     const found = judgePod(pod, namespace, mirrored, webhooks)
-    if (found) judged.push(found)
-  })
-  const concerned = judged.filter(({ standing: { kind, decision } }) => {
-    return kind !== 'refused' || decision.reasons.some(({ kind }) => byEnforcedRules.has(kind))
+    if (found === undefined) return
+    const isRefused = found.standing.kind === 'refused'
+    // What is refused whether its rules are enforced or not, check tells.
+    if (isRefused && judgePod(pod, namespace, lax, webhooks)?.standing.kind === 'refused') return
+    concerned.push(found)
   })
   return judgePods(concerned, undefined).filter(({ kind }) => kind === 'pods-would-be-refused')
 }
