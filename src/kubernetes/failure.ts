@@ -35,6 +35,16 @@ export class ClusterError extends ExpectedError {
 
 export const failureKind = (error: unknown): FailureKind => (error instanceof ClusterError ? error.kind : 'other')
 
+/** What may not be read is undefined. @throws ClusterError for any other failure */
+export async function allowed<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading
+  } catch (error) {
+    if (failureKind(error) !== 'forbidden') throw error
+    return undefined
+  }
+}
+
 /** The object that a call failed for want of. */
 export const missingObject = (error: unknown): NamedObject | undefined =>
   error instanceof ClusterError && error.kind === 'missing' ? error.object : undefined

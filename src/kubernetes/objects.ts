@@ -1,7 +1,7 @@
 import { type KubernetesObject, PatchStrategy, type V1APIResourceList } from '@kubernetes/client-node'
 import { ClusterError } from './failure.ts'
 import { objectNames } from './names.ts'
-import { rawCalls } from './raw.ts'
+import { type Paging, rawCalls } from './raw.ts'
 
 /** An object of any kind; what else it has is up to its kind. */
 export type ClusterObject = KubernetesObject
@@ -61,9 +61,10 @@ export function objects(...connected: Parameters<typeof rawCalls>) {
     async *items<T extends ClusterObject>(
       { apiVersion, kind }: Kind,
       { namespace, ...selectors }: Selection = {},
+      paging: Paging = {},
     ): AsyncIterable<T> {
       const path = await collection(apiVersion, kind, namespace)
-      yield* calls.items<T>(path, selectors, { expired: () => {} })
+      yield* calls.items<T>(path, selectors, { expired: () => {}, ...paging })
     },
     async create<T extends ClusterObject>(object: T, { dryRun }: { dryRun?: boolean } = {}) {
       const path = await collection(object.apiVersion ?? '', object.kind ?? '', object.metadata?.namespace)

@@ -5,7 +5,7 @@ import { ownPreset } from '../admission/suggest/own.ts'
 import { likeLacking, likeReason, likeStuck } from '../outcome/likeness.ts'
 import type { SeenEvent } from '../seen/event.ts'
 import { mostText } from '../seen/observe.ts'
-import type { Owner } from '../seen/owner.ts'
+import { type Owner, ownerText } from '../seen/owner.ts'
 import { livePod } from '../seen/pod.ts'
 import { workloadOf } from '../seen/workload.ts'
 import { clockBehind, type Evidence, evidenceOf } from './evidence.ts'
@@ -77,7 +77,7 @@ export function createSurveyor({
       if (pod.metadata?.deletionTimestamp !== undefined) return
       pods++
       const owner = workloadOf(pod)
-      const key = `${owner.kind} ${owner.namespace}/${owner.name}`
+      const key = ownerText(owner)
       owners.add(key)
       const behind = clockBehind(pod)
       const { nodeName: node = '' } = pod.spec ?? {}

@@ -8,6 +8,9 @@ export interface Owner {
   readonly name: string
 }
 
+/** `Deployment shop/web` */
+export const ownerText = ({ kind, namespace, name }: Owner): string => `${kind} ${namespace}/${name}`
+
 /** A Deployment's ReplicaSet is named after it and the template's hash. */
 export function ownerOf({ metadata }: Pick<V1Pod, 'metadata'>): Owner {
   const { name = '', namespace = '', labels = {}, ownerReferences = [] } = metadata ?? {}

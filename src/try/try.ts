@@ -1,8 +1,7 @@
-import type { KubernetesObject, V1Namespace, V1Pod } from '@kubernetes/client-node'
+import type { V1Namespace, V1Pod } from '@kubernetes/client-node'
 import { decide } from '../admission/decide.ts'
-import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
+import type { Configuration } from '../admission/intent/configuration.ts'
 import { readMetadata } from '../admission/pod/read.ts'
-import type { LabelSelector } from '../admission/pod/selector.ts'
 import type { Surroundings } from '../admission/pod/surroundings.ts'
 import { type Line, suggest, withAnnotations } from '../admission/suggest/suggest.ts'
 import { whyText } from '../admission/suggest/words.ts'
@@ -10,18 +9,18 @@ import { concluded, unexpected } from '../admission/verdict.ts'
 import type { Json } from '../admission/words/json.ts'
 import { keys } from '../admission/words/keys.ts'
 import { coded, isCost, startText } from '../admission/words/messages.ts'
-import { covering, setsOf } from '../check/pod/coverage.ts'
-import { manifestOf, type SubjectKind } from '../check/pod/subject.ts'
+import { circumstancesOf } from '../check/pod/circumstances.ts'
+import { setsOf } from '../check/pod/coverage.ts'
+import type { SubjectKind } from '../check/pod/subject.ts'
 import { whyUncovered } from '../check/pod/uncovered.ts'
 import type { Installed } from '../check/site.ts'
-import { ClusterError, failureKind } from '../kubernetes/failure.ts'
-import type { Objects } from '../kubernetes/objects.ts'
-import { selectorText } from '../kubernetes/selector.ts'
+import { allowed, ClusterError } from '../kubernetes/failure.ts'
+import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
 import { predictStart } from '../preview/forecast.ts'
 import type { JsonObject } from '../preview/json.ts'
 import { applyPatch } from '../preview/patch.ts'
 import { observe } from '../seen/observe.ts'
-import { workloadOf } from '../seen/workload.ts'
+import { podsOf } from '../seen/of-workload.ts'
 import { type Timeline, timelineOf } from '../timeline/timeline.ts'
 import { type Foreseen, foresee } from './foresee.ts'
 import type { Trial } from './words.ts'
@@ -61,24 +60,27 @@ export async function tryWorkload(
   { objects, installed, version, now }: Asked,
   { kind, namespace, name, own }: Subject,
 ): Promise<Tried | undefined> {
-  const object = await objects.read<Workload>({ ...kind, metadata: { name, namespace } })
+  const object = await objects.read({ ...kind, metadata: { name, namespace } })
   if (!object) return undefined
-  const home = (await allowed(
+  const home = await allowed(
     objects.read<V1Namespace>({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }),
-  )) ?? { metadata: { name: namespace } }
+  )
   const told: Trial[] = []
-  const live = installed.configuration.ok ? installed.configuration.value?.read : undefined
+  const {
+    configuration,
+    covers,
+    pod: template,
+    ...around
+  } = circumstancesOf({ object, kind, namespace }, { installed, version, home })
+  const isConfigured = installed.configuration.ok && installed.configuration.value?.read.ok
   const mutating = installed.mutating.ok ? installed.mutating.value : undefined
-  if (!live?.ok && !mutating) told.push({ kind: 'not-installed' })
-  const configuration = live?.ok ? live.configuration : defaultConfiguration(version)
-  const covers = covering(mutating?.webhooks ?? [], home)
+  if (!isConfigured && !mutating) told.push({ kind: 'not-installed' })
   if (configuration.mode === 'observe') told.push({ kind: 'only-observes' })
   if (mutating && covers.length === 0)
-    told.push({ kind: 'uncovered', uncovered: whyUncovered(mutating.webhooks ?? [], home) })
+    told.push({ kind: 'uncovered', uncovered: whyUncovered(mutating.webhooks ?? [], around.namespace) })
 
-  const template = manifestOf(object as unknown as Record<string, unknown>, kind, namespace)
-  const pods = await podsOf(objects, object, { kind, namespace, name })
-  const newest = pods?.[0]
+  const pods = await allowed(lastPods(objects, kind, object))
+  const newest = pods?.newest
   const bare = created(template as unknown as V1Pod, name)
   const first = await dryRun(objects, bare)
   if (first.kind === 'impossible') {
@@ -89,7 +91,7 @@ export async function tryWorkload(
   const judged = judge(base as unknown as JsonObject, {
     configuration: { ...configuration, mode: 'enforce' },
     own,
-    surroundings: { ...kind.surroundings, sets: setsOf(covers), ...metadataOf(home) },
+    surroundings: { ...kind.surroundings, sets: setsOf(covers), ...metadataOf(around.namespace) },
   })
   told.push(...judged.told)
   if (first.kind === 'refused') told.push({ kind: 'not-accepted', message: first.message, patched: false })
@@ -109,8 +111,6 @@ export async function tryWorkload(
   told.push(...starts.told)
   return { kind: kind.kind, namespace, name, told, lines: judged.lines, last: starts.last, foreseen: starts.foreseen }
 }
-
-type Workload = KubernetesObject & { readonly spec?: { readonly selector?: LabelSelector } }
 
 interface Judged extends Pick<Tried, 'told' | 'lines'> {
   readonly given: JsonObject
@@ -184,12 +184,12 @@ function judge(
 /** How its last pod started, and how it would have. */
 async function lastStart(
   { objects, now }: Pick<Asked, 'objects' | 'now'>,
-  pods: readonly V1Pod[] | undefined,
+  pods: LastPods | undefined,
   { sidecars, order }: Judged,
 ): Promise<Pick<Tried, 'told' | 'last' | 'foreseen'>> {
   const nothing = { last: undefined, foreseen: undefined }
   if (pods === undefined) return { ...nothing, told: [{ kind: 'no-start', why: 'forbidden' }] }
-  const pod = pods.find(hasStarted) ?? pods[0]
+  const pod = pods.started ?? pods.newest
   if (!pod) return { ...nothing, told: [{ kind: 'no-start', why: 'no-pod' }] }
   const last = timelineOf(await observe(objects, pod, now), sidecars)
   if (!order) return { last, foreseen: undefined, told: [] }
@@ -213,35 +213,20 @@ const hasStarted = ({ status }: V1Pod): boolean =>
     ({ state, lastState }) => state?.running ?? state?.terminated ?? lastState?.terminated,
   ) ?? false
 
-/** Its pods, the newest first; undefined if they may not be listed. */
-async function podsOf(
-  objects: Objects,
-  { spec }: Workload,
-  { kind, namespace, name }: Pick<Subject, 'kind' | 'namespace' | 'name'>,
-): Promise<readonly V1Pod[] | undefined> {
-  const labelSelector = kind.kind === 'CronJob' ? '' : selectorText(spec?.selector)
-  const listed = await allowed(
-    objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, ...(labelSelector && { labelSelector }) }),
-  )
-  const isOwn = (pod: V1Pod) => {
-    const owner = workloadOf(pod)
-    const direct = pod.metadata?.ownerReferences?.some((each) => each.kind === kind.kind && each.name === name)
-    return direct === true || (owner.kind === kind.kind && owner.name === name)
-  }
-  const age = ({ metadata }: V1Pod) => new Date(metadata?.creationTimestamp ?? 0).getTime()
-  return listed
-    ?.filter((pod) => pod.metadata?.deletionTimestamp === undefined && isOwn(pod))
-    .toSorted((a, b) => age(b) - age(a))
+/** Its newest pod, and the newest of those that have started. */
+interface LastPods {
+  readonly newest: V1Pod | undefined
+  readonly started: V1Pod | undefined
 }
 
-/** What may not be read is undefined. @throws ClusterError for any other failure */
-async function allowed<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading
-  } catch (error) {
-    if (failureKind(error) !== 'forbidden') throw error
-    return undefined
+async function lastPods(objects: Objects, { kind }: SubjectKind, object: ClusterObject): Promise<LastPods> {
+  const last = { newest: undefined, started: undefined } as { -readonly [K in keyof LastPods]: LastPods[K] }
+  const age = ({ metadata }: V1Pod) => new Date(metadata?.creationTimestamp ?? 0).getTime()
+  for await (const pod of podsOf(objects, { kind, object })) {
+    if (!last.newest || age(pod) > age(last.newest)) last.newest = pod
+    if (hasStarted(pod) && (!last.started || age(pod) > age(last.started))) last.started = pod
   }
+  return last
 }
 
 type DryRun =

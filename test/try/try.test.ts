@@ -52,11 +52,11 @@ async function tried(given: Given = {}): Promise<{ found: Tried; text: string; c
   }
   const objects = {
     read: async ({ kind }: { kind: string }) => (kind === 'Namespace' ? home : web),
-    async list() {
+    async *items({ kind }: { kind: string }) {
+      if (kind !== 'Pod') return
       if (pods === undefined) throw failure('forbidden', 'pods is forbidden')
-      return pods
+      yield* pods
     },
-    async *items() {},
     async create(one: V1Pod, { dryRun }: { dryRun?: boolean } = {}) {
       assert.equal(dryRun, true, 'it changes nothing')
       sent.push(structuredClone(one))

@@ -246,17 +246,21 @@ export const podFindings = {
         `whether ${startText(start)} found its sidecars ready is not known: ${unsure.map(unknownText).join('; ')}`,
     },
   ),
-  'pods-looked-at': ok<{ counts: readonly { outcome: keyof typeof outcomeWords; count: number }[] }>('SF630', {
-    example: { counts: [{ outcome: 'held', count: 2 }] },
-    text: ({ counts }) =>
-      counts.length === 0
-        ? 'it has no pods now'
-        : `its pods: ${counts.map(({ outcome, count }) => `${count} ${outcomeWords[outcome]}`).join(', ')}`,
-  }),
+  'pods-looked-at': ok<{ counts: readonly { outcome: keyof typeof outcomeWords; count: number }[]; expired: boolean }>(
+    'SF630',
+    {
+      example: { counts: [{ outcome: 'held', count: 2 }], expired: false },
+      text: ({ counts, expired }) => {
+        const told = counts.map(({ outcome, count }) => `${count} ${outcomeWords[outcome]}`).join(', ')
+        const all = counts.length === 0 ? 'it has no pods now' : `its pods: ${told}`
+        return expired ? `${all}; their list expired on the way, so one may be missing` : all
+      },
+    },
+  ),
   'pods-unread': warning<{ message: string }>('SF631', {
     example: { message: 'pods is forbidden' },
     text: ({ message }) => `its pods can't be looked at, so how they started is not known: ${message}`,
-    means: 'The right to list pods is missing, or nothing says which pods are its own.',
+    means: 'The right to list pods is missing, or the call failed.',
     next: 'Get the right to list pods in its namespace.',
   }),
   'not-created': problem('SF634', {

@@ -5,16 +5,15 @@ import { keys } from '../../admission/words/keys.ts'
 import { coded } from '../../admission/words/messages.ts'
 import { objectKeys } from '../../kubernetes/names.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
-import { type Owner, ownerOf, renewal } from '../../seen/owner.ts'
+import { type Owner, ownerOf, ownerText, renewal } from '../../seen/owner.ts'
 import type { Obstacle } from '../findings/configuration.ts'
 import type { Uncovered } from '../findings/pods.ts'
 import type { Finding } from '../findings.ts'
 import { covering, createdOf, dueOf, type Standing, standingOf } from '../pod/coverage.ts'
-import { closely } from '../pod/of-workload.ts'
 import { sidecarsOf } from '../pod/start.ts'
 import { whyUncovered } from '../pod/uncovered.ts'
 import { type Check, type Installed, needed, type Site, validConfiguration } from '../site.ts'
-import { judgeStarts, type StartedPod } from './starts.ts'
+import { closely, judgeStarts, type StartedPod } from './starts.ts'
 
 /** How many namespaces are read at a time. */
 const atOnce = 8
@@ -150,7 +149,7 @@ function inFront({ spec }: V1Pod, { kind, decision }: Standing): readonly string
 
 /** @param since when the webhook configuration was created */
 export function judgePods(all: readonly JudgedPod[], since: Date | undefined): readonly Finding[] {
-  const owners = Map.groupBy(all, ({ owner: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`)
+  const owners = Map.groupBy(all, ({ owner }) => ownerText(owner))
   const findings = [...owners].flatMap(([owner, group]): Finding[] => {
     const of = (kind: Standing['kind'], finding: (about: About, one: JudgedPod) => Finding): Finding[] => {
       const some = group.filter(({ standing }) => standing.kind === kind)

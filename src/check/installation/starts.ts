@@ -1,9 +1,10 @@
 import type { V1Pod } from '@kubernetes/client-node'
+import type { Objects } from '../../kubernetes/objects.ts'
 import { likeLacking, likeReason, likeStuck } from '../../outcome/likeness.ts'
 import { type Judged, judge } from '../../outcome/outcome.ts'
 import type { Early } from '../../outcome/why.ts'
-import { seenByStatus } from '../../seen/observe.ts'
-import { type Owner, ownerOf } from '../../seen/owner.ts'
+import { observe, type Seen, seenByStatus } from '../../seen/observe.ts'
+import { type Owner, ownerOf, ownerText } from '../../seen/owner.ts'
 import type { Finding } from '../findings.ts'
 import { secondsSince } from '../pod/start.ts'
 
@@ -18,33 +19,44 @@ const eventsLast = 3_600_000
 /** Before that nobody waits too long. */
 const patience = 60_000
 
+/** So many pods of one owner are looked at more closely: the others are alike. */
+const mostLooked = 3
+
+/** Judges pods by their status; a few of each owner also with their events, where these could show more. */
+export function closely(objects: Objects, now: () => number) {
+  const looked = new Map<string, number>()
+  return async (pod: V1Pod, sidecars: readonly string[]): Promise<StartedPod> => {
+    const owner = ownerOf(pod)
+    const byStatus = seenByStatus(pod, now())
+    const judged = judge(byStatus, sidecars)
+    const key = ownerText(owner)
+    const before = looked.get(key) ?? 0
+    const started = { name: byStatus.pod.name, owner }
+    if (before >= mostLooked || !mayShowMore(judged, byStatus)) return { ...started, ...startIn(judged) }
+    looked.set(key, before + 1)
+    return { ...started, ...startIn(judge(await observe(objects, pod, now), sidecars)) }
+  }
+}
+
+/** Of thousands no more is kept. */
+const startIn = ({ outcome, lacking, starts, down, app }: Judged) => ({ outcome, lacking, starts, down, app })
+
 /**
- * What the status alone shows of a pod, and whether its events could show more: an app that hasn't started after a while may be held up by
- * a hook; what befell a sidecar may have befallen it before its app, and an app that was restarted has started again.
- * @param all whether it counts, too, that events would show a start that was right
+ * Whether events could show more than the status does: an app that hasn't started after a while may be held up by a hook; what befell a sidecar may
+ * have befallen it before its app, and an app that was restarted has started again.
  */
-export function judgeStart(
-  pod: V1Pod,
-  sidecars: readonly string[],
-  now: number,
-  all = false,
-): StartedPod & { readonly more: boolean } {
-  const seen = seenByStatus(pod, now)
-  const judged = judge(seen, sidecars)
-  const age = now - (seen.pod.created ?? now)
-  const waits = judged.outcome.kind === 'unknown' && judged.outcome.reasons.some(({ why }) => why === 'starting')
-  const open = all && judged.outcome.kind === 'unknown'
-  const odd = judged.containers.some(
-    ({ name, restarts, ready, kind }) => kind !== 'init' && (restarts > 0 || (judged.sidecars.has(name) && !ready)),
+function mayShowMore({ outcome, containers, sidecars }: Judged, { pod, now }: Seen): boolean {
+  const age = now - (pod.created ?? now)
+  const waits = outcome.kind === 'unknown' && outcome.reasons.some(({ why }) => why === 'starting')
+  const odd = containers.some(
+    ({ name, restarts, ready, kind }) => kind !== 'init' && (restarts > 0 || (sidecars.has(name) && !ready)),
   )
-  const more = judged.sidecars.size > 0 && age < eventsLast && (waits ? age > patience : odd || open)
-  const { outcome, lacking, starts, down, app } = judged
-  return { name: seen.pod.name, owner: ownerOf(pod), outcome, lacking, starts, down, app, more }
+  return sidecars.size > 0 && age < eventsLast && (waits ? age > patience : odd)
 }
 
 /** Alike ones of an owner are one finding. */
 export function judgeStarts(all: readonly StartedPod[], now: number): readonly Finding[] {
-  const owners = Map.groupBy(all, ({ owner: { kind, namespace, name } }) => `${kind} ${namespace}/${name}`)
+  const owners = Map.groupBy(all, ({ owner }) => ownerText(owner))
   return [...owners].flatMap(([owner, group]): Finding[] => {
     const alike = Map.groupBy(
       group.flatMap((one) => troubles(one, now).map((finding) => ({ one, finding }))),

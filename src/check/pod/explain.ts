@@ -1,31 +1,25 @@
 import type {
   V1MutatingWebhook,
   V1MutatingWebhookConfiguration,
-  V1Namespace,
   V1ValidatingWebhookConfiguration,
 } from '@kubernetes/client-node'
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { ruledContainers } from '../../admission/intent/rules.ts'
 import { readMetadata, readSpec } from '../../admission/pod/read.ts'
-import type { Surroundings } from '../../admission/pod/surroundings.ts'
 import { type Certain, concluded, unexpected } from '../../admission/verdict.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { coded, isCost } from '../../admission/words/messages.ts'
 import type { MissedBecause } from '../findings/pod.ts'
 import type { Finding } from '../findings.ts'
+import type { Circumstances } from './circumstances.ts'
 import { covering, createdOf, dueOf, type Manifest, type Standing, setsOf, standingOf } from './coverage.ts'
 import { unguarded } from './scanned.ts'
 import { whyUncovered } from './uncovered.ts'
 
 /** All that says why a pod was patched or wasn't. */
-export interface Case {
-  /** Plain JSON: a pod, or what a template makes. */
-  readonly pod: Manifest
+export interface Case extends Omit<Circumstances, 'covers'> {
   /** undefined for a template: no pod has been created from it yet. */
   readonly made: { readonly created: Date | undefined; readonly renew: string } | undefined
-  readonly surroundings: Surroundings
-  readonly namespace: Pick<V1Namespace, 'metadata'>
-  readonly configuration: Configuration
   readonly mutating: V1MutatingWebhookConfiguration | 'unreadable' | undefined
   readonly validating: V1ValidatingWebhookConfiguration | undefined
 }

@@ -1,5 +1,4 @@
 import type { KubernetesObject, V1Namespace, V1Pod } from '@kubernetes/client-node'
-import { defaultConfiguration } from '../../admission/intent/configuration.ts'
 import { misplacedKeys } from '../../admission/intent/misplaced.ts'
 import type { Json } from '../../admission/words/json.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
@@ -10,12 +9,13 @@ import { ownerOf, renewal } from '../../seen/owner.ts'
 import { type Finding, type Told, told } from '../findings.ts'
 import type { Installed } from '../site.ts'
 import { authorIsWarned } from './author.ts'
-import { covering, createdOf, standingOf } from './coverage.ts'
+import { type Circumstances, circumstancesOf, sidecarsToday } from './circumstances.ts'
+import { createdOf } from './coverage.ts'
 import { creationFindings } from './creation.ts'
-import { type Case, explain } from './explain.ts'
-import { podsOf } from './of-workload.ts'
-import { sidecarsOf, startFindings } from './start.ts'
-import { manifestOf, type SubjectKind } from './subject.ts'
+import { explain } from './explain.ts'
+import { workloadFindings } from './of-workload.ts'
+import { startFindings } from './start.ts'
+import type { SubjectKind } from './subject.ts'
 
 /**
  * Reads one pod, or a workload with a template, and says why it was patched or wasn't.
@@ -37,17 +37,13 @@ export async function examineOne(
     findings.push({ kind: 'default-configuration', live: live ? 'invalid' : 'missing or may not be read' })
   }
   const isPod = kind.kind === 'Pod'
-  const pod = manifestOf(object as unknown as Record<string, unknown>, kind, namespace)
-  const configuration = live?.read.ok ? live.read.configuration : defaultConfiguration(version)
   const asked = {
-    pod,
-    surroundings: kind.surroundings,
+    ...circumstancesOf({ object, kind, namespace }, { installed, version, home }),
     made: isPod ? { created: createdOf(object), renew: renewal(ownerOf(object as V1Pod), [name]) } : undefined,
-    namespace: home ?? { metadata: { name: namespace } },
-    configuration,
     mutating: mutating.ok ? mutating.value : 'unreadable',
     validating: validating.ok ? validating.value : undefined,
   } as const
+  const { pod } = asked
   const explained = explain(asked)
   const { workloads } = installed
   const shown = workloads.ok && authorIsWarned({ kind: kind.kind, object, pod }, workloads.value, asked.namespace)
@@ -59,7 +55,7 @@ export async function examineOne(
       ? await started(object as V1Pod, asked, objects, now)
       : [
           ...(await creationFindings(objects, kind, object)),
-          ...(await podsOf(object, { objects, now, kind, sidecars: sidecarsToday(asked) })),
+          ...(await workloadFindings(object, { objects, now, kind: kind.kind, sidecars: sidecarsToday(asked) })),
         ]),
     ...misplacedKeys(kind.kind, object, pod, kind.template).map(
       (warning) => ({ kind: 'admission-warning', warning }) as const,
@@ -73,13 +69,7 @@ export async function examineOne(
 }
 
 /** How a pod really started, whoever created it. */
-async function started(pod: V1Pod, asked: Case, objects: Objects, now: () => number): Promise<Finding[]> {
+async function started(pod: V1Pod, asked: Circumstances, objects: Objects, now: () => number): Promise<Finding[]> {
   const seen = await observe(objects, pod, now)
   return startFindings(seen, judge(seen, sidecarsToday(asked)))
-}
-
-/** The sidecars that rules name, too. */
-function sidecarsToday({ mutating, namespace, configuration, pod, surroundings }: Case): readonly string[] {
-  const covers = covering(typeof mutating === 'object' ? (mutating.webhooks ?? []) : [], namespace)
-  return sidecarsOf(standingOf(pod, configuration, covers, surroundings).decision)
 }

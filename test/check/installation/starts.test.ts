@@ -1,27 +1,37 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { told } from '../../../src/check/findings.ts'
-import { judgeStart, judgeStarts, type StartedPod } from '../../../src/check/installation/starts.ts'
+import { closely, judgeStarts, type StartedPod } from '../../../src/check/installation/starts.ts'
 import { startFindings } from '../../../src/check/pod/start.ts'
+import { ClusterError } from '../../../src/kubernetes/failure.ts'
+import type { Objects } from '../../../src/kubernetes/objects.ts'
 import { judge } from '../../../src/outcome/outcome.ts'
 import { recordedPod } from '../../outcome/recorded.ts'
 import { seenOf } from '../../outcome/seen.ts'
 import { ofDeployment } from '../cluster.ts'
 
-/** As `check` sees it, which reads no events but where it must. */
-const seenAt = (name: string, later = 0, more: object = {}) => {
+/** As `check` sees it, which asks for events only where it must, and gets none. */
+const lookAt = async (name: string, later = 0, more: object = {}) => {
   const { pod, now } = recordedPod(name)
   pod.metadata = { ...pod.metadata, ...more }
-  return judgeStart(pod, [], now + later)
+  let asked = false
+  // biome-ignore lint/correctness/useYield: it only fails
+  async function* items() {
+    asked = true
+    throw new ClusterError('forbidden', 'events is forbidden')
+  }
+  const seen = await closely({ items } as unknown as Objects, () => now + later)(pod, [])
+  return { seen, asked }
 }
-const findings = (...all: readonly StartedPod[]) =>
-  judgeStarts(all, recordedPod('held').now)
+const seenAt = async (...how: Parameters<typeof lookAt>) => (await lookAt(...how)).seen
+const findings = async (...all: readonly Promise<StartedPod>[]) =>
+  judgeStarts(await Promise.all(all), recordedPod('held').now)
     .map(told)
     .map(({ level, text }) => `${level}: ${text}`)
 
 describe('how pods started', () => {
-  test('is no news of those that run with their sidecars', () => {
-    assert.deepEqual(findings(seenAt('held'), seenAt('native'), seenAt('no-sidecars'), seenAt('waiting')), [])
+  test('is no news of those that run with their sidecars', async () => {
+    assert.deepEqual(await findings(seenAt('held'), seenAt('native'), seenAt('no-sidecars'), seenAt('waiting')), [])
   })
 
   for (const [name, says] of [
@@ -34,30 +44,30 @@ describe('how pods started', () => {
     ['native-image', /^problem: .* stuck.*: the image of sidecar can't be pulled/],
     ['native-crash-loop', /^problem: .* stuck.*: sidecar keeps ending, and nothing behind it starts/],
   ] as const) {
-    test(`is a problem: ${name}`, () => {
-      const [finding, ...others] = findings(seenAt(name))
+    test(`is a problem: ${name}`, async () => {
+      const [finding, ...others] = await findings(seenAt(name))
       assert.match(finding ?? '', says)
       assert.deepEqual(others, [])
     })
   }
 
-  test('is one finding for the pods of an owner that are alike', () => {
+  test('is one finding for the pods of an owner that are alike', async () => {
     const some = ['a', 'b'].map((name) => seenAt('crash-loop', 0, { name, ...ofDeployment('web') }))
     const sound = seenAt('held', 0, ofDeployment('web'))
     assert.match(
-      findings(...some, sound).join('\n'),
+      (await findings(...some, sound)).join('\n'),
       /^problem: Deployment record\/web: 2 of 3 pods run without sidecar/,
     )
   })
 
-  test('is asked of the events only where they can say more', () => {
-    const more = (name: string, later = 0) => seenAt(name, later).more
-    assert.equal(more('held'), false)
-    assert.equal(more('no-sidecars'), false)
-    assert.equal(more('waiting'), false)
-    assert.equal(more('waiting', 240_000), true)
-    assert.equal(more('crashed-once'), true)
-    assert.equal(more('crashed-once', 2 * 3_600_000), false)
+  test('is asked of the events only where they can say more', async () => {
+    const more = async (name: string, later = 0) => (await lookAt(name, later)).asked
+    assert.equal(await more('held'), false)
+    assert.equal(await more('no-sidecars'), false)
+    assert.equal(await more('waiting'), false)
+    assert.equal(await more('waiting', 240_000), true)
+    assert.equal(await more('crashed-once'), true)
+    assert.equal(await more('crashed-once', 2 * 3_600_000), false)
   })
 })
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import { type Told, told } from '../../../src/check/findings.ts'
 import { creationFindings } from '../../../src/check/pod/creation.ts'
-import { podsOf } from '../../../src/check/pod/of-workload.ts'
+import { workloadFindings } from '../../../src/check/pod/of-workload.ts'
 import { parseSubject } from '../../../src/check/pod/subject.ts'
 import { ClusterError } from '../../../src/kubernetes/failure.ts'
 import type { ClusterObject, Objects } from '../../../src/kubernetes/objects.ts'
@@ -21,7 +21,7 @@ const deployment = (status: unknown = {}, spec: object = { selector }): ClusterO
     status,
   }) as ClusterObject
 
-/** A pod of the Deployment shop/web. */
+/** A pod of the Deployment shop/web, and its events. */
 function owned({ pod, events, node, now }: Seen, name: string): Seen {
   const metadata = {
     ...pod.metadata,
@@ -31,7 +31,8 @@ function owned({ pod, events, node, now }: Seen, name: string): Seen {
     labels: { 'pod-template-hash': 'abc' },
     ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-abc', uid: 'r', controller: true }],
   }
-  return { pod: { ...pod, metadata }, events, node, now }
+  const about = (event: CoreV1Event) => ({ ...event, involvedObject: { ...event.involvedObject, uid: name } })
+  return { pod: { ...pod, metadata }, events: events?.map(about), node, now }
 }
 
 /** An API server with these pods, in which events may not be listed if there are none. */
@@ -44,8 +45,9 @@ function server(all: readonly Seen[], pods: (V1Pod | ClusterError)[] = all.map((
       }
       return
     }
-    const seen = all.find(({ pod }) => fieldSelector.endsWith(`uid=${pod.metadata?.uid}`))
-    const events: readonly CoreV1Event[] | undefined = fieldSelector.includes('Node') ? all[0]?.node : seen?.events
+    const events = fieldSelector.includes('Node')
+      ? all[0]?.node
+      : all[0]?.events && all.flatMap((each) => each.events ?? [])
     if (!events) throw new ClusterError('forbidden', 'events is forbidden', undefined)
     yield* events
   }
@@ -54,7 +56,7 @@ function server(all: readonly Seen[], pods: (V1Pod | ClusterError)[] = all.map((
 
 const kind = parseSubject('deploy/web')?.kind ?? assert.fail()
 const look = async (workload: ClusterObject, objects: Objects, now: number): Promise<string[]> =>
-  (await podsOf(workload, { objects, now: () => now, kind, sidecars: [] })).map(told).map(line)
+  (await workloadFindings(workload, { objects, now: () => now, kind: 'Deployment', sidecars: [] })).map(told).map(line)
 const line = ({ level, code, text }: Told) => `${level} ${code} ${text}`
 
 describe('check deploy/NAME', () => {
@@ -71,6 +73,13 @@ describe('check deploy/NAME', () => {
     const now = all[0]?.now ?? 0
     assert.deepEqual(await look(deployment(), server(all), now), [
       'ok SF630 its pods: 4 held until their sidecars were ready',
+    ])
+  })
+
+  test('judges all of its pods, however many there are', async () => {
+    const all = Array.from({ length: 25 }, (_, index) => owned(recordedPod('held'), `web-abc-${index}`))
+    assert.deepEqual(await look(deployment(), server(all), all[0]?.now ?? 0), [
+      'ok SF630 its pods: 25 held until their sidecars were ready',
     ])
   })
 
@@ -117,7 +126,8 @@ describe('check deploy/NAME', () => {
     const forbidden = new ClusterError('forbidden', 'pods is forbidden', undefined)
     const unread = "warning SF631 its pods can't be looked at, so how they started is not known"
     assert.deepEqual(await look(deployment(), server([], [forbidden]), 0), [`${unread}: pods is forbidden`])
-    assert.deepEqual(await look(deployment({}, {}), server([]), 0), [`${unread}: it has no selector`])
+    // Its pods are found without its selector, too.
+    assert.deepEqual(await look(deployment({}, {}), server([]), 0), ['ok SF630 it has no pods now'])
     const seen = owned({ ...recordedPod('held'), events: undefined, node: undefined }, 'web-abc-1')
     assert.deepEqual(await look(deployment(), server([seen]), seen.now), ['ok SF630 its pods: 1 not known'])
   })

@@ -369,7 +369,7 @@ describe('the report', () => {
     const live = { read: { ok: true, configuration } }
     const findings = await examineOne(
       {
-        objects: { read } as unknown as Objects,
+        objects: { read, async *items() {} } as unknown as Objects,
         installed: { ...installed, configuration: ok(live) } as unknown as Installed,
         version: '1.0.0',
         now: () => 0,

@@ -30,7 +30,7 @@ async function said(
   }
   const findings = await examineOne(
     {
-      objects: { read, list: async () => [] } as unknown as Objects,
+      objects: { read, async *items() {} } as unknown as Objects,
       installed: installed as unknown as Installed,
       version: '1.0.0',
       now: () => 0,
