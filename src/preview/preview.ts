@@ -14,6 +14,7 @@ import { type Certain, fateText, foresee, unexpected } from '../admission/verdic
 import type { Operation } from '../admission/words/json.ts'
 import { isCost, type Reason, textOf } from '../admission/words/messages.ts'
 import { shownWarnings } from '../admission/words/shown.ts'
+import { objectKeys } from '../kubernetes/names.ts'
 import { predictStart } from './forecast.ts'
 import { drawn, type Forecast } from './forecast-bars.ts'
 import type { JsonObject } from './json.ts'
@@ -56,33 +57,47 @@ export type Previewed =
   | { readonly ok: true; readonly manifests: Extract<Manifests, { ok: true }>; readonly previews: readonly Preview[] }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
-/**
- * What would happen to the objects of a text (JSON or YAML), in order. If one can't be read, only that is reported.
- * @param namespace of objects that name none, if it is known
- */
-export function preview(text: string, configuration: Configuration, namespace = '', trial: Trial = {}): Previewed {
+/** The objects of a text (JSON or YAML), in order. If one can't be read, only that is reported. */
+export function readObjects(text: string) {
   const manifests = readManifests(text)
   if (!manifests.ok) return failed(manifests.problems)
   const found = objectsOf(manifests)
-  if (!found.ok) return failed(found.problems)
-  const namespaces = namespacesOf(found.objects)
-  const previews = found.objects.map((object) => previewObject(object, configuration, { namespace, namespaces, trial }))
-  return { ok: true, manifests, previews }
+  return found.ok ? ({ ok: true, manifests, objects: found.objects } as const) : failed(found.problems)
 }
 
-function failed(problems: readonly Problem[]): Previewed {
-  return { ok: false, problems: problems.slice(0, mostProblems) }
+export type Readable = Extract<ReturnType<typeof readObjects>, { ok: true }>
+
+/** What is known beside the objects. */
+interface Assumed {
+  /** Of objects that name none, if it is known. */
+  readonly namespace: string
+  /** Those of which there is a manifest. */
+  readonly namespaces: ReadonlyMap<string, Metadata>
+  readonly trial: Trial
 }
 
-function previewObject(
-  given: ManifestObject,
-  configuration: Configuration,
-  assumed: {
-    readonly namespace: string
-    readonly namespaces: ReadonlyMap<string, Metadata>
-    readonly trial: Trial
-  },
-): Preview {
+export const previewObjects = ({ manifests, objects }: Readable, configuration: Configuration, assumed: Assumed) => ({
+  ok: true as const,
+  manifests,
+  previews: objects.map((object) => previewObject(object, configuration, assumed)),
+})
+
+/**
+ * What would happen to the objects of a text.
+ * @param namespace of objects that name none, if it is known
+ */
+export function preview(text: string, configuration: Configuration, namespace = '', trial: Trial = {}): Previewed {
+  const read = readObjects(text)
+  return read.ok
+    ? previewObjects(read, configuration, { namespace, namespaces: namespacesOf(read.objects), trial })
+    : read
+}
+
+function failed(problems: readonly Problem[]) {
+  return { ok: false as const, problems: problems.slice(0, mostProblems) }
+}
+
+function previewObject(given: ManifestObject, configuration: Configuration, assumed: Assumed): Preview {
   const template = podTemplate(given)
   if (template === undefined) {
     const decision = skipped([{ kind: 'no-pod-template', object: given.kind }], [])
@@ -97,6 +112,8 @@ function previewObject(
     configuration: { ...configuration, mode: 'enforce' },
     surroundings: { ...template.surroundings, ...(namespace !== '' && { into: namespace }) },
     namespace: knownLabels(namespace, around),
+    // Whatever the mode of an installation is, it calls none for these.
+    ...(around?.labels.get(objectKeys.injection) === 'disabled' && { webhooks: [] }),
   })
   const depends = foreseen.kind === 'depends-on-namespace'
   const verdict = depends ? foreseen.first : foreseen
@@ -115,7 +132,7 @@ function previewObject(
   const found = {
     object,
     decision,
-    outlook: depends ? 'depends-on-namespace' : outlookOf(verdict, decision),
+    outlook: outlookOf(verdict, elsewhere, decision),
     ...(suggestion && { suggestion }),
   }
   switch (decision.verdict) {
@@ -143,9 +160,12 @@ function among(elsewhere: readonly Certain[], decision: Decision): Decision {
   return { ...decision, reasons: [...decision.reasons, ...reasons] }
 }
 
-/** An injector that is known to add what is absent is taken at its word. */
-function outlookOf(verdict: Certain, { verdict: decided }: Decision): Outlook {
-  return unexpected(verdict).length > 0 ? 'refused-unless-injected' : decided
+/** An injector that is known to add what is absent is taken at its word. What holds in every namespace depends on none. */
+function outlookOf(verdict: Certain, elsewhere: readonly Certain[], { verdict: decided }: Decision): Outlook {
+  const lacks = (each: Certain) => unexpected(each).length > 0
+  if (lacks(verdict) && elsewhere.every((each) => lacks(each) || each.kind === 'refused'))
+    return 'refused-unless-injected'
+  return elsewhere.length > 0 ? 'depends-on-namespace' : decided
 }
 
 /** Of a pod for which neither itself nor a rule asks for anything, or for a sidecar that isn't waited for. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { textOf } from '../../src/admission/words/messages.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
+import { objectKeys } from '../../src/kubernetes/names.ts'
 import { preview } from '../../src/preview/preview.ts'
 
 const read = readConfiguration(
@@ -25,6 +27,13 @@ rules:
 )
 assert(read.ok, JSON.stringify(read))
 const { configuration } = read
+
+/** Those of the golden pairs that can be read. */
+const golden = new URL('../golden/', import.meta.url)
+const manifests = readdirSync(golden, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.yaml'))
+  .map((name) => ({ name, text: readFileSync(new URL(name, golden), 'utf8') }))
+  .filter(({ text }) => preview(text, configuration).ok)
 
 const pod = (metadata: object) =>
   JSON.stringify({
@@ -88,4 +97,38 @@ test('a namespace among the manifests has the labels that it has', () => {
     const order = 'tiers' in decision ? decision.tiers.map((tier) => tier.map(({ name }) => name).join('+')) : []
     assert.equal(order.join(', '), tiers)
   }
+})
+
+const optedOut = (name: string) =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name, labels: { [objectKeys.injection]: 'disabled' } },
+  })
+
+test('pods of a namespace among the manifests that opted out are left alone, whatever asks for them, and nothing is suggested', () => {
+  let asking = 0
+  for (const { name, text } of manifests) {
+    const given = preview(text, configuration, 'shop')
+    const among = preview(`${optedOut('shop')}\n---\n${text}`, configuration, 'shop')
+    assert(given.ok && among.ok, name)
+    asking += given.previews.filter(({ decision }) => decision.verdict === 'patched').length
+    for (const { outlook, patch, suggestion, object } of among.previews.slice(1)) {
+      if (object.namespace !== 'shop' || object.kind === 'Namespace') continue
+      assert.deepEqual([outlook, patch, suggestion], ['skipped', [], undefined], name)
+    }
+  }
+  assert.ok(asking > 20, `${asking}`)
+})
+
+test('what is refused in every namespace unless an injector adds a container is called so, not left to the namespace', () => {
+  const asking = pod({ annotations: { 'sidecar-first.dev/sidecars': 'proxy, vault' } })
+  const previewed = preview(asking, configuration)
+  assert(previewed.ok)
+  const [{ outlook, decision } = assert.fail()] = previewed.previews
+  assert.equal(outlook, 'refused-unless-injected')
+  assert.match(
+    decision.reasons.map(textOf).join('\n'),
+    /in a namespace that more rules select, it is refused unless an injector adds vault/,
+  )
 })

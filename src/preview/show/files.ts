@@ -7,8 +7,9 @@ import { findFiles } from '../../files/paths.ts'
 import { ExpectedError, type Terminal } from '../../terminal/command.ts'
 import { containerName } from '../../terminal/flag.ts'
 import { line, type Message, messagesOf } from '../message.ts'
+import { namespacesOf } from '../namespace.ts'
 import { type FileNotice, fileNoticeCode, fileNoticeText } from '../notices.ts'
-import { type Preview, type Previewed, preview } from '../preview.ts'
+import { type Preview, type Previewed, previewObjects, type Readable, readObjects } from '../preview.ts'
 import { faultCode, faultText, type Problem } from '../problems.ts'
 import type { Trial } from '../trial.ts'
 
@@ -81,16 +82,22 @@ export async function previewFiles(
     found.map(({ path }) => path),
     terminal,
   )
+  const read: { readonly name: string; readonly objects: Readable }[] = []
   for (const [index, { name, text }] of inputs.entries()) {
     if (found[index]?.named === false && !mayBeManifest(text)) {
       others.push(name)
       continue
     }
-    const previewed = preview(text, configuration, '', trial)
-    if (previewed.ok) {
-      const previews = previewed.previews.map((each) => silenced(each, ignored))
-      files.push({ name, previewed: { ...previewed, previews } })
-    } else problems.push(...previewed.problems.map((problem) => ({ name, ...problem })))
+    const objects = readObjects(text)
+    if (objects.ok) read.push({ name, objects })
+    else problems.push(...objects.problems.map((problem) => ({ name, ...problem })))
+  }
+  // A Namespace often has a file of its own.
+  const namespaces = namespacesOf(read.flatMap(({ objects }) => objects.objects))
+  for (const { name, objects } of read) {
+    const previewed = previewObjects(objects, configuration, { namespace: '', namespaces, trial })
+    const previews = previewed.previews.map((each) => silenced(each, ignored))
+    files.push({ name, previewed: { ...previewed, previews } })
   }
   if (found.length > 0 && others.length === found.length) {
     throw new ExpectedError('no-manifest', `there is no manifest in ${others.map(fileName).join(', ')}`)
