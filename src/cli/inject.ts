@@ -4,6 +4,7 @@ import { printable } from '../admission/words/printable.ts'
 import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
 import { applyPatch } from '../preview/patch.ts'
 import {
+  complaints,
   fileHelp,
   fileOptions,
   type PreviewedFiles,
@@ -31,7 +32,8 @@ ${fileHelp}
 ${ignoreHelp}
 
 It prints nothing and exits with 1 if an object is refused or a file can't be
-read. Reasons and warnings go to standard error.
+read; with --suggest a refused object is printed as it is, among the others.
+Reasons and warnings go to standard error.
 
 The configuration's waiter.image is where the pods pull the waiter from: name
 yours, since nobody has published it under its default name. Pods that say
@@ -51,15 +53,16 @@ export const inject = defineCommand({
   async run(flags, words, terminal) {
     const ignored = await ignoredCodes(flags.ignore)
     const found = await previewFiles([...flags.filename, ...words], { ...flags, ignored }, terminal)
-    refuse(found)
     const look = lookOf(terminal, process.env)
-    if (flags.suggest) {
+    if (flags.suggest && found.problems.length === 0) {
+      const refused = complaints(found)
       const { files, told } = suggested(found)
-      terminal.stderr.write(told.map((each) => `${each}\n`).join(''))
+      terminal.stderr.write([...refused, ...told].map((each) => `${each}\n`).join(''))
       if (told.length === 0) say({ kind: 'nothing-to-suggest' }, ignored, terminal)
       terminal.stdout.write(exact(joinDocuments(files.map(writeManifests)), look))
-      return 0
+      return refused.length > 0 ? 1 : 0
     }
+    refuse(found)
     const remarks = remarksOf(found).map((each) => remarkLine(each, each.severity === 'note' ? ': costs' : ': warning'))
     terminal.stderr.write(remarks.map((each) => `${each}\n`).join(''))
     const text = joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed)))

@@ -151,7 +151,8 @@ async function ofManifests(
   const files = await previewFiles(filename, { change: () => configuration, exclude, ignored }, terminal)
   terminal.stderr.write(files.problems.map((problem) => `${problemText(problem)}\n`).join(''))
   const survey = scanManifests(files, { namespace, presets: only, own, configuration })
-  return { survey: withoutIgnored(survey, ignored), pictures: [], now: Date.now(), whole: files.problems.length === 0 }
+  const whole = files.problems.length === 0 && survey.limits.every(({ kind }) => kind !== 'template-unread')
+  return { survey: withoutIgnored(survey, ignored), pictures: [], now: Date.now(), whole }
 }
 
 /** A page of a thousand pods takes a while. */

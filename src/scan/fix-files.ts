@@ -34,7 +34,7 @@ export async function fixFolder(
   const { found } = await findFiles([folder], exclude)
   const { files, told } = await readAll(
     found.map(({ path }) => path),
-    root,
+    { folder, root },
   )
   const fixes = fixesFor(workloads, files)
   const written: Fix[] = []
@@ -47,7 +47,10 @@ export async function fixFolder(
   return [...written, ...fixes.told, ...fixes.unread, ...(isMissing ? told : [])]
 }
 
-async function readAll(paths: readonly string[], root: string): Promise<{ files: Placed[]; told: Fix[] }> {
+async function readAll(
+  paths: readonly string[],
+  { folder, root }: { folder: string; root: string },
+): Promise<{ files: Placed[]; told: Fix[] }> {
   const files: Placed[] = []
   const told: Fix[] = []
   const seen = new Set<string>()
@@ -61,7 +64,11 @@ async function readAll(paths: readonly string[], root: string): Promise<{ files:
       const { size } = await stat(path)
       if (!isBelow(path, root)) left('link')
       else if (size > most) left('unreadable', `it is over ${most / 1e6} MB`)
-      else files.push({ name, path, text: await readText(path) })
+      else {
+        // It goes by its own name where links lead to it, too.
+        const own = join(folder, relative(root, path))
+        files.push({ name: paths.includes(own) ? own : name, path, text: await readText(path) })
+      }
     } catch (error) {
       left('unreadable', error instanceof Error ? error.message : String(error))
     }

@@ -37,7 +37,9 @@ interface Match {
 
 /** The lines of a scan, in the manifests of its workloads: found by kind, namespace and name. Pure. */
 export function fixesFor(workloads: readonly ScannedWorkload[], files: readonly FixFile[]): Fixes {
-  const wanted = workloads.flatMap(({ owner, mend }) => (mend.kind === 'lines' ? [{ owner, ...mend }] : []))
+  const all = workloads.flatMap(({ owner, mend }) => (mend.kind === 'lines' ? [{ owner, ...mend }] : []))
+  // The same one may stand in several manifests that were scanned.
+  const wanted = [...new Map(all.map((each) => [JSON.stringify(each), each])).values()]
   if (wanted.length === 0) return { changed: [], told: [{ kind: 'fixed-none' }], unread: [] }
   const told: Fix[] = []
   const unread: Fix[] = []

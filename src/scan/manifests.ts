@@ -5,9 +5,20 @@ import { knownLabels, namespaceOf, namespacesOf, setsOf } from '../preview/names
 import type { Preview } from '../preview/preview.ts'
 import type { PreviewedFiles } from '../preview/show/files.ts'
 import { type Mend, mendOf } from './mend.ts'
-import { type Own, type ScanSubject, subjectOf } from './subject.ts'
-import { isGuarded, narrowed, type ScannedWorkload, type Survey, sidecarsOf, worstFirst, worstOf } from './survey.ts'
+import { type Own, podOf, type ScanSubject, subjectOf, without } from './subject.ts'
+import {
+  isGuarded,
+  narrowed,
+  nowhere,
+  type ScannedWorkload,
+  type Survey,
+  sidecarsOf,
+  worstFirst,
+  worstOf,
+} from './survey.ts'
+import { titleOf } from './text.ts'
 import { type StandingToday, standingToday, type Today, todayOf } from './today.ts'
+import type { Limit } from './words.ts'
 
 /**
  * What manifests show: the order and the gate, and nothing of what happened. A manifest is seen before the webhook acts on
@@ -23,44 +34,55 @@ export function scanManifests(
   }: { namespace: string | undefined; presets: readonly string[]; own: Own; configuration: Configuration },
 ): Survey {
   let all = 0
+  let unmet = own
+  const unread: Limit[] = []
   const namespaces = namespacesOf(files.flatMap(({ previewed }) => previewed.previews.map(({ object }) => object)))
   const workloads = files.flatMap(({ name: file, previewed }) =>
     previewed.previews.flatMap((preview): ScannedWorkload[] => {
-      const { object } = preview
+      const { object, decision } = preview
       const template = podTemplate(object)
       if (!template || (namespace !== undefined && object.namespace !== namespace)) return []
       all++
+      const { kind, name } = object
+      const owner = { kind, namespace: object.namespace, name }
+      const place = `${file}:${object.line}`
+      const pod = podOf(template.pod)
+      if (!pod.ok) {
+        const why = pod.problems.map(coded).join('; ')
+        unread.push({ kind: 'template-unread', place, object: `${kind} ${titleOf(owner)}`, why })
+        return []
+      }
+      unmet = without(unmet, [...pod.value.spec.containers, ...pod.value.spec.initContainers])
       const around = namespaces.get(namespaceOf(object))
       const sets = setsOf(knownLabels(object.namespace, around), configuration)
       const surroundings = { ...template.surroundings, sets, ...(around && { namespace: around }) }
       const subject = narrowed(subjectOf(template.pod, around, own), presets)
       if (!subject) return []
       const today = todayAsked(subject, preview, own)
+      const unsent = decision.reasons.filter((each) => each.kind === 'not-sent')
       const mend = mendOf(template.pod, isGuarded(today), surroundings, configuration, own)
       const sidecars = sidecarsOf(subject, today)
-      const { kind, name } = object
+      const helped =
+        unsent.length > 0 && mend.kind === 'lines' ? ({ kind: 'no-line', why: unsent.map(coded) } as const) : mend
       return [
         {
-          owner: { kind, namespace: object.namespace, name },
+          owner,
           pods: 0,
-          place: `${file}:${object.line}`,
+          place,
           sidecars,
           standing: worstOf(sidecars),
           seen: [],
-          mend: mend.kind === 'asked-in-vain' ? stillOpen(today, preview) : mend,
+          mend: mend.kind === 'asked-in-vain' ? stillOpen(today, preview) : helped,
           example: undefined,
         },
       ]
     }),
   )
-  const limits =
-    workloads.length > 0
-      ? [{ kind: 'manifests-only' } as const]
-      : [{ kind: 'nothing-known', workloads: all } as const, { kind: 'manifests-only' } as const]
+  const none = workloads.length > 0 ? [] : [{ kind: 'nothing-known', workloads: all } as const]
   return {
     workloads: workloads.toSorted(worstFirst),
     all: { workloads: all, pods: 0, known: workloads.length },
-    limits,
+    limits: [...unread, ...none, ...nowhere(unmet), { kind: 'manifests-only' }],
   }
 }
 

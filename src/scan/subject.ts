@@ -1,6 +1,7 @@
 import type { V1Container, V1Pod } from '@kubernetes/client-node'
-import type { Metadata } from '../admission/pod/pod.ts'
+import type { Metadata, Pod } from '../admission/pod/pod.ts'
 import { readMetadata, readSpec } from '../admission/pod/read.ts'
+import type { Read } from '../admission/pod/reader.ts'
 import { type KnownSidecar, knownSidecars } from '../admission/suggest/known.ts'
 import { appNames } from '../seen/app.ts'
 import { isKnown } from '../seen/known.ts'
@@ -15,15 +16,27 @@ export interface ScanSubject {
   readonly sidecars: readonly KnownSidecar[]
 }
 
+/** A manifest's pod, or why it can't be read. */
+export function podOf(manifest: unknown): Read<Pod> {
+  const [metadata, spec] = [readMetadata(manifest), readSpec(manifest)]
+  if (!metadata.ok) return metadata
+  return spec.ok ? { ok: true, value: { metadata: metadata.value, spec: spec.value } } : spec
+}
+
 /** Undefined for a manifest that can't be read, has no such sidecar, or nothing beside them: a gateway's proxy is the app itself. */
 export function subjectOf(manifest: unknown, namespace?: Metadata, own = noneOwn): ScanSubject | undefined {
-  const metadata = readMetadata(manifest)
-  const spec = readSpec(manifest)
-  if (!metadata.ok || !spec.ok) return undefined
-  const pod = { metadata: metadata.value, spec: spec.value }
-  const sidecars = knownSidecars(pod, namespace, own)
-  const [app] = appNames(pod, new Set(sidecars.map(({ name }) => name)))
+  const pod = podOf(manifest)
+  if (!pod.ok) return undefined
+  const sidecars = knownSidecars(pod.value, namespace, own)
+  const [app] = appNames(pod.value, new Set(sidecars.map(({ name }) => name)))
   return app !== undefined && sidecars.length > 0 ? { app, sidecars } : undefined
+}
+
+/** Of these names those that none of the containers has. */
+export function without(own: Own, containers: readonly { readonly name: string }[]): Own {
+  if (own.size === 0) return own
+  const there = new Set(containers.map(({ name }) => name))
+  return new Set([...own].filter((name) => !there.has(name)))
 }
 
 /** The same for a pod of a cluster, in which injectors have done their work. */

@@ -10,7 +10,7 @@ import { livePod } from '../seen/pod.ts'
 import { workloadOf } from '../seen/workload.ts'
 import { clockBehind, type Evidence, evidenceOf } from './evidence.ts'
 import { type Mend, mendOf } from './mend.ts'
-import { liveSubjectOf, noneOwn, type Own, type ScanSubject } from './subject.ts'
+import { liveSubjectOf, noneOwn, type Own, type ScanSubject, without } from './subject.ts'
 import { type StandingToday, standingToday, type Today, todayOf } from './today.ts'
 import { type Certainty, certaintyOf, type Limit, type Sighting } from './words.ts'
 
@@ -71,6 +71,7 @@ export function createSurveyor({
   const found = new Map<string, Tally>()
   const clocks = new Map<string, number>()
   let [pods, large] = [0, 0]
+  let unmet = own
   return {
     add(pod, warnings) {
       // What is being deleted tells of its end, not of its start.
@@ -83,6 +84,7 @@ export function createSurveyor({
       const { nodeName: node = '' } = pod.spec ?? {}
       if (behind > (clocks.get(node) ?? 0)) clocks.set(node, behind)
       const { containers = [], initContainers = [] } = pod.spec ?? {}
+      unmet = without(unmet, [...containers, ...initContainers])
       if (containers.length + initContainers.length > mostContainers) {
         large++
         return
@@ -114,11 +116,15 @@ export function createSurveyor({
             ]
           : []),
         ...(large > 0 ? [{ kind: 'pods-too-large', pods: large, most: mostContainers } as const] : []),
+        ...nowhere(unmet),
       ]
       return { workloads, all: { workloads: owners.size, pods, known: found.size }, limits }
     },
   }
 }
+
+/** What `--sidecar` names and nothing has. */
+export const nowhere = (unmet: Own): readonly Limit[] => [...unmet].map((name) => ({ kind: 'sidecar-nowhere', name }))
 
 /** A clock that is so far behind is worth a word, in ms. */
 const notable = 2000

@@ -80,6 +80,18 @@ const limits = {
     means: 'No pod that anybody needs has so many containers, and the webhook refuses to look at them, too.',
     next: 'Look at what made it.',
   }),
+  'template-unread': warning('SF969', {
+    example: { place: 'k8s/web.yaml:12', object: 'Deployment shop/web', why: 'spec.containers must be a list' },
+    text: ({ place, object, why }) => `${place}: ${object} was not looked at: ${why}`,
+    means: 'Its pod template is not one that an API server would take, so nothing is known of its sidecars.',
+    next: 'Correct the manifest, and scan again.',
+  }),
+  'sidecar-nowhere': note('SF970', {
+    example: { name: 'cache' },
+    text: ({ name }) => `no container is called ${name} (--sidecar)`,
+    means: 'What `--sidecar` names has no effect: nothing that was looked at has such a container.',
+    next: 'Correct the name.',
+  }),
   'manifests-only': note('SF946', {
     text: `these are manifests: what injectors and the webhook do, and what really happens, shows only in a cluster`,
     means: 'A manifest shows the order and the gate, and nothing of what has happened.',

@@ -4,7 +4,7 @@ import { catalogue } from '../../src/messages/catalogue.ts'
 const codes = new Set<string>(catalogue.map(({ code }) => code))
 
 /** What isn't said of anything: where help is, the help itself, what follows from the line before, what was done or left alone, and a program's own log. */
-const bare = /^(?:$|\s|See sidecar-first |\{)|: (?:added sidecar-first\.dev\/|unchanged: )/
+const bare = /^(?:$|\s|See sidecar-first |\{)|: (?:added (?:check\.)?sidecar-first\.dev\/|unchanged: )/
 
 /** Whatever a command writes to standard error can be looked up. */
 export function assertCoded(stderr: string): void {

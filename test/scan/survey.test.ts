@@ -175,6 +175,12 @@ function keeping(pods: Iterable<V1Pod>) {
 }
 
 describe('the pods of a scan', () => {
+  test('of which none has a container that --sidecar names: it says so', () => {
+    const surveyor = createSurveyor({ presets: [], own: new Set(['nope', 'app']), version: '1.0.0', now: () => now })
+    surveyor.add(pod('web-1', [runs('app', 1)]), [])
+    assert.deepEqual(surveyor.result().limits, [{ kind: 'sidecar-nowhere', name: 'nope' }])
+  })
+
   test('are grouped by what one would edit, without a call for each', () => {
     const owned = (kind: string, name: string, labels = {}) =>
       workloadOf(
