@@ -133,15 +133,16 @@ function nowOf({ outcome, lacking }: Judged, names: readonly string[]): Evidence
 }
 
 /** An app that keeps ending, beside a sidecar that the kubelet doesn't call ready: of one without a probe that says nothing. */
-function downOf({ containers, sidecars }: Judged, names: readonly string[]): Evidence[] {
-  const [app] = appsOf(containers, sidecars).filter(({ trouble }) => trouble?.why === 'crashed')
-  if (!app?.trouble) return []
-  const { message } = app.trouble
+function downOf({ down, outcome, containers, sidecars }: Judged, names: readonly string[]): Evidence[] {
+  // Where its first start is lost, it counts as one that hasn't started.
+  const last = outcome.kind === 'stuck' ? outcome.reason : down
+  if (last?.why !== 'crashed' || sidecars.has(last.container)) return []
+  const { container: app, message } = last
   return containers
     .filter(({ name, ready, hasReadinessProbe, kind }) => {
       return names.includes(name) && kind !== 'init' && !ready && hasReadinessProbe
     })
-    .map(({ name: sidecar }) => ({ kind: 'down-beside', app: app.name, sidecar, message }))
+    .map(({ name: sidecar }) => ({ kind: 'down-beside', app, sidecar, message }))
 }
 
 /** An app's first run, if it ended soon and badly, and was the only one that did; a status has the last run and the one before. */

@@ -1,6 +1,7 @@
 import type { V1MutatingWebhook, V1Namespace, V1Pod } from '@kubernetes/client-node'
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { repositoryOf } from '../../admission/intent/glob.ts'
+import type { Surroundings } from '../../admission/pod/surroundings.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { coded } from '../../admission/words/messages.ts'
 import { objectKeys } from '../../kubernetes/names.ts'
@@ -11,6 +12,7 @@ import type { Uncovered } from '../findings/pods.ts'
 import type { Finding } from '../findings.ts'
 import { covering, createdOf, dueOf, type Standing, standingOf } from '../pod/coverage.ts'
 import { sidecarsOf } from '../pod/start.ts'
+import { lastingKinds, manifestOf } from '../pod/subject.ts'
 import { whyUncovered } from '../pod/uncovered.ts'
 import { type Check, type Installed, needed, type Site, validConfiguration } from '../site.ts'
 import { closely, judgeStarts, type StartedPod } from './starts.ts'
@@ -79,7 +81,7 @@ async function eachPod(
 }
 
 /**
- * Running pods that a configuration would refuse once it is installed, because of its enforced rules. Pods with the image that the former
+ * Running pods, and templates without pods, that a configuration would refuse once it is installed, because of its enforced rules. Pods with the image that the former
  * configuration names aren't meant: their successors get the new one.
  */
 export async function refusedByRules(
@@ -93,15 +95,43 @@ export async function refusedByRules(
   const mirrored = { ...configuration, waiter: { ...waiter, mirrors } }
   const lax = { ...mirrored, rules: { ...rules, rules: rules.rules.map((rule) => ({ ...rule, enforce: false })) } }
   const concerned: JudgedPod[] = []
-  await eachPod(place, (pod, namespace) => {
-    const found = judgePod(pod, namespace, mirrored, webhooks)
+  const look = (pod: V1Pod, namespace: V1Namespace, template?: Template) => {
+    const found = judgePod(pod, namespace, mirrored, webhooks, template)
     if (found === undefined) return
     const isRefused = found.standing.kind === 'refused'
     // What is refused whether its rules are enforced or not, check tells.
-    if (isRefused && judgePod(pod, namespace, lax, webhooks)?.standing.kind === 'refused') return
+    if (isRefused && judgePod(pod, namespace, lax, webhooks, template)?.standing.kind === 'refused') return
     concerned.push(found)
+  }
+  await eachPod(place, look)
+  const known = new Set(concerned.map(({ owner }) => ownerText(owner)))
+  await eachTemplate(place, (pod, namespace, template) => {
+    if (!known.has(ownerText(template.owner))) look(pod, namespace, template)
   })
   return judgePods(concerned, undefined).filter(({ kind }) => kind === 'pods-would-be-refused')
+}
+
+/** What pods are made from. */
+interface Template {
+  readonly owner: Owner
+  readonly surroundings: Surroundings
+}
+
+/** The templates from which more pods will be made, but for those of workloads that something else makes again. */
+async function eachTemplate(
+  { objects, namespaces }: Place,
+  look: (pod: V1Pod, namespace: V1Namespace, template: Template) => void,
+): Promise<void> {
+  const homes = new Map(namespaces.map((each) => [each.metadata?.name, each]))
+  for (const kind of lastingKinds) {
+    for await (const object of objects.items(kind)) {
+      const { namespace = '', name = '', ownerReferences = [] } = object.metadata ?? {}
+      const home = homes.get(namespace)
+      if (home === undefined || ownerReferences.some(({ controller }) => controller)) continue
+      const pod = manifestOf(object as unknown as Record<string, unknown>, kind, namespace)
+      look(pod, home, { owner: { kind: kind.kind, namespace, name }, surroundings: kind.surroundings })
+    }
+  }
 }
 
 const fieldSelector = 'status.phase!=Succeeded,status.phase!=Failed'
@@ -109,6 +139,8 @@ const fieldSelector = 'status.phase!=Succeeded,status.phase!=Failed'
 interface JudgedPod {
   readonly name: string
   readonly owner: Owner
+  /** No pod yet. */
+  readonly isTemplate: boolean
   readonly created: Date | undefined
   readonly standing: Standing
   /** What would have to be let by in front of an enforced sidecar. */
@@ -123,6 +155,7 @@ export function judgePod(
   namespace: V1Namespace,
   configuration: Configuration,
   webhooks: readonly V1MutatingWebhook[],
+  template?: Template,
 ): JudgedPod | undefined {
   const { name = '', annotations = {} } = pod.metadata ?? {}
   const covers = covering(webhooks, namespace)
@@ -130,9 +163,11 @@ export function judgePod(
     const optedOut = namespace.metadata?.labels?.[objectKeys.injection] === 'disabled'
     if (optedOut || annotations[keys.sidecars] === undefined) return undefined
   }
-  const standing = standingOf(pod, configuration, covers)
+  const standing = standingOf(pod, configuration, covers, template?.surroundings)
   const uncovered = covers.length > 0 ? undefined : whyUncovered(webhooks, namespace)
-  return { name, owner: ownerOf(pod), created: createdOf(pod), standing, inFront: inFront(pod, standing), uncovered }
+  const owner = template?.owner ?? ownerOf(pod)
+  const made = { isTemplate: template !== undefined, created: createdOf(pod) }
+  return { name, owner, ...made, standing, inFront: inFront(pod, standing), uncovered }
 }
 
 /** The entries of `enforced.inFront` for what starts in front of an enforced sidecar. */
@@ -156,6 +191,7 @@ export function judgePods(all: readonly JudgedPod[], since: Date | undefined): r
       const [one] = some
       if (one === undefined) return []
       const names = some.map(({ name }) => name)
+      if (one.isTemplate) return [finding({ owner: `pods of ${owner}`, affected: undefined, renew: '', some }, one)]
       const affected = one.owner.kind === 'Pod' ? undefined : { some: some.length, all: group.length }
       return [finding({ owner, affected, renew: renewal(one.owner, names), some }, one)]
     }

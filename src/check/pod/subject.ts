@@ -23,6 +23,9 @@ const kinds: readonly (SubjectKind & { readonly names: readonly string[] })[] = 
   named('cj', 'batch/v1', 'CronJob', inJob),
 ]
 
+/** Whose templates make pods as long as they are there. */
+export const lastingKinds = kinds.filter(({ kind }) => !['Pod', 'ReplicaSet', 'Job'].includes(kind))
+
 function named(short: string, apiVersion: string, kind: string, template: readonly string[]) {
   const name = kind.toLowerCase()
   const surroundings = { job: apiVersion === 'batch/v1' }

@@ -169,7 +169,7 @@ describe('running pods', () => {
     assert.deepEqual(judgeBy(installation(`waiter: {mirrors: ["mirror.example/*/waiter"]}\n${rules}`)), [])
     assert.deepEqual(judgeBy(installation(rules.replace(', enforce: true', ''))), [], 'decision 4 goes on')
 
-    const objects = { list: async () => [mirrored] } as unknown as Objects
+    const objects = { list: async () => [mirrored], async *items() {} } as unknown as Objects
     const place = { objects, namespaces: [shop], progress: () => undefined }
     const foreseen = async (made: typeof enforced, former?: Configuration) =>
       (await refusedByRules(place, made.configuration, { webhooks: made.mutating.webhooks ?? [], former })).map(
