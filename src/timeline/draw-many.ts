@@ -1,22 +1,10 @@
 import { printable } from '../admission/words/printable.ts'
-import {
-  downCode,
-  downText,
-  earlyText,
-  lackingCode,
-  lackingNext,
-  lackingText,
-  laterCodes,
-  outcomeCodes,
-  stuckNext,
-  stuckText,
-  unknownText,
-} from '../outcome/words.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../terminal/chart.ts'
 import { type Look, styled } from '../terminal/look.ts'
 import { seconds, timelineBars, waitText, whyNot } from './draw.ts'
-import { appOf, appStart, type Group, type Many, type Spread, type Took, tally } from './many.ts'
+import { appOf, appStart, type Many, type Spread, type Took, tally } from './many.ts'
 import type { Timeline } from './timeline.ts'
+import { wordsFor } from './troubles.ts'
 
 /** A terminal has room for so many bars. */
 const mostBars = 12
@@ -81,9 +69,8 @@ function noteOf(timeline: Timeline): string {
 
 /** What the starts have in common, the outcomes first. Every text that somebody else wrote is cut and on one line. */
 export function linesOf(many: Many): readonly string[] {
-  const { started, waits, early, stuck, unknown, again, down, lacking, namespace, timelines, expired } = many
+  const { started, waits, groups, namespace, timelines, expired } = many
   const coarse = started?.coarse ?? 0
-  const of = (pods: readonly string[]) => `-n ${namespace} ${pods[0]}`
   const open = timelines.filter((each) => !appStart(each) && !appOf(each)?.lost).length
   return [
     tally(many)
@@ -99,30 +86,15 @@ export function linesOf(many: Many): readonly string[] {
       const after = wait.outcome === 'closed' ? 'waiting' : 'after waiting'
       return `  ${after} ${safe(waitText(wait, spreadText(wait)))}, ${wait.of} pod${wait.of === 1 ? '' : 's'}`
     }),
-    ...early.map(
-      (group) =>
-        `${outcomeCodes['too-early']} ${group.pods.length} too early: ${safe(earlyText(group.what))}${named(group)}`,
-    ),
-    ...stuck.flatMap((group) => [
-      `${outcomeCodes.stuck} ${group.pods.length} stuck: ${safe(stuckText(group.what))}${named(group)}`,
-      `  ${stuckNext(group.what, of(group.pods))}`,
-    ]),
-    ...again.map(
-      (group) =>
-        `${laterCodes['too-early']} ${group.pods.length} started again too early: ${safe(earlyText(group.what))}${named(group)}`,
-    ),
-    ...down.flatMap((group) => [
-      `${downCode} now ${group.pods.length} without a running app: ${safe(downText(group.what))}${named(group)}`,
-      `  ${stuckNext(group.what, of(group.pods))}`,
-    ]),
-    ...lacking.flatMap((group) => [
-      `${lackingCode} now ${group.pods.length} without a sidecar: ${safe(lackingText(group.what))}${named(group)}`,
-      `  ${lackingNext(group.what, of(group.pods))}`,
-    ]),
-    ...unknown.map(
-      (group) =>
-        `${outcomeCodes.unknown} ${group.pods.length} not known: ${safe(unknownText(group.what))}${named(group)}`,
-    ),
+    ...groups.flatMap((group) => {
+      const { pods } = group
+      const { code, state, text, next } = wordsFor(group, `-n ${namespace} ${pods[0]}`)
+      const now = group.part === 'down' || group.part === 'lacking' ? 'now ' : ''
+      return [
+        `${code} ${now}${pods.length} ${state}: ${safe(text)}${named(pods)}`,
+        ...(next === undefined ? [] : [`  ${next}`]),
+      ]
+    }),
     ...(coarse > 0
       ? [
           `not known: ${coarse} of these starts are known to the second only, since events are gone or may not be listed`,
@@ -143,7 +115,7 @@ const spreadText = ({ of, median, slowest }: Spread): string =>
 const safe = (text: string) => printable(text, 1024)
 
 /** Some of them by name. */
-function named({ pods }: Group<unknown>): string {
+function named(pods: readonly string[]): string {
   const shown = pods.slice(0, 3).join(', ')
   return ` (${shown}${pods.length > 3 ? `, and ${pods.length - 3} more` : ''})`
 }

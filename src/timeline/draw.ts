@@ -18,6 +18,7 @@ import type { Moment } from '../seen/moment.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../terminal/chart.ts'
 import { type Look, styled } from '../terminal/look.ts'
 import { type ContainerStart, hasFailed, lifeMoments, type Timeline } from './timeline.ts'
+import { laterStarts } from './troubles.ts'
 
 /** The chart, what the app waited for, and what isn't known. */
 export function drawTimeline(timeline: Timeline, look: Look): string {
@@ -195,19 +196,17 @@ export function sentences(timeline: Timeline): string[] {
 
 /** What became of each start but the first one. */
 function later({ appStarts, app }: Timeline): string[] {
-  return appStarts
-    .filter(({ container, nth }) => container !== app || nth > 0)
-    .flatMap((start) => {
-      const { outcome } = start
-      if (outcome.kind === 'held') return []
-      const code = laterCodes[outcome.kind]
-      const which = startText(start)
-      return outcome.kind === 'too-early'
-        ? outcome.reasons.map((reason) => `${code} ${which} was too early: ${earlyText(reason)}`)
-        : outcome.reasons.map(
-            (reason) => `${code} not known whether ${which} found its sidecars ready: ${unknownText(reason)}`,
-          )
-    })
+  return laterStarts({ starts: appStarts, app }).flatMap((start) => {
+    const { outcome } = start
+    if (outcome.kind === 'held') return []
+    const code = laterCodes[outcome.kind]
+    const which = startText(start)
+    return outcome.kind === 'too-early'
+      ? outcome.reasons.map((reason) => `${code} ${which} was too early: ${earlyText(reason)}`)
+      : outcome.reasons.map(
+          (reason) => `${code} not known whether ${which} found its sidecars ready: ${unknownText(reason)}`,
+        )
+  })
 }
 
 /** What came of it. */

@@ -1,8 +1,8 @@
-import type { Code } from '../admission/words/values.ts'
-import { downCode, lackingCode, laterCodes, outcomeCodes } from '../outcome/words.ts'
+import { downCode, lackingCode, outcomeCodes } from '../outcome/words.ts'
 import type { Moment } from '../seen/moment.ts'
-import { appStart, type Group, type Many } from './many.ts'
+import { appStart, type Many } from './many.ts'
 import type { Timeline } from './timeline.ts'
+import { codeOf, partNames } from './troubles.ts'
 
 /** Times are milliseconds after `from`; those known only to the second have `exact: false`. */
 export function jsonTimeline(timeline: Timeline): string {
@@ -39,7 +39,7 @@ export function jsonTimeline(timeline: Timeline): string {
 }
 
 /** Times are milliseconds after the pod was given to its node. */
-export function jsonMany({ timelines, early, stuck, unknown, again, down, lacking, ...many }: Many): string {
+export function jsonMany({ timelines, groups, ...many }: Many): string {
   const pods = timelines.map((timeline) => {
     const { name, outcome, sidecars } = timeline
     const { exact = false, ms } = appStart(timeline) ?? {}
@@ -53,20 +53,11 @@ export function jsonMany({ timelines, early, stuck, unknown, again, down, lackin
       waits: timeline.waits,
     }
   })
-  const coded = (code: Code, groups: readonly Group<object>[]) => groups.map((group) => ({ code, ...group }))
-  const reasons = {
-    'too-early': coded(outcomeCodes['too-early'], early),
-    stuck: coded(
-      outcomeCodes.stuck,
-      stuck.map(({ what: { since, ...what }, pods }) => ({ what, pods })),
-    ),
-    unknown: coded(outcomeCodes.unknown, unknown),
-    again: coded(laterCodes['too-early'], again),
-    down: coded(
-      downCode,
-      down.map(({ what: { since, ...what }, pods }) => ({ what, pods })),
-    ),
-    lacking: coded(lackingCode, lacking),
-  }
+  const reasons = Object.fromEntries(
+    partNames.map((name) => {
+      const own = groups.filter(({ part }) => part === name)
+      return [name, own.map(({ what, pods }) => ({ code: codeOf(name), what: { ...what, since: undefined }, pods }))]
+    }),
+  )
   return `${JSON.stringify({ ...many, reasons, pods }, null, 2)}\n`
 }

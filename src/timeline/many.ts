@@ -1,9 +1,8 @@
-import { likeLacking, likeReason, likeStuck } from '../outcome/likeness.ts'
 import type { Outcome } from '../outcome/outcome.ts'
 import type { Wait } from '../outcome/waits.ts'
-import type { Early, Lacking, Stuck, Unknown } from '../outcome/why.ts'
 import { outcomeWords } from '../outcome/words.ts'
 import type { ContainerStart, Timeline } from './timeline.ts'
+import { likeness, partNames, type Trouble, troublesOf } from './troubles.ts'
 
 /** The starts of a workload's pods together. Only what was seen: a median is one of the times, not a mean of two. */
 export interface Many {
@@ -20,13 +19,8 @@ export interface Many {
   readonly started: Spread | undefined
   /** The longest first. */
   readonly waits: readonly (Spread & Pick<Wait, 'for' | 'outcome'>)[]
-  readonly early: readonly Group<Early>[]
-  readonly stuck: readonly Group<Stuck>[]
-  readonly unknown: readonly Group<Unknown>[]
-  /** Of starts but the first ones. */
-  readonly again: readonly Group<Early>[]
-  readonly down: readonly Group<Stuck>[]
-  readonly lacking: readonly Group<Lacking>[]
+  /** By their part, of each the most frequent first. */
+  readonly groups: readonly Group[]
 }
 
 /** Times that were seen. */
@@ -44,23 +38,14 @@ export interface Took {
   readonly exact: boolean
 }
 
-/** The same about several pods. `what`: of the first of them. */
-export interface Group<T> {
-  readonly what: T
-  readonly pods: readonly string[]
-}
+/** The same about several pods, as it is of the first of them. */
+export type Group = Trouble & { readonly pods: readonly string[] }
 
 /** Puts the starts of a workload's pods together. Pure. */
 export function together(timelines: readonly Timeline[], { kind, namespace, name, expired = false }: About): Many {
   const outcomes = { held: 0, 'too-early': 0, stuck: 0, unknown: 0, 'no-sidecars': 0 }
   for (const { outcome, sidecars } of timelines) outcomes[sidecars.size === 0 ? 'no-sidecars' : outcome.kind]++
   const each = timelines.filter(({ sidecars }) => sidecars.size > 0)
-  const of = <K extends Outcome['kind']>(kind: K) =>
-    each.flatMap((timeline) =>
-      timeline.outcome.kind === kind
-        ? [{ pod: timeline.name, outcome: timeline.outcome as Extract<Outcome, { kind: K }> }]
-        : [],
-    )
   const waits = each.flatMap(({ name: pod, waits }) => waits.map((wait) => ({ pod, wait })))
   const alike = Map.groupBy(waits, ({ wait }) => `${wait.outcome} ${wait.for.join('+')}`)
   return {
@@ -78,34 +63,10 @@ export function together(timelines: readonly Timeline[], { kind, namespace, name
         return first && found ? [{ ...found, for: first.wait.for, outcome: first.wait.outcome }] : []
       })
       .toSorted((a, b) => b.median.ms - a.median.ms),
-    early: grouped(
-      of('too-early').flatMap(({ pod, outcome }) => outcome.reasons.map((what) => ({ pod, what }))),
-      likeReason,
-    ),
-    stuck: grouped(
-      of('stuck').map(({ pod, outcome }) => ({ pod, what: outcome.reason })),
-      likeStuck,
-    ),
-    unknown: grouped(
-      of('unknown').flatMap(({ pod, outcome }) => outcome.reasons.map((what) => ({ pod, what }))),
-      likeReason,
-    ),
-    again: grouped(
-      each.flatMap(({ name: pod, appStarts, app }) => {
-        const later = appStarts.filter(({ container, nth }) => container !== app || nth > 0)
-        const reasons = later.flatMap(({ outcome }) => (outcome.kind === 'too-early' ? outcome.reasons : []))
-        const kinds = new Map(reasons.map((what) => [likeReason(what), what]))
-        return [...kinds.values()].map((what) => ({ pod, what }))
-      }),
-      likeReason,
-    ),
-    down: grouped(
-      each.flatMap(({ name: pod, down }) => (down ? [{ pod, what: down }] : [])),
-      likeStuck,
-    ),
-    lacking: grouped(
-      each.flatMap(({ name: pod, lacking }) => lacking.map((what) => ({ pod, what }))),
-      likeLacking,
+    groups: grouped(
+      each.flatMap(({ name: pod, appStarts, ...timeline }) =>
+        troublesOf({ ...timeline, starts: appStarts }).map((trouble) => ({ pod, trouble })),
+      ),
     ),
   }
 }
@@ -131,11 +92,10 @@ function spread(all: readonly Took[]): Spread | undefined {
   return median && slowest && { of: all.length, coarse: all.filter(({ exact }) => !exact).length, median, slowest }
 }
 
-/** The most frequent first. */
-function grouped<T>(all: readonly { pod: string; what: T }[], likeness: (what: T) => string): readonly Group<T>[] {
-  return [...Map.groupBy(all, ({ what }) => likeness(what)).values()]
-    .flatMap((some) => some.slice(0, 1).map(({ what }) => ({ what, pods: some.map(({ pod }) => pod) })))
-    .toSorted((a, b) => b.pods.length - a.pods.length)
+function grouped(all: readonly { readonly pod: string; readonly trouble: Trouble }[]): readonly Group[] {
+  return [...Map.groupBy(all, ({ trouble }) => likeness(trouble)).values()]
+    .flatMap((some) => some.slice(0, 1).map(({ trouble }) => ({ ...trouble, pods: some.map(({ pod }) => pod) })))
+    .toSorted((a, b) => partNames.indexOf(a.part) - partNames.indexOf(b.part) || b.pods.length - a.pods.length)
 }
 
 /** How many started how; none aren't told. */

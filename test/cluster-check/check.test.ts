@@ -327,13 +327,13 @@ describe('check and timeline on a real node', () => {
     try {
       const { code, findings } = await until('both to be seen', async () => {
         const seen = await check('--no-pods')
-        return seen.findings.filter(({ text }) => text.includes(' run without sidecar: ')).length === 2
+        return seen.findings.filter(({ text }) => text.includes(' without a sidecar: ')).length === 2
           ? seen
           : undefined
       })
       assert.equal(code, 1)
-      found(findings, 'problem', /Pod check-shop\/crashing run without sidecar: sidecar keeps ending: exit code 1/)
-      found(findings, 'problem', /Pod check-plain\/by-hand run without sidecar: the image of sidecar can't be pulled/)
+      found(findings, 'problem', /Pod check-shop\/crashing without a sidecar: sidecar keeps ending: exit code 1/)
+      found(findings, 'problem', /Pod check-plain\/by-hand without a sidecar: the image of sidecar can't be pulled/)
     } finally {
       await kubectl('delete', 'pod', '-n', shop, 'crashing', '--wait=false')
       await kubectl('delete', 'pod', '-n', plain, 'by-hand', '--wait=false')

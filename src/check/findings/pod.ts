@@ -22,17 +22,7 @@ import {
 } from '../../outcome/words.ts'
 import type { Today } from '../../scan/today.ts'
 import { told as scanned } from '../../scan/words.ts'
-import {
-  early,
-  forText,
-  lacking,
-  stuck,
-  type Uncovered,
-  uncoveredNext,
-  uncoveredText,
-  type Where,
-  where,
-} from './pods.ts'
+import { forText, type Uncovered, uncoveredNext, uncoveredText, type Where, where } from './pods.ts'
 import { fullName } from './webhooks.ts'
 
 const late = 'before its namespace was labelled, or before the configuration named its containers'
@@ -71,6 +61,9 @@ interface Warned {
 }
 
 const would = 'start envoy, before app'
+const lacking = { sidecar: 'envoy', why: 'crashed', message: 'exit code 1' } as const
+const early = [{ why: 'crashed', sidecars: ['envoy'] }] as const
+const stuck = { why: 'hook', container: 'envoy', sidecars: ['envoy'], since: undefined } as const
 const renew = 'kubectl rollout restart -n shop deployment/web'
 const [ok, warning, problem] = [define('ok'), define('warning'), define('problem')]
 

@@ -1,7 +1,6 @@
-import { define } from '../../admission/words/define.ts'
+import { define, passOn } from '../../admission/words/define.ts'
 import { objectKeys, objectNames } from '../../kubernetes/names.ts'
-import type { Early, Lacking, Stuck } from '../../outcome/why.ts'
-import { downText, earlyText, lackingNext, lackingText, stuckNext, stuckText } from '../../outcome/words.ts'
+import { codeOf, type Trouble, wordsFor } from '../../timeline/troubles.ts'
 
 /** Why the API server calls none of our webhooks for the pods of a namespace. */
 export type Uncovered = { readonly namespace: string } & (
@@ -72,15 +71,26 @@ function podsText({ owner, affected }: Affected): string {
     : `${owner}: ${affected.some} of ${affected.all} ${affected.all === 1 ? 'pod' : 'pods'}`
 }
 
+/** What is wrong with some of them, and for how long. */
+interface Troubled extends Affected, Where {
+  readonly trouble: Trouble
+  readonly seconds: number | undefined
+}
+const troubleWords = ({ trouble, namespace, pod }: Troubled) => wordsFor(trouble, `-n ${namespace} ${pod}`)
+const troubleCode = ({ trouble }: Troubled) => codeOf(trouble.part)
+function troubleText(data: Troubled): string {
+  const { state, text } = troubleWords(data)
+  return `${podsText(data)} ${state}${data.seconds === undefined ? '' : forText({ seconds: data.seconds })}: ${text}`
+}
+const troubleNext = (data: Troubled) =>
+  troubleWords(data).next ?? `sidecar-first timeline -n ${data.namespace} pod/${data.pod}`
+
 const pods = {
   owner: 'Deployment shop/web',
   affected: { some: 2, all: 3 },
   renew: 'kubectl rollout restart -n shop deployment/web',
 }
 export const where = { namespace: 'shop', pod: 'web-0' }
-export const lacking = { sidecar: 'envoy', why: 'crashed', message: 'exit code 1' } as const
-export const early = [{ why: 'crashed', sidecars: ['envoy'] }] as const
-export const stuck = { why: 'hook', container: 'envoy', sidecars: ['envoy'], since: undefined } as const
 const [ok, warning, problem] = [define('ok'), define('warning'), define('problem')]
 
 /** Of the pods of covered namespaces. */
@@ -127,41 +137,8 @@ export const podsFindings = {
       'They were locked when they were created, and run or wait without it: their order is held by the hook alone.',
     next: ({ renew }) => `update it to libraries of Kubernetes 1.34 or later; then ${renew}`,
   }),
-  'pods-lacking': problem<Affected & Where & { lacking: Lacking }>('SF560', {
-    example: { ...pods, ...where, lacking },
-    text: (data) => `${podsText(data)} run without ${data.lacking.sidecar}: ${lackingText(data.lacking)}`,
-    means: 'Apps run while a sidecar of theirs does not, whoever created the pods.',
-    next: ({ lacking, namespace, pod }) => lackingNext(lacking, `-n ${namespace} ${pod}`),
-  }),
-  'pods-stuck': problem<Affected & Where & { stuck: Stuck; seconds: number }>('SF561', {
-    example: { ...pods, ...where, stuck, seconds: 240 },
-    text: (data) => `${podsText(data)} stuck${forText(data)}: ${stuckText(data.stuck)}`,
-    means: 'Apps have not started, because something before them does not end or get ready.',
-    next: ({ stuck, namespace, pod }) => stuckNext(stuck, `-n ${namespace} ${pod}`),
-  }),
-  'pods-too-early': warning<Affected & Where & { early: readonly Early[] }>('SF562', {
-    example: { ...pods, ...where, early },
-    text: (data) => `${podsText(data)} started an app too early: ${data.early.map(earlyText).join('; ')}`,
-    means: 'Apps began before their sidecars were ready. They may work by now; what they did first may have failed.',
-    next: ({ namespace, pod }) => `sidecar-first timeline -n ${namespace} pod/${pod}`,
-  }),
-  'pods-down': problem<Affected & Where & { down: Stuck; seconds: number }>('SF565', {
-    example: {
-      ...pods,
-      ...where,
-      down: { ...stuck, why: 'crashed', container: 'app', message: 'exit code 1' },
-      seconds: 240,
-    },
-    text: (data) => `${podsText(data)} without a running app${forText(data)}: ${downText(data.down)}`,
-    means: 'Apps have run before and do not now, whoever created the pods.',
-    next: ({ down, namespace, pod }) => stuckNext(down, `-n ${namespace} ${pod}`),
-  }),
-  'pods-again-early': warning<Affected & Where & { early: readonly Early[] }>('SF566', {
-    example: { ...pods, ...where, early },
-    text: (data) => `${podsText(data)} started an app again too early: ${data.early.map(earlyText).join('; ')}`,
-    means: 'Apps that were restarted found a sidecar of theirs not ready. They may work by now.',
-    next: ({ namespace, pod }) => `sidecar-first timeline -n ${namespace} pod/${pod}`,
-  }),
+  'pods-wrong': passOn('problem', troubleCode, troubleText, troubleNext),
+  'pods-doubtful': passOn('warning', troubleCode, troubleText, troubleNext),
   'namespace-missing': problem('SF563', {
     example: { namespace: 'shop' },
     text: ({ namespace }) => `there is no namespace ${namespace}`,

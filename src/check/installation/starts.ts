@@ -1,10 +1,9 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import type { Objects } from '../../kubernetes/objects.ts'
-import { likeLacking, likeReason, likeStuck } from '../../outcome/likeness.ts'
 import { type Judged, judge } from '../../outcome/outcome.ts'
-import type { Early } from '../../outcome/why.ts'
 import { observe, type Seen, seenByStatus } from '../../seen/observe.ts'
 import { type Owner, ownerOf, ownerText } from '../../seen/owner.ts'
+import { likeness, type Part, type Trouble, troublesOf } from '../../timeline/troubles.ts'
 import type { Finding } from '../findings.ts'
 import { secondsSince } from '../pod/start.ts'
 
@@ -58,61 +57,27 @@ function mayShowMore({ outcome, containers, sidecars }: Judged, { pod, now }: Se
 export function judgeStarts(all: readonly StartedPod[], now: number): readonly Finding[] {
   const owners = Map.groupBy(all, ({ owner }) => ownerText(owner))
   return [...owners].flatMap(([owner, group]): Finding[] => {
-    const alike = Map.groupBy(
-      group.flatMap((one) => troubles(one, now).map((finding) => ({ one, finding }))),
-      ({ finding }) => likeness(finding),
-    )
+    const troubles = group.flatMap((one) => worst(one).map((trouble) => ({ one, trouble })))
+    const alike = Map.groupBy(troubles, ({ trouble }) => likeness(trouble))
     return [...alike.values()].flatMap((some): Finding[] => {
       const [first] = some
       if (!first) return []
-      const { one, finding } = first
+      const { one, trouble } = first
       const affected = one.owner.kind === 'Pod' ? undefined : { some: some.length, all: group.length }
-      return [{ ...finding, owner, affected, namespace: one.owner.namespace, pod: one.name }]
+      const about = { owner, affected, namespace: one.owner.namespace, pod: one.name, trouble }
+      if (trouble.part === 'stuck' || trouble.part === 'down') {
+        return [{ kind: 'pods-wrong', ...about, seconds: secondsSince(trouble.what.since?.at, now) }]
+      }
+      return [{ kind: trouble.part === 'lacking' ? 'pods-wrong' : 'pods-doubtful', ...about, seconds: undefined }]
     })
   })
 }
 
-type Trouble = Extract<
-  Finding,
-  { kind: 'pods-lacking' | 'pods-stuck' | 'pods-down' | 'pods-too-early' | 'pods-again-early' }
->
-type WithoutPods<T> = T extends unknown ? Omit<T, 'owner' | 'affected' | 'namespace' | 'pod'> : never
+/** What hides what. */
+const ranks: readonly (readonly Part[])[] = [['stuck'], ['down', 'lacking'], ['too-early'], ['again']]
 
 /** A start that nothing held back is left to those who judge whether something should have. */
-function troubles({ outcome, lacking, starts, down, app }: StartedPod, now: number): WithoutPods<Trouble>[] {
-  const without: WithoutPods<Trouble>[] = [
-    ...(down ? [{ kind: 'pods-down', down, seconds: secondsSince(down.since?.at, now) } as const] : []),
-    ...lacking.map((each) => ({ kind: 'pods-lacking', lacking: each }) as const),
-  ]
-  if (outcome.kind === 'stuck') {
-    const { reason } = outcome
-    return [{ kind: 'pods-stuck', stuck: reason, seconds: secondsSince(reason.since?.at, now) }]
-  }
-  if (without.length > 0) return without
-  const first = outcome.kind === 'too-early' ? gated(outcome.reasons) : []
-  if (first.length > 0) return [{ kind: 'pods-too-early', early: first }]
-  const later = starts.filter(({ container, nth }) => container !== app || nth > 0)
-  const last = later.findLast((start) => start.outcome.kind === 'too-early')?.outcome
-  const early = last?.kind === 'too-early' ? gated(last.reasons) : []
-  return early.length > 0 ? [{ kind: 'pods-again-early', early }] : []
-}
-
-const gated = (reasons: readonly Early[]) => reasons.filter(({ why }) => why !== 'never-gated')
-
-/** What the containers say differs from pod to pod. */
-function likeness(finding: WithoutPods<Trouble>): string {
-  const { kind } = finding
-  switch (kind) {
-    case 'pods-lacking':
-      return `${kind} ${likeLacking(finding.lacking)}`
-    case 'pods-stuck':
-      return `${kind} ${likeStuck(finding.stuck)}`
-    case 'pods-down':
-      return `${kind} ${likeStuck(finding.down)}`
-    case 'pods-too-early':
-    case 'pods-again-early':
-      return `${kind} ${finding.early.map(likeReason).join()}`
-    default:
-      return kind satisfies never
-  }
+function worst(pod: StartedPod): readonly Trouble[] {
+  const all = troublesOf(pod).filter(({ what }) => what.why !== 'never-gated')
+  return ranks.map((parts) => all.filter(({ part }) => parts.includes(part))).find(({ length }) => length > 0) ?? []
 }

@@ -35,7 +35,7 @@ describe('how pods started', () => {
   })
 
   for (const [name, says] of [
-    ['crash-loop', /^problem: Pod record\/crash-loop run without sidecar: sidecar keeps ending: exit code 1/],
+    ['crash-loop', /^problem: Pod record\/crash-loop without a sidecar: sidecar keeps ending: exit code 1/],
     ['crash-loop-later', /^problem: .* sidecar keeps ending/],
     ['image', /^problem: .* the image of sidecar can't be pulled/],
     ['start-failed', /^problem: .* sidecar can't be started: .*\/missing/],
@@ -56,7 +56,7 @@ describe('how pods started', () => {
     const sound = seenAt('held', 0, ofDeployment('web'))
     assert.match(
       (await findings(...some, sound)).join('\n'),
-      /^problem: Deployment record\/web: 2 of 3 pods run without sidecar/,
+      /^problem: Deployment record\/web: 2 of 3 pods without a sidecar: sidecar/,
     )
   })
 

@@ -65,7 +65,7 @@ describe('check deploy/NAME', () => {
     const later = { ...seen, now: seen.now + 240_000 }
     const lines = await look(deployment(), server([later]), later.now)
     assert.equal(lines[0], 'ok SF630 its pods: 1 stuck')
-    assert.match(lines[1] ?? '', /^problem SF561 Deployment shop\/web: 1 of 1 pod stuck for .* in the hook of sidecar$/)
+    assert.match(lines[1] ?? '', /^problem SF623 Deployment shop\/web: 1 of 1 pod stuck for .* in the hook of sidecar$/)
   })
 
   test('says of pods with which nothing is wrong that they were held, as check pod/ and timeline do', async () => {
@@ -109,11 +109,11 @@ describe('check deploy/NAME', () => {
     const lines = (await look(deployment(), server(all), early.now)).join('\n')
     assert.match(
       lines,
-      /SF566 Deployment shop\/web: 1 of 2 pods started an app again too early: sidecar was ready, ended 4 s before/,
+      /SF628 Deployment shop\/web: 1 of 2 pods started again too early: sidecar was ready, ended 4 s before/,
     )
     assert.match(
       lines,
-      /problem SF565 Deployment shop\/web: 1 of 2 pods without a running app for 52 s: app keeps ending: exit code 1/,
+      /problem SF627 Deployment shop\/web: 1 of 2 pods without a running app for 52 s: app keeps ending: exit code 1/,
     )
   })
 
