@@ -10,12 +10,16 @@ const all = (checked: readonly Checked[]): Told[] => checked.flatMap(({ findings
 export const hasProblem = (checked: readonly Checked[]): boolean =>
   all(checked).some(({ level }) => level === 'problem')
 
-/** One line for each finding, below it what to do (once, if several in a row ask for the same), and how many there are. A single subject is a title. */
+/** Each finding on a line, and how many there are. A single subject is a title. */
 export function textReport(checked: readonly Checked[], look: Look): string {
-  const [only, ...others] = checked
-  const alone = only !== undefined && others.length === 0
+  const title = checked.length === 1 ? `${styled(look, 'bold', checked[0]?.name ?? '')}\n` : ''
+  return `${title}${findingLines(checked, look)}\n${amount(checked, 'problem')}, ${amount(checked, 'warning')}\n`
+}
+
+/** One line for each finding, below it what to do (once, if several in a row ask for the same). A single subject isn't named. */
+export function findingLines(checked: readonly Checked[], look: Look): string {
+  const alone = checked.length === 1
   const width = alone ? -2 : Math.max(...checked.map(({ name }) => name.length))
-  const title = alone ? `${styled(look, 'bold', only.name)}\n` : ''
   const lines = checked.flatMap(({ name, findings }) =>
     findings.flatMap(({ code, level, text, next }, index) => {
       const column = alone ? '' : `${(index === 0 ? name : '').padEnd(width)}  `
@@ -25,7 +29,7 @@ export function textReport(checked: readonly Checked[], look: Look): string {
       return [`${head}${code} ${shown(text)}\n`, ...(told ? [] : [`${arrow}${shown(next)}\n`])]
     }),
   )
-  return `${title}${lines.join('')}\n${amount(checked, 'problem')}, ${amount(checked, 'warning')}\n`
+  return lines.join('')
 }
 
 /** Some of it was written by a pod's author, who must not control the terminal. */

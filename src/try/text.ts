@@ -1,22 +1,16 @@
 import { printable } from '../admission/words/printable.ts'
+import { findingLines } from '../check/report.ts'
 import { drawChart, legend } from '../terminal/chart.ts'
-import { type Look, type Style, styled } from '../terminal/look.ts'
+import { type Look, styled } from '../terminal/look.ts'
 import { seconds, timelineBars } from '../timeline/draw.ts'
 import type { Tried } from './try.ts'
 import { trialText } from './words.ts'
-
-const styles: Record<string, Style> = { ok: 'green', warning: 'yellow', problem: 'red' }
 
 /** Some of it was written by a pod's author, who must not control the terminal. */
 const shown = (text: string) => printable(text, 4096)
 
 /** The verdict, the lines to add, and the last start beside the one that would have been. */
 export function tryText({ kind, namespace, name, told, lines, last, foreseen }: Tried, look: Look): string {
-  const arrow = look.unicode ? '→' : '->'
-  const findings = told.map(trialText).map(({ level, code, text, next }) => {
-    const head = `${styled(look, styles[level] ?? 'dim', level.padEnd(8))} ${code} ${shown(text)}\n`
-    return next === undefined ? head : `${head}         ${arrow} ${shown(next)}\n`
-  })
   const add = lines.map(({ key, value, why, conditional }) => {
     const note = conditional ? `only if it is configured for it: ${why}` : why
     return `  ${styled(look, 'green', shown(`${key}: ${value}`))}  ${styled(look, 'dim', shown(`# ${note}`))}\n`
@@ -29,7 +23,7 @@ export function tryText({ kind, namespace, name, told, lines, last, foreseen }: 
   const chart = bars.length === 0 ? '' : `\n${drawChart(bars, look, (ms) => seconds(ms))}${legend(bars, look)}`
   return [
     `${styled(look, 'bold', `${namespace}/${name}`)}  ${kind}; nothing is changed\n`,
-    ...findings,
+    findingLines([{ name, findings: told.map(trialText) }], look),
     ...(add.length > 0 ? [place, ...add] : []),
     chart,
   ].join('')

@@ -153,10 +153,11 @@ function judge(
     .map((warning): Trial => ({ kind: 'admission-warning', warning }))
   const why = decision.reasons.map(coded).join('; ')
   const nothing = { given, lines, patched: undefined, isNew: false, sidecars: [], order: undefined }
-  if (awaits.length > 0) return { ...nothing, told: [{ kind: 'unless-injected', names: awaits }, ...warnings] }
+  if (awaits.length > 0)
+    return { ...nothing, told: [{ kind: 'unless-injected', names: awaits, exists: false }, ...warnings] }
   switch (decision.verdict) {
     case 'refused':
-      return { ...nothing, told: [{ kind: 'would-be-refused', why }, ...warnings] }
+      return { ...nothing, told: [{ kind: 'refused', why, exists: false }, ...warnings] }
     case 'skipped': {
       const more = suggestion?.kind === 'none' ? suggestion.why.map(coded).join('; ') : why
       return { ...nothing, patched: given, told: [{ kind: 'would-be-left', why: more }, ...warnings] }

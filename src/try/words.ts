@@ -1,14 +1,15 @@
-import { define, passOn, tell } from '../admission/words/define.ts'
-import { codeOf, textOf, type Warning } from '../admission/words/messages.ts'
+import { define, tell } from '../admission/words/define.ts'
 import type { Values } from '../admission/words/values.ts'
+import { podFindings } from '../check/findings/pod.ts'
 import { type Uncovered, uncoveredNext, uncoveredText } from '../check/findings/pods.ts'
+import type { Told } from '../check/findings.ts'
 import { seconds } from '../timeline/draw.ts'
 
 const [ok, warning, problem] = [define('ok'), define('warning'), define('problem')]
 
 const pod = 'web-6ddb87c549-9vlmv'
 
-/** All that a trial says, each kind once. */
+/** What only a trial says, each kind once. */
 export const trials = {
   'would-start': ok('SF651', {
     example: { order: 'envoy, before app', already: false },
@@ -19,20 +20,6 @@ export const trials = {
     text: ({ why }) => `it would be left alone: ${why}`,
     means: 'Neither an annotation nor a rule asks for an order, and no line is known that would help.',
     next: 'Name its sidecars: `sidecar-first try deploy/NAME --sidecar CONTAINER`.',
-  }),
-  'would-be-refused': problem('SF653', {
-    example: {
-      why: 'SF173 sidecar-first.dev/sidecars names "envoyy", but no container is called that; did you mean envoy?',
-    },
-    text: ({ why }) => `its next pod would be refused: ${why}`,
-    means: 'The workload would have no pods.',
-    next: 'Correct what the reason names.',
-  }),
-  'unless-injected': warning('SF665', {
-    example: { names: ['vault'] },
-    text: ({ names }) => `its next pod would be refused unless an injector adds ${names.join(', ')}`,
-    means: 'Annotations name containers that the pod does not have. The final check refuses a pod without them.',
-    next: 'Correct the names, or list them under `injected` in the configuration.',
   }),
   accepted: ok('SF654', {
     example: { patched: true },
@@ -106,19 +93,17 @@ export const trials = {
     example: { names: ['sidecar-first'] },
     text: ({ names }) => `not measured: ${names.join(', ')}, which that pod didn't have`,
   }),
-  'admission-warning': passOn(
-    'warning',
-    ({ warning }: { readonly warning: Warning }) => codeOf(warning),
-    ({ warning }: { readonly warning: Warning }) => textOf(warning),
-  ),
 }
 
 /** ms: less than a status shows. */
 const least = 50
 
-export type Trial = Values<typeof trials>
+/** Of a pod that isn't there yet it says what check says of a template. */
+const words = { ...podFindings, ...trials }
+export type Trial = Values<typeof words>
 
-export const trialText = (trial: Trial) => {
-  const { code, grade, text, next } = tell(trials, trial)
-  return { code, level: grade, text, ...(next !== undefined && { next }) }
+export function trialText(trial: Trial): Told {
+  const { grade: level } = words[trial.kind]
+  const { code, text, next } = tell(words, trial)
+  return { code, level, text, ...(next !== undefined && { next }) }
 }

@@ -128,11 +128,11 @@ describe('a trial of a workload', () => {
 
   test('of a container that is missing says what check says of it', async () => {
     const misspelt = await tried({ annotations: { 'sidecar-first.dev/sidecars': 'istio-proxxy' } })
-    assert.deepEqual(misspelt.codes, ['SF653'])
-    assert.match(misspelt.text, /SF653 its next pod would be refused: SF173 .*did you mean istio-proxy\?/)
+    assert.deepEqual(misspelt.codes, ['SF615'])
+    assert.match(misspelt.text, /SF615 its pods are refused: SF173 .*did you mean istio-proxy\?/)
     const absent = await tried({ annotations: { 'sidecar-first.dev/sidecars': 'istio-proxy, vault' } })
-    assert.deepEqual(absent.codes, ['SF665'])
-    assert.match(absent.text, /SF665 its next pod would be refused unless an injector adds vault$/m)
+    assert.deepEqual(absent.codes, ['SF633'])
+    assert.match(absent.text, /SF633 its pods are refused unless an injector adds vault$/m)
     assert.equal(absent.sent.length, 1, 'what would be refused is not tried')
   })
 
@@ -165,7 +165,7 @@ describe('a trial says what it could not see', () => {
       /judged by its template alone: what injectors add is missing/,
     )
     const since = await tried({ answer, annotations: { 'sidecar-first.dev/sidecars': 'vault' } })
-    assert.deepEqual(since.codes, ['SF656', 'SF665'], 'what the template says by now counts')
+    assert.deepEqual(since.codes, ['SF656', 'SF633'], 'what the template says by now counts')
   })
 
   test('a policy that refuses its pods, as they are or with our patch', async () => {
