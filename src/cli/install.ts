@@ -156,7 +156,7 @@ export const install = defineCommand({
     }
     await apply(installation)
     if (!flags['dry-run'] && !observes && delivery !== 'shell') {
-      const { tryWaiter } = await import('../check/installation/try-waiter.ts')
+      const { tryWaiter } = await import('../check/installation/waiter-image.ts')
       const doubt = await tryWaiter({ objects, progress, signal, namespace: wanted.namespace }, configuration.waiter)
       if (doubt !== undefined) say('sidecar-first', [doubt])
     }

@@ -2,12 +2,12 @@ import type { V1Pod } from '@kubernetes/client-node'
 import { mirrorKey } from '../admission/words/keys.ts'
 import type { Container } from '../outcome/containers.ts'
 import { type Judged, judge } from '../outcome/outcome.ts'
-import type { Early, Lacking, Stuck } from '../outcome/why.ts'
 import { appsOf } from '../seen/app.ts'
 import { isNotReady, type SeenEvent, timesOf } from '../seen/event.ts'
 import { surelyBefore } from '../seen/moment.ts'
 import type { LivePod } from '../seen/pod.ts'
 import { firstFailure, isWell } from '../seen/runs.ts'
+import { type Trouble, troublesOf } from '../timeline/troubles.ts'
 import { standingToday, type Today } from './today.ts'
 
 /** What a cluster shows of one pod's start. */
@@ -16,12 +16,8 @@ export type Evidence =
   | { readonly kind: 'started-later'; readonly sidecar: string; readonly ms: number }
   /** Sure: a startupProbe or readinessProbe failed so long after the app had started. */
   | { readonly kind: 'probe-failed'; readonly sidecar: string; readonly ms: number }
-  /** Sure: the gate opened before the sidecar was ready. */
-  | { readonly kind: 'opened-early'; readonly early: Early }
-  /** Sure: the app runs without it now. */
-  | { readonly kind: 'runs-without'; readonly lacking: Lacking }
-  /** Sure: the app hasn't started. */
-  | { readonly kind: 'held-up'; readonly stuck: Stuck }
+  /** Sure: a gate opened before the sidecar was ready, the app runs without it, or hasn't started because of it. */
+  | ({ readonly kind: 'trouble' } & Trouble)
   /** Sure: the app keeps ending, and this one isn't ready now. */
   | { readonly kind: 'down-beside'; readonly app: string; readonly sidecar: string; readonly message: string }
   /** Probable: the app ended with an error within a minute, once; `ran`: and then ran. */
@@ -62,9 +58,8 @@ export function evidenceOf({ pod, warnings, now }: Shown, today: readonly Today[
   const foreign = (warnings?.length ?? 0) > own.length
   const judged = judge({ pod, events: own, node: undefined, now }, names)
   const sure = [
-    ...startOf(judged, names),
+    ...troublesOf(judged).flatMap((each) => troubleOf(each, judged, names)),
     ...probesOf(judged, pod, names),
-    ...nowOf(judged, names),
     ...downOf(judged, names),
   ]
   const exposed = today.filter((each) => ['unguarded', 'unknown'].includes(standingToday(each)))
@@ -78,20 +73,34 @@ export function evidenceOf({ pod, warnings, now }: Shown, today: readonly Today[
   return age > eventsLast ? [{ kind: 'events-gone' }] : []
 }
 
-/** Whether the app began without them. */
-function startOf({ outcome, containers, app }: Judged, names: readonly string[]): Evidence[] {
-  if (outcome.kind !== 'too-early') return []
-  const began = containers.find(({ name }) => name === app)?.started
-  return outcome.reasons.flatMap((early): Evidence[] => {
-    const sidecars = early.sidecars.filter((name) => names.includes(name))
-    if (sidecars.length === 0) return []
-    if (early.why !== 'never-gated') return [{ kind: 'opened-early', early: { ...early, sidecars } }]
-    return sidecars.flatMap((sidecar): Evidence[] => {
-      const { started, restarts = 0 } = containers.find(({ name }) => name === sidecar) ?? {}
-      if (!began || !started || restarts > 0) return []
-      return [{ kind: 'started-later', sidecar, ms: started.at - began.at }]
-    })
-  })
+/** What of it is about these sidecars. */
+function troubleOf(trouble: Trouble, { containers, app }: Judged, names: readonly string[]): Evidence[] {
+  const { part, what } = trouble
+  switch (part) {
+    case 'too-early': {
+      const sidecars = what.sidecars.filter((name) => names.includes(name))
+      if (what.why !== 'never-gated')
+        return sidecars.length > 0 ? [{ kind: 'trouble', part, what: { ...what, sidecars } }] : []
+      const began = containers.find(({ name }) => name === app)?.started
+      return sidecars.flatMap((sidecar): Evidence[] => {
+        const { started, restarts = 0 } = containers.find(({ name }) => name === sidecar) ?? {}
+        if (!began || !started || restarts > 0) return []
+        return [{ kind: 'started-later', sidecar, ms: started.at - began.at }]
+      })
+    }
+    case 'lacking':
+      return names.includes(what.sidecar) ? [{ kind: 'trouble', part, what }] : []
+    case 'stuck': {
+      const blamed = 'sidecars' in what ? [...what.sidecars, what.container] : [what.container]
+      return blamed.some((name) => names.includes(name)) ? [{ kind: 'trouble', part, what }] : []
+    }
+    case 'again':
+    case 'down':
+    case 'unknown':
+      return []
+    default:
+      return part satisfies never
+  }
 }
 
 /** Probes of a sidecar that failed while the app ran and the pod had not been ready yet. (A Job's sidecars end after its app.) */
@@ -119,17 +128,6 @@ export function probesOf(
     const latest = Math.max(...failed.map(({ at }) => at))
     return [{ kind: 'probe-failed' as const, sidecar: sidecar.name, ms: latest - started.at }]
   })
-}
-
-/** What is wrong now. */
-function nowOf({ outcome, lacking }: Judged, names: readonly string[]): Evidence[] {
-  const without = lacking
-    .filter(({ sidecar }) => names.includes(sidecar))
-    .map((each): Evidence => ({ kind: 'runs-without', lacking: each }))
-  if (outcome.kind !== 'stuck') return without
-  const { reason } = outcome
-  const blamed = 'sidecars' in reason ? [...reason.sidecars, reason.container] : [reason.container]
-  return blamed.some((name) => names.includes(name)) ? [...without, { kind: 'held-up', stuck: reason }] : without
 }
 
 /** An app that keeps ending, beside a sidecar that the kubelet doesn't call ready: of one without a probe that says nothing. */

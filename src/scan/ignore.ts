@@ -1,6 +1,6 @@
 import { isSaid, type Mend } from './mend.ts'
 import { type ScannedSidecar, type Survey, worstFirst, worstOf } from './survey.ts'
-import { type Said, told } from './words.ts'
+import { certaintyOf, type Said, told } from './words.ts'
 
 /** A survey without what has these codes: what isn't told isn't counted either, and a workload of which nothing is left to tell isn't listed. */
 export function withoutIgnored(survey: Survey, ignored: ReadonlySet<string>): Survey {
@@ -14,7 +14,8 @@ export function withoutIgnored(survey: Survey, ignored: ReadonlySet<string>): Su
   }
   const workloads = survey.workloads.map((workload) => {
     const sidecars = workload.sidecars.map(marked)
-    const seen = workload.seen.filter(isHeard)
+    // The same code may be a warning elsewhere.
+    const seen = workload.seen.filter((each) => certaintyOf(each) === 'sure' || isHeard(each))
     return { ...workload, sidecars, seen, standing: worstOf(sidecars), mend: heard(workload.mend) }
   })
   return {

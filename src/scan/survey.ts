@@ -2,12 +2,12 @@ import type { V1Pod } from '@kubernetes/client-node'
 import { defaultConfiguration } from '../admission/intent/configuration.ts'
 import { mostContainers } from '../admission/pod/read.ts'
 import { ownPreset } from '../admission/suggest/own.ts'
-import { likeLacking, likeReason, likeStuck } from '../outcome/likeness.ts'
 import type { SeenEvent } from '../seen/event.ts'
 import { mostText } from '../seen/observe.ts'
 import { type Owner, ownerText } from '../seen/owner.ts'
 import { livePod } from '../seen/pod.ts'
 import { workloadOf } from '../seen/workload.ts'
+import { likeness as likeTrouble } from '../timeline/troubles.ts'
 import { clockBehind, type Evidence, evidenceOf } from './evidence.ts'
 import { type Mend, mendOf } from './mend.ts'
 import { liveSubjectOf, noneOwn, type Own, type ScanSubject, without } from './subject.ts'
@@ -211,12 +211,8 @@ function likeness(evidence: Evidence): string {
     case 'started-later':
     case 'probe-failed':
       return `${kind} ${evidence.sidecar}`
-    case 'opened-early':
-      return `${kind} ${likeReason(evidence.early)}`
-    case 'runs-without':
-      return `${kind} ${likeLacking(evidence.lacking)}`
-    case 'held-up':
-      return `${kind} ${likeStuck(evidence.stuck)}`
+    case 'trouble':
+      return `${kind} ${likeTrouble(evidence)}`
     case 'down-beside':
       return `${kind} ${evidence.app} ${evidence.sidecar}`
     case 'app-failed':

@@ -51,23 +51,17 @@ function gateOf({ gate, behind }: KnownSidecar): Gate {
 /** `unknown`: whether the app waits can't be told from the spec. `asks`: guarded only where the webhook patches it. */
 export type StandingToday = 'unguarded' | 'unknown' | 'late' | 'asks' | 'guarded'
 
-export function standingToday(today: Today): StandingToday {
-  switch (today.kind) {
-    case 'unguarded':
-    case 'late-hook':
-      return 'unguarded'
-    case 'unknown-hook':
-    case 'not-yet-there':
-      return 'unknown'
-    case 'startup-probe':
-      return latest(today) > 1 ? 'late' : 'guarded'
-    case 'asked':
-      return 'asks'
-    case 'own-hook':
-    case 'ours':
-    case 'prepared':
-      return 'guarded'
-    default:
-      return today satisfies never
-  }
+const standings: Readonly<Record<Today['kind'], StandingToday>> = {
+  unguarded: 'unguarded',
+  'late-hook': 'unguarded',
+  'unknown-hook': 'unknown',
+  'not-yet-there': 'unknown',
+  asked: 'asks',
+  'startup-probe': 'guarded',
+  'own-hook': 'guarded',
+  ours: 'guarded',
+  prepared: 'guarded',
 }
+
+export const standingToday = (today: Today): StandingToday =>
+  today.kind === 'startup-probe' && latest(today) > 1 ? 'late' : standings[today.kind]

@@ -1,8 +1,7 @@
 import { type Asked, askedText, latest } from '../admission/words/asked.ts'
-import { define, tell } from '../admission/words/define.ts'
+import { define, passOn, tell } from '../admission/words/define.ts'
 import type { Values } from '../admission/words/values.ts'
-import type { Early, Lacking, Stuck } from '../outcome/why.ts'
-import { earlyText, lackingText, stuckText } from '../outcome/words.ts'
+import { codeOf, type Trouble, wordsFor } from '../timeline/troubles.ts'
 import type { Evidence } from './evidence.ts'
 import type { Mend } from './mend.ts'
 import type { Today } from './today.ts'
@@ -166,30 +165,17 @@ export const words = {
       'Sure. An event of the kubelet says that a startupProbe or readinessProbe failed after the app had started, within two minutes and before the pod was ready.',
     next: line,
   }),
-  'opened-early': sure<Amount & { early: Early }>('SF913', {
-    example: { ...amount, early: { why: 'crashed', sidecars: ['istio-proxy'] } },
-    text: ({ early, ...amount }) => `${apps(amount)} started too early: ${earlyText(early)}`,
-    means:
-      'Sure. Something should have held the app back and did not. It may work by now; what it did first may have failed.',
-    next: '`sidecar-first timeline pod/NAME` shows one such start; docs/check.md lists what opens a gate.',
-  }),
-  'runs-without': sure<Amount & { lacking: Lacking }>('SF914', {
-    example: { ...amount, lacking: { sidecar: 'istio-proxy', why: 'crashed', message: 'exit code 1' } },
-    text: ({ lacking, ...amount }) =>
-      `${apps(amount)} ${amount.all === 1 ? 'runs' : 'run'} without it now: ${lackingText(lacking)}`,
-    means: 'Sure. The app runs while a sidecar of its does not, at this moment.',
-    next: "Look at the sidecar's log: `kubectl logs NAME -c SIDECAR --previous`.",
-  }),
-  'held-up': sure<Amount & { stuck: Stuck }>('SF915', {
-    example: {
-      ...amount,
-      stuck: { why: 'startup-probe', container: 'istio-proxy', sidecars: ['istio-proxy'], since: undefined },
-    },
-    text: ({ stuck, ...amount }) =>
-      `${apps(amount)} ${amount.all === 1 ? 'has' : 'have'} not started: ${stuckText(stuck)}`,
-    means: 'Sure. The app has not started, because the sidecar does not end or get ready.',
-    next: '`sidecar-first check pod/NAME` says what to do.',
-  }),
+  trouble: {
+    ...passOn(
+      'problem',
+      ({ part }: Trouble) => codeOf(part),
+      (data: Trouble & Amount) => {
+        const { state, text } = wordsFor(data, '')
+        return `${pods(data)} ${data.all === 1 ? 'is' : 'are'} ${state}: ${text}`
+      },
+    ),
+    certainty: 'sure',
+  } as const,
   'down-beside': sure('SF916', {
     example: { ...amount, app: 'app', sidecar: 'istio-proxy', message: 'exit code 1' },
     text: ({ sidecar, message, ...amount }) =>

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import type { Waiter } from '../../admission/words/choices.ts'
+import type { Coded } from '../../admission/words/values.ts'
+import type { Waiting } from '../../install/ready.ts'
 import { labelsOf } from '../../kubernetes/names.ts'
 import { waitsFor } from '../../seen/reasons.ts'
-import type { Finding } from '../findings.ts'
-import { type Check, type Site, Unseen, validConfiguration } from '../site.ts'
+import { type Finding, told } from '../findings.ts'
+import { type Check, obstacleOf, type Site, Unseen, validConfiguration } from '../site.ts'
 
 /** How long a pull may take, in ms. */
 const patience = 60_000
@@ -23,7 +25,7 @@ export const waiterImage: Check = {
 type Puller = Pick<Site, 'objects' | 'namespace' | 'signal' | 'progress'>
 
 /** Takes a minute at most. @throws ClusterError, Unseen */
-export async function pullWaiter(site: Puller, waiter: Waiter): Promise<Finding> {
+async function pullWaiter(site: Puller, waiter: Waiter): Promise<Finding> {
   return judgePull(await tryToPull(site, waiter), waiter, site.namespace)
 }
 
@@ -127,4 +129,28 @@ export function judgePull({ pod, events }: Attempt, { image }: Waiter, namespace
   }
   const why = waiting?.reason ?? phase ?? 'nothing is known'
   return { kind: 'waiter-slow', image, node, seconds: patience / 1000, why }
+}
+
+/**
+ * Has a node pull the waiter's image and run it, in a pod of a few seconds.
+ * @returns a doubt, if there is one: not a failure, since the pods that wait pull it with their own secrets
+ */
+export async function tryWaiter(
+  { objects, progress, signal, namespace }: Waiting & { readonly namespace: string },
+  waiter: Waiter,
+): Promise<Coded | undefined> {
+  const thing = "the waiter's image"
+  const waiting = () => progress.waiting(thing, `a pod pulls ${waiter.image}`)
+  try {
+    const finding = await pullWaiter({ objects, namespace, signal, progress: waiting }, waiter)
+    const { code, level, text, next } = told(finding)
+    progress.done(thing, level === 'ok' ? text : 'in doubt')
+    if (level === 'ok') return undefined
+    const means = `Unless your pods' own pull secrets fit, those that wait don't start, or start without their sidecars: ${next}`
+    return { code, text: `${text}\n  ${means}` }
+  } catch (error) {
+    const { text } = told({ kind: 'not-looked-at', obstacle: obstacleOf(error) })
+    progress.done(thing, text)
+    return undefined
+  }
 }

@@ -6,14 +6,18 @@ import type {
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { ruledContainers } from '../../admission/intent/rules.ts'
 import { readMetadata, readSpec } from '../../admission/pod/read.ts'
+import type { Surroundings } from '../../admission/pod/surroundings.ts'
 import { type Certain, concluded, unexpected } from '../../admission/verdict.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { coded, isCost } from '../../admission/words/messages.ts'
+import { mendOf } from '../../scan/mend.ts'
+import { subjectOf } from '../../scan/subject.ts'
+import { standingToday, todayOf } from '../../scan/today.ts'
+import { told } from '../../scan/words.ts'
 import type { MissedBecause } from '../findings/pod.ts'
 import type { Finding } from '../findings.ts'
 import type { Circumstances } from './circumstances.ts'
 import { covering, createdOf, dueOf, type Manifest, type Standing, setsOf, standingOf } from './coverage.ts'
-import { unguarded } from './scanned.ts'
 import { whyUncovered } from './uncovered.ts'
 
 /** All that says why a pod was patched or wasn't. */
@@ -42,11 +46,7 @@ export function explain(asked: Case): readonly Finding[] {
     verdict(asked, standing, fate, covers),
     ...(kind === 'left' ? optOut(pod) : []),
     ...warnings,
-    ...unguarded(pod, {
-      decision: fate.decision,
-      surroundings: { ...asked.surroundings, sets: setsOf(covers) },
-      configuration,
-    }),
+    ...unguarded(asked, fate, { ...asked.surroundings, sets: setsOf(covers) }),
   ]
 }
 
@@ -122,4 +122,16 @@ function optOut({ metadata }: Manifest): Finding[] {
   const { annotations = {}, labels = {} } = metadata ?? {}
   const out = annotations[keys.inject] === 'false' || labels[keys.inject] === 'false'
   return out && annotations[keys.sidecars] !== undefined ? [{ kind: 'opted-out' }] : []
+}
+
+/** What a scan says of a pod or template for which neither an annotation nor a rule asks: its well-known sidecars for which nothing waits. */
+function unguarded({ pod, configuration }: Case, { decision }: Certain, surroundings: Surroundings): Finding[] {
+  if (decision.verdict !== 'skipped' || !decision.reasons.some(({ kind }) => kind === 'nothing-asked')) return []
+  const subject = subjectOf(pod, surroundings.namespace)
+  const open = subject ? todayOf(subject).filter((each) => standingToday(each) === 'unguarded') : []
+  if (open.length === 0) return []
+  const mend = mendOf(pod, false, surroundings, configuration)
+  const lines = mend.kind === 'lines' ? mend.lines : []
+  const why = mend.kind === 'no-line' ? told(mend).text : undefined
+  return open.map((today) => ({ kind: 'scanned', today, lines, why }))
 }
