@@ -2,11 +2,13 @@ import { whyText } from '../admission/suggest/words.ts'
 import { coded } from '../admission/words/messages.ts'
 import { printable } from '../admission/words/printable.ts'
 import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
+import { underKubernetes } from '../preview/kubernetes.ts'
 import { applyPatch } from '../preview/patch.ts'
 import {
   complaints,
   fileHelp,
   fileOptions,
+  isPlanned,
   type PreviewedFiles,
   placeOf,
   previewFiles,
@@ -67,6 +69,8 @@ export const inject = defineCommand({
     terminal.stderr.write(remarks.map((each) => `${each}\n`).join(''))
     const text = joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed)))
     terminal.stdout.write(exact(text, look))
+    const { version, assumed } = underKubernetes(found.configuration)
+    if (assumed && isPlanned(found)) say({ kind: 'without-lock', version }, ignored, terminal)
     return 0
   },
 })

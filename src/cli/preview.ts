@@ -1,4 +1,3 @@
-import type { Configuration } from '../admission/intent/configuration.ts'
 import { presets } from '../admission/intent/presets.ts'
 import { podTemplate } from '../admission/pod/template.ts'
 import { deliveries, gates } from '../admission/words/choices.ts'
@@ -6,12 +5,13 @@ import { isCost } from '../admission/words/messages.ts'
 import { catalogue } from '../messages/catalogue.ts'
 import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
 import { formatJson } from '../preview/json.ts'
+import { underKubernetes } from '../preview/kubernetes.ts'
 import { type Preview, previewResult } from '../preview/preview.ts'
-import { withSettings } from '../preview/settings.ts'
 import {
   complaints,
   fileHelp,
   fileOptions,
+  isPlanned,
   type PreviewedFiles,
   previewFiles,
   problemText,
@@ -25,7 +25,7 @@ import { describe, fileDiff } from '../preview/show/text.ts'
 import { hasOneOf } from '../preview/trial.ts'
 import { writeManifests } from '../preview/write.ts'
 import { type ExitCode, UsageError } from '../terminal/command.ts'
-import { defineCommand, type Values } from '../terminal/define-command.ts'
+import { defineCommand } from '../terminal/define-command.ts'
 import { exact, type Look, lookOf } from '../terminal/look.ts'
 import { joinDocuments } from './inject.ts'
 
@@ -51,9 +51,6 @@ What if, without editing the files:
                         init-container, image-volume or shell
   --preset NAME         a rule for a known sidecar, such as istio; can be
                         repeated
-  --kubernetes-version VERSION
-                        the oldest node's, such as 1.36: from 1.35 on the app
-                        is locked as well (as configured)
 
 It also exits with 1 if a file can't be read as manifests, and with 2 if the
 call is wrong.
@@ -66,8 +63,10 @@ ${sampleManifest}EOF
 const formats = {
   text: ({ files }, look) => describe(files, look),
   diff: ({ files }, look) => files.map((file) => fileDiff(file, look)).join(''),
-  json: (found, look) =>
-    exact(`${formatJson({ results: previewsOf(found).map((preview) => previewResult(preview)) }, 2)}\n`, look),
+  json(found, look) {
+    const results = previewsOf(found).map((preview) => previewResult(preview))
+    return exact(`${formatJson({ kubernetes: underKubernetes(found.configuration), results }, 2)}\n`, look)
+  },
   yaml(found, look) {
     refuse(found)
     return exact(joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed))), look)
@@ -80,7 +79,7 @@ const formats = {
   },
   github: (found) => annotations(found, checkout()),
   sarif: (found, look) => exact(sarif(found, catalogue, checkout()), look),
-} satisfies Record<string, (found: PreviewedFiles, look: Look) => string>
+} satisfies Record<string, (found: Awaited<ReturnType<typeof previewFiles>>, look: Look) => string>
 
 const options = {
   ...fileOptions,
@@ -91,7 +90,6 @@ const options = {
   gate: { type: 'string', choices: gates },
   delivery: { type: 'string', choices: deliveries },
   preset: { type: 'string', choices: presets.map(({ name }) => name), multiple: true, default: [] as string[] },
-  'kubernetes-version': { type: 'string' },
 } as const
 
 export const preview = defineCommand({
@@ -100,12 +98,9 @@ export const preview = defineCommand({
   names: 'files',
   async run(values, words, terminal) {
     const ignored = await ignoredCodes(values.ignore)
-    const { sidecars } = values
-    const found = await previewFiles(
-      [...values.filename, ...words],
-      { ...values, ignored, ...whatIf(values) },
-      terminal,
-    )
+    const { sidecars, gate, delivery, preset: presets } = values
+    const whatIf = { settings: { gate, delivery, presets }, trial: { sidecars, gate, delivery }, assumes: true }
+    const found = await previewFiles([...values.filename, ...words], { ...values, ...whatIf, ignored }, terminal)
     if (sidecars !== undefined && !previewsOf(found).some(has(sidecars)))
       say({ kind: 'sidecars-nowhere', sidecars }, ignored, terminal)
     terminal.stdout.write(formats[values.output](found, lookOf(terminal, process.env)))
@@ -113,24 +108,11 @@ export const preview = defineCommand({
     const said = values.output === 'diff' ? complaints(found) : found.problems.map(problemText)
     if (values.output !== 'github' && values.output !== 'sarif')
       terminal.stderr.write(said.map((line) => `${line}\n`).join(''))
+    const { version, assumed } = underKubernetes(found.configuration)
+    if (assumed && isPlanned(found)) say({ kind: 'assumed-version', version }, ignored, terminal)
     return verdict(found, values['fail-on'])
   },
 })
-
-/** What to preview with instead of what is written. @throws UsageError */
-function whatIf({ sidecars, gate, delivery, preset, 'kubernetes-version': kubernetesVersion }: Values<typeof options>) {
-  const change = (configuration: Configuration): Configuration => {
-    const changed = withSettings(configuration, {
-      ...(gate && { gate }),
-      ...(delivery && { delivery }),
-      ...(kubernetesVersion !== undefined && { kubernetesVersion }),
-      presets: preset,
-    })
-    if (!changed.ok) throw new UsageError('flags-together', changed.problem)
-    return changed.value
-  }
-  return { change, trial: { sidecars, gate, delivery } }
-}
 
 const has = (sidecars: string) => (preview: Preview) => {
   const template = podTemplate(preview.object)

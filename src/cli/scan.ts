@@ -1,7 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { presets } from '../admission/intent/presets.ts'
 import { printable } from '../admission/words/printable.ts'
-import { readConfigurationFile } from '../files/configuration-file.ts'
 import { createClock } from '../kubernetes/clock.ts'
 import { loadKubeconfig } from '../kubernetes/kubeconfig.ts'
 import { ignoredCodes, ignoreHelp, ignoreOption } from '../messages/ignore.ts'
@@ -147,8 +146,7 @@ async function ofManifests(
 ): Promise<Found> {
   const { previewFiles, problemText } = await import('../preview/show/files.ts')
   const { scanManifests } = await import('../scan/manifests.ts')
-  const configuration = await readConfigurationFile(config)
-  const files = await previewFiles(filename, { change: () => configuration, exclude, ignored }, terminal)
+  const { configuration, ...files } = await previewFiles(filename, { config, exclude, ignored }, terminal)
   terminal.stderr.write(files.problems.map((problem) => `${problemText(problem)}\n`).join(''))
   const survey = scanManifests(files, { namespace, presets: only, own, configuration })
   const whole = files.problems.length === 0 && survey.limits.every(({ kind }) => kind !== 'template-unread')

@@ -1,6 +1,7 @@
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { type Answer, failure, type Mistake } from './failure.ts'
 import { formatJson } from './json.ts'
+import { assuming, underKubernetes } from './kubernetes.ts'
 import { line, messagesOf } from './message.ts'
 import { type Preview, preview, previewResult } from './preview.ts'
 import { faultCode, faultText, type Problem, problemLine } from './problems.ts'
@@ -54,7 +55,8 @@ export function answerPreview(
   const whatIf =
     given === whatIfType ? readWhatIf(body, configuration) : { manifests: body, configuration, notices: [] }
   if ('wrong' in whatIf) return whatIf.wrong
-  const previewed = preview(whatIf.manifests, whatIf.configuration, namespace)
+  const under = wanted === json ? assuming(whatIf.configuration) : whatIf.configuration
+  const previewed = preview(whatIf.manifests, under, namespace)
   if (!previewed.ok) {
     const { problems } = previewed
     return failure(
@@ -71,6 +73,7 @@ export function answerPreview(
     const { notices } = whatIf
     const edits = include.has('edits') ? suggestionEdits(previews) : undefined
     const answered = {
+      kubernetes: underKubernetes(whatIf.configuration),
       results: previews.map((preview) => previewResult(preview, edits?.get(preview))),
       ...(include.has('manifests') && { manifests: writeManifests(previewed) }),
       ...(notices.length > 0 && { notices }),

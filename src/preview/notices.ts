@@ -42,6 +42,20 @@ export const notices = {
     means: '`--suggest` adds annotations to pods without any that have a well-known sidecar, and none of these is one.',
     next: 'Write the annotation yourself: docs/annotations.md.',
   }),
+  'assumed-version': note('SF680', {
+    example: { version: '1.36' },
+    text: ({ version }) => `for Kubernetes ${version}; --kubernetes-version for another`,
+    means:
+      'Neither a flag nor the configuration says a version, so the preview is for the newest. From 1.35 on the app is locked.',
+    next: 'Name the version of your oldest node with `--kubernetes-version`, or as `kubernetesVersion` in the configuration.',
+  }),
+  'without-lock': note('SF681', {
+    example: { version: '1.36' },
+    text: ({ version }) => `no app is locked: --kubernetes-version ${version} locks them, if all nodes have it`,
+    means:
+      'Neither a flag nor the configuration says a version. API servers before 1.35 refuse what locks an app, so it is left out.',
+    next: 'Name the version of your oldest node with `--kubernetes-version`, or as `kubernetesVersion` in the configuration.',
+  }),
 }
 
 export type FileNotice = Values<typeof notices>

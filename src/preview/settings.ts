@@ -6,7 +6,7 @@ import { deliveries, gates, locks, nativePositions } from '../admission/words/ch
 import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import { type Fault, faultText } from '../configuration/faults.ts'
 import { parseKubernetesVersion } from '../configuration/read.ts'
-import { parsePreset, readRules } from '../configuration/rules.ts'
+import { parseContainerName, parsePreset, readRules } from '../configuration/rules.ts'
 import { Section } from '../configuration/section.ts'
 
 /** What to try on top of a configuration, each with the values that it takes. */
@@ -17,8 +17,8 @@ export const choices = {
   lock: locks,
 } as const satisfies Partial<Record<string, readonly string[]>>
 
-/** `presets`: a rule for each. */
-const known = [...Object.keys(choices), 'kubernetesVersion', 'presets']
+/** `presets`: a rule for each; `injected`: containers that an injector adds. */
+const known = [...Object.keys(choices), 'kubernetesVersion', 'presets', 'injected']
 
 /** A configuration with settings on top, which anybody may have written. */
 export function withSettings(base: Configuration, settings: unknown): Parsed<Configuration, string> {
@@ -40,6 +40,7 @@ export function withSettings(base: Configuration, settings: unknown): Parsed<Con
       nativePosition: section.choice('nativePosition', nativePositions, defaults.nativePosition),
       lock: section.choice('lock', locks, defaults.lock),
     },
+    injected: new Set([...base.injected, ...section.texts('injected', parseContainerName, [])]),
     rules: rules.length === 0 ? base.rules : indexRules([...base.rules.rules, ...rules]),
   }
   const fault = faults[0] ?? lockFault(configuration)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -53,12 +53,12 @@ function here(call: string, input = '') {
 
 test('preview shows the verdict, the order and a diff', async () => {
   const { code, stdout, stderr } = await here('preview -f pod.yaml secret.yaml')
-  assert.deepEqual([code, stderr], [0, ''])
+  assert.deepEqual([code, stderr], [0, 'SF680 for Kubernetes 1.36; --kubernetes-version for another\n'])
   assert.match(stdout, /^Pod sample \(pod\.yaml:1\): patched\n {2}starts proxy, before app\n {2}1\. proxy/)
   assert.match(stdout, /\n {2}· SF219 the waiter adds an emptyDir/)
   assert.match(
     stdout,
-    /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n {2}gate hook: the app starts without proxy if it crashes, .*\n {2}· SF219 .*\n\n/,
+    /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n {2}gate lock: the app never starts without proxy\n {2}· SF219 .*\n\n/,
   )
   assert.match(stdout, /\n\n--- pod\.yaml\n\+\+\+ pod\.yaml\n@@ -\d/)
   assert.match(stdout, /\n- {4}- name: app {3}# the app\n/)
@@ -89,7 +89,7 @@ test('preview draws the start without and with us, in ASCII where the locale wan
   const ascii = await run(['preview', 'pod.yaml'], { cwd: folder, env: { LC_ALL: 'C' } })
   assert.match(ascii.stdout, /\n {2}app +!+=+ {2}too early for proxy\n/)
   assert.match(ascii.stdout, /^[\n\x20-\x7e]*$/)
-  const again = await here('preview', (await here('inject pod.yaml')).stdout)
+  const again = await here('preview', (await here('inject --kubernetes-version 1.36 pod.yaml')).stdout)
   assert.match(again.stdout, /: unchanged\n/)
   assert(!again.stdout.includes('without sidecar-first'), 'two equal charts')
 })
@@ -100,8 +100,8 @@ test('a price has another sign than a warning, and comes after all of them', asy
     .replace('spec:\n', 'spec:\n  restartPolicy: Never\n')
   const signs = (stdout: string) =>
     [...stdout.matchAll(/^ {2}([!·-]) SF\d+ (.*)/gm)].map(([, sign, told]) => [sign, told])
-  const shown = await here('preview -', text)
-  const { results } = JSON.parse((await here('preview -o json -', text)).stdout)
+  const shown = await here('preview --kubernetes-version 1.34 -', text)
+  const { results } = JSON.parse((await here('preview --kubernetes-version 1.34 -o json -', text)).stdout)
   const [{ warnings, costs }] = results
   assert.match(costs.join(), /^the waiter adds an emptyDir/)
   // the API server would show it before what has no effect
@@ -111,7 +111,7 @@ test('a price has another sign than a warning, and comes after all of them', asy
     ['!', warnings[2]],
     ['·', warnings[1]],
   ])
-  const ascii = await run(['preview', '-'], { input: text, env: { LC_ALL: 'C' } })
+  const ascii = await run(['preview', '--kubernetes-version', '1.34', '-'], { input: text, env: { LC_ALL: 'C' } })
   assert.deepEqual(signs(ascii.stdout)[2], ['-', costs[0]])
 })
 
@@ -166,14 +166,14 @@ test('preview in other formats', async () => {
   const { results } = JSON.parse(json?.stdout ?? '')
   assert.deepEqual([results.length, results[0].verdict], [1, 'patched'])
   assert.deepEqual(JSON.parse(patch?.stdout ?? ''), results[0].patch)
-  assert.equal(yaml?.stdout, (await here('inject', pod)).stdout)
+  assert.equal(yaml?.stdout, (await here('inject --kubernetes-version 1.36', pod)).stdout)
   assert.match(diff?.stdout ?? '', /^--- standard input\n\+\+\+ standard input\n@@ /)
 })
 
 test('inject prints manifests of several files as one stream, and changes again nothing', async () => {
   const { code, stdout, stderr } = await here('inject -f secret.yaml -f - empty.yaml', pod)
   assert.equal(code, 0)
-  assert.match(stderr, /^standard input:6: Pod sample: costs: SF219 .*emptyDir.*\n$/)
+  assert.match(stderr, /^standard input:6: Pod sample: costs: SF219 .*emptyDir.*\nSF681 no app is locked: .*\n$/)
   assert(stdout.startsWith(`${secret}---\napiVersion: v1\n`))
   assert.match(stdout, /\n {4}- name: app {3}# the app\n/)
   const again = await here('inject', stdout)
@@ -214,7 +214,7 @@ test('manifests and configurations that can not be read are told by file, line a
       [0, '', 'SF416 there is no manifest in standard input\n'],
     )
   }
-  assert.deepEqual(JSON.parse((await here('preview -o json -', '')).stdout), { results: [] })
+  assert.deepEqual(JSON.parse((await here('preview -o json -', '')).stdout).results, [])
   assert.equal((await here('preview -o patch -', '')).stdout, '[]\n')
 })
 
@@ -270,7 +270,7 @@ test('what if: flags stand for annotations and rules, and the patch has what is 
   assert.equal((await results('--preset istio')).tiers[0][0].rule, 'what if: istio')
   assert.equal((await results('--preset linkerd')).verdict, 'skipped')
   const other = pod.replace('sidecars: proxy', 'sidecars: proxy\n    sidecar-first.dev/gate: hook')
-  assert.equal((await results('--gate native', other)).gates[0].form, 'native')
+  assert.equal((await results('--gate native --kubernetes-version 1.34', other)).gates[0].form, 'native')
   assert.ok(!JSON.stringify((await results('--delivery shell', pod)).patched).includes('sidecar-first-waiter'))
   assert.match(
     (await here('preview --sidecars istoi-proxy -', istio)).stderr,
@@ -454,10 +454,35 @@ test('a container that is not there is a condition: refused unless an injector a
 })
 
 test('preview --kubernetes-version shows the lock that such nodes have, and what opens the gate without it', async () => {
-  assert.match((await here('preview pod.yaml')).stdout, /gate hook: the app starts without proxy if it crashes/)
   const locked = await here('preview --kubernetes-version 1.36 pod.yaml')
+  assert.equal(locked.stderr, '')
   assert.doesNotMatch(locked.stdout, /it crashes/)
   assert.match(locked.stdout, /gate lock: the app never starts without proxy/)
-  assert.match((await here('preview --kubernetes-version 1.34 pod.yaml')).stdout, /if it crashes/)
+  const unlocked = await here('preview --kubernetes-version 1.34 pod.yaml')
+  assert.match(unlocked.stdout, /gate hook: the app starts without proxy if it crashes/)
   assert.equal((await here('preview --kubernetes-version latest pod.yaml')).code, 2)
+  assert.equal((await here('inject --kubernetes-version latest pod.yaml')).code, 2)
+})
+
+test('without a version, preview assumes the newest Kubernetes, and inject none: both say so, unless a configuration has one', async () => {
+  await writeFile(join(folder, 'old.yaml'), `${await readFile(join(folder, 'shell.yaml'))}kubernetesVersion: "1.34"\n`)
+  for (const [call, said, lock] of [
+    ['preview -o diff pod.yaml', 'SF680', true],
+    ['preview -o yaml pod.yaml', 'SF680', true],
+    ['preview --ignore SF680 -o yaml pod.yaml', '', true],
+    ['preview --config old.yaml -o yaml pod.yaml', '', false],
+    ['preview --config shell.yaml --kubernetes-version 1.35 -o yaml pod.yaml', '', true],
+    ['preview secret.yaml', '', false],
+    ['inject pod.yaml', 'SF681', false],
+    ['inject --ignore SF681 pod.yaml', '', false],
+    ['inject --kubernetes-version 1.36 pod.yaml', '', true],
+    ['inject --config old.yaml pod.yaml', '', false],
+    ['inject secret.yaml', '', false],
+  ] as const) {
+    const { code, stdout, stderr } = await here(call)
+    assert.equal(code, 0, call)
+    assert.deepEqual([/SF68\d/.exec(stderr)?.[0] ?? '', stdout.includes('fileKeyRef')], [said, lock], call)
+  }
+  const { kubernetes } = JSON.parse((await here('preview -o json pod.yaml')).stdout)
+  assert.deepEqual(kubernetes, { version: '1.36', assumed: true })
 })

@@ -24,13 +24,13 @@ function ask(sent: unknown, base = defaultConfiguration('0.0.0')) {
 
 test('without more than manifests it answers as the server is configured', () => {
   const { status, results } = ask({ manifests: pod })
-  assert.deepEqual([status, results[0].verdict, results[0].gates[0].form], [200, 'patched', 'hook'])
+  assert.deepEqual([status, results[0].verdict, results[0].gates[0].form], [200, 'patched', 'lock'])
 })
 
 test("a configuration takes the place of the server's", () => {
   const base = defaultConfiguration('0.0.0')
   const native = { ...base, defaults: { ...base.defaults, gate: 'native' as const } }
-  const configuration = `${head}waiter: {delivery: shell}\n`
+  const configuration = `${head}waiter: {delivery: shell}\nkubernetesVersion: "1.34"\n`
   const { results } = ask({ manifests: pod, configuration }, native)
   assert.equal(results[0].gates[0].form, 'hook')
   assert.doesNotMatch(JSON.stringify(results[0].patch), /initContainers|emptyDir/)

@@ -4,13 +4,15 @@ import { printable } from '../../admission/words/printable.ts'
 import { readConfigurationFile } from '../../files/configuration-file.ts'
 import { FileError, readInputs } from '../../files/files.ts'
 import { findFiles } from '../../files/paths.ts'
-import { ExpectedError, type Terminal } from '../../terminal/command.ts'
+import { ExpectedError, type Terminal, UsageError } from '../../terminal/command.ts'
 import { containerName } from '../../terminal/flag.ts'
+import { assuming } from '../kubernetes.ts'
 import { line, type Message, messagesOf } from '../message.ts'
 import { namespacesOf } from '../namespace.ts'
 import { type FileNotice, fileNoticeCode, fileNoticeText } from '../notices.ts'
-import { type Preview, type Previewed, previewObjects, type Readable, readObjects } from '../preview.ts'
+import { type Preview, type Previewed, previewObjects, type Readable, readObjects, tiersOf } from '../preview.ts'
 import { faultCode, faultText, type Problem } from '../problems.ts'
+import { withSettings } from '../settings.ts'
 import type { Trial } from '../trial.ts'
 
 /** An input with what would happen to each of its objects. */
@@ -36,6 +38,7 @@ export const fileOptions = {
   exclude: { type: 'string', multiple: true, default: [] as string[] },
   config: { type: 'string' },
   expect: { type: 'string', read: containerName, multiple: true, default: [] as string[] },
+  'kubernetes-version': { type: 'string' },
 } as const
 
 /** Their part of `--help`. */
@@ -45,7 +48,10 @@ export const fileHelp = `  -f, --filename PATH   manifests, YAML or JSON: a file
   --exclude GLOB        leave out files and folders of that name or path, as in
                         templates or '*/ci/*'; can be repeated
   --config FILE         configuration
-  --expect NAME         a container that an injector adds later; can be repeated`
+  --expect NAME         a container that an injector adds later; can be repeated
+  --kubernetes-version VERSION
+                        the oldest node's, such as 1.36 (the configuration's):
+                        from 1.35 on the app is locked as well`
 
 /** What is previewed, and with what. */
 interface Choice {
@@ -53,10 +59,13 @@ interface Choice {
   readonly exclude: readonly string[]
   /** The containers that an injector adds. */
   readonly expect?: readonly string[]
+  readonly 'kubernetes-version'?: string | undefined
+  /** Whether it is for the newest Kubernetes where nobody says another. */
+  readonly assumes?: boolean
   /** The codes of warnings and notes that aren't told. */
   readonly ignored: ReadonlySet<string>
-  /** The configuration to preview with, made from the one in the file. */
-  readonly change?: (configuration: Configuration) => Configuration
+  /** Further settings on top of the configuration in the file. */
+  readonly settings?: object
   readonly trial?: Trial
 }
 
@@ -66,11 +75,13 @@ interface Choice {
  */
 export async function previewFiles(
   paths: readonly string[],
-  { config, exclude, expect = [], ignored, change = (configuration) => configuration, trial = {} }: Choice,
+  { config, exclude, expect, 'kubernetes-version': kubernetesVersion, assumes, ignored, settings, trial }: Choice,
   terminal: Terminal,
-): Promise<PreviewedFiles> {
-  const changed = change(await readConfigurationFile(config))
-  const configuration = { ...changed, injected: new Set([...changed.injected, ...expect]) }
+): Promise<PreviewedFiles & { readonly configuration: Configuration }> {
+  const read = withSettings(await readConfigurationFile(config), { ...settings, kubernetesVersion, injected: expect })
+  if (!read.ok) throw new UsageError('flags-together', read.problem)
+  const configuration = read.value
+  const under = assumes ? assuming(configuration) : configuration
   const { found, excluded } = await findFiles(paths, exclude)
   const tell = (notice: FileNotice) => say(notice, ignored, terminal)
   if (excluded.length > 0) tell({ kind: 'excluded', files: excluded })
@@ -95,7 +106,7 @@ export async function previewFiles(
   // A Namespace often has a file of its own.
   const namespaces = namespacesOf(read.flatMap(({ objects }) => objects.objects))
   for (const { name, objects } of read) {
-    const previewed = previewObjects(objects, configuration, { namespace: '', namespaces, trial })
+    const previewed = previewObjects(objects, under, { namespace: '', namespaces, trial })
     const previews = previewed.previews.map((each) => silenced(each, ignored))
     files.push({ name, previewed: { ...previewed, previews } })
   }
@@ -110,8 +121,12 @@ export async function previewFiles(
     tell({ kind: 'templates-below' })
   }
   if (others.length > 0) tell({ kind: 'passed-over', files: others })
-  return { files, problems }
+  return { files, problems, configuration }
 }
+
+/** Whether the version matters to any of them. */
+export const isPlanned = ({ files }: PreviewedFiles): boolean =>
+  files.some(({ previewed }) => previewed.previews.some(({ decision }) => tiersOf(decision).length > 0))
 
 /** Says something about files or flags, unless nobody wants to hear of it. */
 export function say(notice: FileNotice, ignored: ReadonlySet<string>, { stderr }: Pick<Terminal, 'stderr'>): void {
