@@ -1,8 +1,8 @@
 import { quote } from '../admission/words/quote.ts'
 import type { Checked } from '../check/checks.ts'
+import { connect } from '../check/connect.ts'
 import { parseSubject } from '../check/pod/subject.ts'
-import { createClock } from '../kubernetes/clock.ts'
-import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
+import { namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { ignoredCodes, ignoreOption } from '../messages/ignore.ts'
 import { type Terminal, UsageError } from '../terminal/command.ts'
 import { defineCommand, type Values } from '../terminal/define-command.ts'
@@ -10,7 +10,6 @@ import { namespaceName } from '../terminal/flag.ts'
 import { interrupted } from '../terminal/interrupted.ts'
 import { lookOf } from '../terminal/look.ts'
 import { createStatusLine } from '../terminal/status-line.ts'
-import { version } from '../version.ts'
 
 const help = `Examines an installation, or says why one pod was patched or was not.
 
@@ -67,32 +66,18 @@ function withoutIgnored(checked: readonly Checked[], ignored: ReadonlySet<string
   return checked.map(({ name, findings }) => ({ name, findings: findings.filter(isHeard) }))
 }
 
-/** @throws ClusterError if the API server can't be reached: no check could say anything else */
-async function connect({ context }: Flags) {
-  const { kubeconfig } = await loadKubeconfig(context)
-  const { connection } = await import('../kubernetes/connection.ts')
-  const { objects: objectsOf } = await import('../kubernetes/objects.ts')
-  const { readInstalled } = await import('../check/site.ts')
-  const { now, heard } = createClock()
-  const objects = objectsOf(connection(kubeconfig, { heard }))
-  const found = await readInstalled(objects, undefined, version)
-  const { mutating } = found.installed
-  if (!mutating.ok && ['network', 'timeout'].includes(mutating.error.kind)) throw mutating.error
-  return { kubeconfig, objects, now, ...found }
-}
-
 async function one(subject: string, flags: Flags): Promise<readonly Checked[]> {
   const found = parseSubject(subject)
   if (!found) throw new UsageError('wrong-arguments', `check takes pod/NAME or deploy/NAME, not ${quote(subject)}`)
-  const { kubeconfig, objects, installed, now } = await connect(flags)
+  const { kubeconfig, ...cluster } = await connect(flags.context)
   const { examineOne } = await import('../check/pod/one.ts')
   const namespace = flags.namespace ?? namespaceOf(kubeconfig)
-  const findings = await examineOne({ objects, installed, version, now }, { ...found, namespace })
+  const findings = await examineOne(cluster, { ...found, namespace })
   return [{ name: `${namespace}/${found.name}`, findings }]
 }
 
 async function everything(flags: Flags, terminal: Terminal, signal: AbortSignal): Promise<readonly Checked[]> {
-  const site = await connect(flags)
+  const site = await connect(flags.context)
   // With a wrong token, or none, "no problems" would be a lie.
   const { configuration, ...others } = site.installed
   if (!configuration.ok && Object.values(others).every(({ ok }) => !ok)) throw configuration.error

@@ -1,12 +1,11 @@
 import { quote } from '../admission/words/quote.ts'
+import { connect } from '../check/connect.ts'
 import { parseSubject } from '../check/pod/subject.ts'
-import { createClock } from '../kubernetes/clock.ts'
-import { loadKubeconfig, namespaceOf } from '../kubernetes/kubeconfig.ts'
+import { namespaceOf } from '../kubernetes/kubeconfig.ts'
 import { ExpectedError, UsageError } from '../terminal/command.ts'
 import { defineCommand } from '../terminal/define-command.ts'
 import { containerName, namespaceName } from '../terminal/flag.ts'
 import { exact, lookOf } from '../terminal/look.ts'
-import { version } from '../version.ts'
 
 const help = `Shows what would become of a workload's pods with sidecar-first, and changes
 nothing: the verdict on a pod of its template, which the API server dry-runs as
@@ -46,21 +45,13 @@ const command = defineCommand({
       const not = words.length > 0 ? `, not ${quote(words.join(' '))}` : ''
       throw new UsageError('wrong-arguments', `name one workload, such as deploy/NAME${not}`)
     }
-    const { kubeconfig } = await loadKubeconfig(values.context)
-    const { connection } = await import('../kubernetes/connection.ts')
-    const { objects: objectsOf } = await import('../kubernetes/objects.ts')
-    const { readInstalled } = await import('../check/site.ts')
+    const { kubeconfig, ...cluster } = await connect(values.context)
     const { tryWorkload } = await import('../try/try.ts')
     const { tryJson, tryText } = await import('../try/text.ts')
     const { trialText } = await import('../try/words.ts')
-    const { now, heard } = createClock()
-    const objects = objectsOf(connection(kubeconfig, { heard }))
     const namespace = values.namespace ?? namespaceOf(kubeconfig)
-    const { installed } = await readInstalled(objects, undefined, version)
-    const { mutating } = installed
-    if (!mutating.ok && ['network', 'timeout'].includes(mutating.error.kind)) throw mutating.error
     const asked = { ...found, namespace, own: new Set(values.sidecar) }
-    const tried = await tryWorkload({ objects, installed, version, now }, asked)
+    const tried = await tryWorkload(cluster, asked)
     const kind = found.kind.kind.toLowerCase()
     if (!tried)
       throw new ExpectedError(
