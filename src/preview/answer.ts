@@ -1,5 +1,5 @@
 import type { Configuration } from '../admission/intent/configuration.ts'
-import { type Answer, failure, type Mistake } from './failure.ts'
+import { type Answer, failure, json, jsonPatch, type Mistake, type Offered, offered, yaml } from './failure.ts'
 import { formatJson } from './json.ts'
 import { assuming, underKubernetes } from './kubernetes.ts'
 import { line, messagesOf } from './message.ts'
@@ -11,21 +11,17 @@ import { warningHeader } from './warning-header.ts'
 import { readWhatIf, whatIfType } from './what-if.ts'
 import { writeManifests } from './write.ts'
 
-/** A `POST /preview`, as far as it matters; the headers are as they were sent. */
+/** A `POST /preview`, as far as it matters. */
 export interface PreviewRequest {
   /** JSON or YAML, whichever its content type says. */
   readonly body: string
   readonly contentType: string | undefined
-  readonly accept: string | undefined
+  /** What its client likes best of what is offered; undefined where it takes none of that. */
+  readonly wanted: Offered | undefined
   /** What follows the `?` of its URL. */
   readonly query: string
 }
 
-const json = 'application/json'
-const jsonPatch = 'application/json-patch+json'
-const yaml = 'application/yaml'
-/** What can be answered; the first is preferred. YAML has names older than its registered one. */
-const offered = [json, jsonPatch, yaml, 'text/yaml', 'application/x-yaml', 'text/x-yaml'] as const
 /** The content types of a body; the form is curl's default. */
 const taken: ReadonlySet<string> = new Set([
   json,
@@ -40,14 +36,13 @@ const mostAnswer = 28 * 1024 * 1024
 
 /** Answers `POST /preview`. Never throws. Hostile input keeps it busy and takes memory: `previewer.ts` bounds both. */
 export function answerPreview(
-  { body, contentType, accept, query }: PreviewRequest,
+  { body, contentType, wanted, query }: PreviewRequest,
   configuration: Configuration,
 ): Answer {
   const given = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
   if (given !== '' && !taken.has(given)) {
     return failure('body-type', `${given} is not read here; send ${json} or ${yaml}`)
   }
-  const wanted = negotiate(accept)
   if (wanted === undefined) return failure('answer-type', `the answer can be ${json}, ${jsonPatch} or ${yaml}`)
   const asked = readQuery(query)
   if (!asked.ok) return failure('wrong-query', 'the query can not be read', [asked.problem])
@@ -119,22 +114,4 @@ function success(contentType: string, body: string, previews: readonly Preview[]
   }
   const warning = warningHeader(previews)
   return { status: 200, contentType, body, ...(warning.length > 0 && { headers: { warning } }) }
-}
-
-/** The offer that an Accept header (RFC 9110, 12.5.1) likes best: the closest range decides on an offer, the order on a tie. */
-function negotiate(accept: string | undefined): (typeof offered)[number] | undefined {
-  if (accept === undefined || accept.trim() === '') return json
-  const ranges = accept.split(',').map((range) => {
-    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
-    const q = parameters.find((parameter) => parameter.startsWith('q='))
-    const quality = q === undefined ? 1 : Number(q.slice(2))
-    return { type, quality: quality >= 0 && quality <= 1 ? quality : 0 }
-  })
-  const quality = (offer: string): number => {
-    const names = [offer, `${offer.split('/')[0]}/*`, '*/*']
-    const range = names.map((name) => ranges.find(({ type }) => type === name)).find((found) => found !== undefined)
-    return range?.quality ?? 0
-  }
-  const [best] = offered.map((offer) => ({ offer, quality: quality(offer) })).sort((a, b) => b.quality - a.quality)
-  return best !== undefined && best.quality > 0 ? best.offer : undefined
 }

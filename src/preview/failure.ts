@@ -1,6 +1,13 @@
 import type { Code } from '../admission/words/values.ts'
 import { type Refused, type RequestFault, type RequestFaultKind, requestFaults } from '../requests/faults.ts'
 
+export const json = 'application/json'
+export const jsonPatch = 'application/json-patch+json'
+export const yaml = 'application/yaml'
+/** What can be answered; the first is preferred. YAML has names older than its registered one. */
+export const offered = [json, jsonPatch, yaml, 'text/yaml', 'application/x-yaml', 'text/x-yaml'] as const
+export type Offered = (typeof offered)[number]
+
 /** What the server sends for a preview. */
 export interface Answer {
   readonly status: 200 | RequestFault['status']
@@ -28,5 +35,5 @@ export function failure(
 ): Answer {
   const { code, status } = requestFaults[kind]
   const body = { code, error, problems, ...(mistakes.length > 0 && { mistakes }) } satisfies Refused
-  return { status, contentType: 'application/json', body: JSON.stringify(body) }
+  return { status, contentType: json, body: JSON.stringify(body) }
 }

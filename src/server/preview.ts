@@ -1,4 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
+import type { Request } from 'express'
+import { offered } from '../preview/failure.ts'
 import { Previewer } from '../preview/previewer.ts'
 import { createPage } from './page.ts'
 import { receive } from './receive.ts'
@@ -13,16 +15,17 @@ export function createPreviewRoutes(context: Serving) {
   const { configuration, log } = context
   const previewer = new Previewer((what) => log.error({ what }, 'preview failed'))
 
-  function answer(request: IncomingMessage, response: ServerResponse): void {
+  function answer(request: Request, response: ServerResponse): void {
     receive(request, response, { limit }, context, async (received) => {
       if (!received.whole)
         return sendBad(response, { kind: 'body-too-large', error: `the body is larger than ${limit} bytes` })
       const body = received.bytes.toString('utf8')
-      const { 'content-type': contentType, accept } = request.headers
+      const best = request.accepts([...offered])
+      const wanted = offered.find((each) => each === best)
       const query = request.url?.split('?')[1] ?? ''
       const gone = new AbortController()
       response.once('close', () => gone.abort())
-      const asked = { body, contentType, accept, query }
+      const asked = { body, contentType: request.headers['content-type'], wanted, query }
       const {
         status,
         contentType: type,

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import { answerPreview } from '../../src/preview/answer.ts'
 import { large, share } from '../runs.ts'
+import { wanted } from './wanted.ts'
 
 const pod = `kind: Pod
 metadata:
@@ -17,12 +18,11 @@ spec:
 const refused = pod.replace('sidecars: proxy', 'sidecars: "a,,b"')
 
 const answer = (body: string, { type, accept, query = '' }: { type?: string; accept?: string; query?: string } = {}) =>
-  answerPreview({ body, contentType: type, accept, query }, defaultConfiguration('0.0.0'))
+  answerPreview({ body, contentType: type, wanted: wanted(accept), query }, defaultConfiguration('0.0.0'))
 
 test('JSON unless something else is asked for', () => {
   for (const accept of [
     undefined,
-    '',
     '*/*',
     'application/*',
     'text/html, */*;q=0.1',

@@ -5,6 +5,7 @@ import { type Configuration, defaultConfiguration } from '../../src/admission/in
 import { answerPreview } from '../../src/preview/answer.ts'
 import { assuming, offeredVersions, underKubernetes } from '../../src/preview/kubernetes.ts'
 import { whatIfType } from '../../src/preview/what-if.ts'
+import { wanted } from './wanted.ts'
 
 const standard = defaultConfiguration('0.0.0')
 const old: Configuration = { ...standard, kubernetesVersion: { major: 1, minor: 34 } }
@@ -22,7 +23,7 @@ const whatIf = (settings: object) => JSON.stringify({ manifests: pod, settings }
 
 function ask(body: string, configuration: Configuration, accept?: string) {
   const contentType = body.startsWith('{') ? whatIfType : 'application/yaml'
-  return answerPreview({ body, contentType, accept, query: '' }, configuration)
+  return answerPreview({ body, contentType, wanted: wanted(accept), query: '' }, configuration)
 }
 
 test('the newest Kubernetes that a preview assumes is the one that the tests of a cluster run', () => {

@@ -8,7 +8,7 @@ import { slow } from './slow.ts'
 
 const pod = 'kind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: app}]}\n'
 const configuration = defaultConfiguration('0.0.0')
-const request = (body: string) => ({ body, contentType: undefined, accept: undefined, query: '' })
+const request = (body: string) => ({ body, contentType: undefined, wanted: 'application/json' as const, query: '' })
 
 /** One with limits of its own; what it reports as its own fault ends up in `failures`. */
 function start(limits = {}) {

@@ -8,7 +8,7 @@ import type { PreviewResult } from '../../src/preview/preview.ts'
 const configuration = defaultConfiguration('0.0.0-test')
 
 function previewed(body: string, query = 'include=edits'): readonly PreviewResult[] {
-  const answer = answerPreview({ body, query, contentType: undefined, accept: undefined }, configuration)
+  const answer = answerPreview({ body, query, contentType: undefined, wanted: 'application/json' }, configuration)
   assert.equal(answer.status, 200, answer.body)
   return JSON.parse(answer.body).results
 }

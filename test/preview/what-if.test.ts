@@ -18,7 +18,7 @@ spec:
 
 function ask(sent: unknown, base = defaultConfiguration('0.0.0')) {
   const body = typeof sent === 'string' ? sent : JSON.stringify(sent)
-  const answer = answerPreview({ body, contentType: whatIfType, accept: undefined, query: '' }, base)
+  const answer = answerPreview({ body, contentType: whatIfType, wanted: 'application/json', query: '' }, base)
   return { status: answer.status, ...JSON.parse(answer.body) }
 }
 

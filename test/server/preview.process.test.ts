@@ -68,8 +68,9 @@ test('/openapi.json describes every answer there is to golden manifests', async 
   for (const accept of ['application/json', 'application/json-patch+json', 'application/yaml', 'text/html']) {
     for (const text of texts) await preview(text, { accept })
   }
-  const once = await preview(texts[0] ?? '', { accept: 'application/yaml' })
-  assert.equal(resultsOf(await preview(once.text))[0]?.verdict, 'unchanged')
+  const once = await preview(texts[0] ?? '', {}, '?include=manifests')
+  const { manifests } = once.json as { manifests: string }
+  assert.equal(resultsOf(await preview(manifests))[0]?.verdict, 'unchanged')
 })
 
 test('a warning is a header, as from an API server', async () => {
@@ -184,7 +185,7 @@ test('the page and its parts: a strict policy, no cache that goes stale', async 
 
 test('what if: with a configuration and settings of its own; what takes too long is stopped as any preview is', async () => {
   const type = { 'content-type': 'application/vnd.sidecar-first.preview+json' }
-  const settings = { gate: 'native', delivery: 'shell', presets: ['istio'] }
+  const settings = { gate: 'native', delivery: 'shell', kubernetesVersion: '1.34', presets: ['istio'] }
   const good = await preview(JSON.stringify({ manifests: pod('a'), settings }), type)
   assert.match(good.text, /"form":"native"/)
   const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
