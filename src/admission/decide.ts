@@ -1,5 +1,6 @@
 import { type Decision, patched, refused, skipped, unchanged } from './decision.ts'
 import { type Absent, type Examined, examine, mayRefuse, requires } from './examine.ts'
+import { lockOf } from './hook/lock.ts'
 import type { Configuration } from './intent/configuration.ts'
 import type { Context } from './intent/context.ts'
 import { changeOf } from './patch/patch.ts'
@@ -97,8 +98,12 @@ function charactersIn(value: Json): number {
   return Object.values(value).reduce((sum: number, each) => sum + charactersIn(each), 0)
 }
 
+/** The containers that lack a variable; one that is only put in another place isn't missing. */
 function unlocked({ lock }: Plan): readonly string[] {
-  return [...lock.variables].flatMap(([{ name }, { add }]) => (add.length > 0 ? [name] : []))
+  return [...lock.variables].flatMap(([{ name, variables }, { add }]) => {
+    const there = new Set(variables().map(lockOf))
+    return add.every((key) => there.has(key)) ? [] : [name]
+  })
 }
 
 /** An invalid pod is refused, or left untouched with a warning if nobody relies on the order. */

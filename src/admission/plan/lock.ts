@@ -49,7 +49,7 @@ const nothingMissing: LockParts = { volume: undefined, mounts: [], variables: ne
 /** Nothing is locked; variables of an earlier pass that did lock have to go, since nobody writes their files any more. */
 export function noLock(order: Order, { pod: { spec } }: LineUp): Lock {
   const there = spec.volumes.some(({ name }) => name === lockVolume)
-  const variables = there ? changedVariables(order, new Map()).variables : nothingMissing.variables
+  const variables = there ? changedVariables(order, new Map(), false).variables : nothingMissing.variables
   return { openings: new Map(), missing: { ...nothingMissing, variables }, problems: [] }
 }
 
@@ -66,7 +66,7 @@ export function planLock(gates: readonly Gate[], order: Order, lined: LineUp, as
   const opening = ofEnforcedFirst([...natives, ...gates.filter(({ native }) => !native)].filter(opens), lined)
   const named = new Map(opening.map((gate, index) => [gate, keyOf(gate, index + 1, asker)]))
   const keysOf = new Map([...named].map(([gate, key]) => [gate.carrier.container, key]))
-  const { variables, count, taken } = changedVariables(order, keysOf)
+  const { variables, count, taken } = changedVariables(order, keysOf, asker === 'final')
   const problems: Problem[] = [...taken]
   if (count > mostVariables) problems.push({ kind: 'lock-too-large', count, most: mostVariables, path: keys.lock })
 
@@ -153,15 +153,20 @@ function canBeAskedAgain({ sidecar, resolved }: Member, byShell: boolean): boole
  * Whatever starts behind a gate gets its variable.
  * @param keysOf of the gates, by the containers that carry them
  */
-function changedVariables({ initContainers, containers }: Order, keysOf: ReadonlyMap<Container, string>) {
+function changedVariables(
+  { initContainers, containers }: Order,
+  keysOf: ReadonlyMap<Container, string>,
+  anyOrder: boolean,
+) {
   const variables = new Map<Container, VariableChanges>()
   const taken: Problem[] = []
+  /** The latest first. */
   const passed: string[] = []
   let count = 0
   for (const container of [...initContainers, ...containers]) {
     const there = container.variables()
     // Ours comes before all gates: what it has of them somebody else wrote, and it would never start.
-    const changes = changesOf(there, isInstaller(container) ? [] : passed)
+    const changes = changesOf(there, isInstaller(container) ? [] : passed, anyOrder)
     if (changes !== undefined) variables.set(container, changes)
     if (keysOf.size > 0) {
       const other = there.find((each) => !readsLock(each) && isLockKey(each.name))
@@ -170,21 +175,32 @@ function changedVariables({ initContainers, containers }: Order, keysOf: Readonl
     count += passed.length
     if (count > mostVariables) break
     const key = keysOf.get(container)
-    if (key !== undefined) passed.push(key)
+    if (key !== undefined) passed.unshift(key)
   }
   return { variables, taken, count }
 }
 
-/** Undefined if the variables are as they have to be, wherever in the list they stand. */
-function changesOf(there: readonly Variable[], wanted: readonly string[]): VariableChanges | undefined {
-  const open = new Set(wanted)
+/**
+ * Undefined if the variables are as they have to be, wherever in the list they stand. The kubelet reads them one after another, and may sleep at each:
+ * the latest gate's comes first, so that the earlier ones are asked after that.
+ * @param anyOrder replicas of before, and templates that they wrote, have the earliest first
+ */
+function changesOf(
+  there: readonly Variable[],
+  wanted: readonly string[],
+  anyOrder: boolean,
+): VariableChanges | undefined {
+  const keys = there.filter(readsLock).map(lockOf)
+  if (anyOrder && keys.toSorted().join() === wanted.toSorted().join()) return undefined
   const remove: number[] = []
+  let kept = 0
   for (const [index, variable] of there.entries()) {
     if (!readsLock(variable)) continue
     const key = lockOf(variable)
-    if (key === undefined || !open.delete(key)) remove.push(index)
+    if (key !== undefined && key === wanted[kept]) kept++
+    else remove.push(index)
   }
-  const add = [...open]
+  const add = wanted.slice(kept)
   if (remove.length === 0 && add.length === 0) return undefined
   return { remove: remove.reverse(), add, length: there.length }
 }

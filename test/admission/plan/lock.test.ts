@@ -67,7 +67,8 @@ test('whatever starts behind a gate of ours waits for it, and nothing else does'
       const patched = after(given, decision)
       const passed: number[] = []
       for (const container of startOrder(patched)) {
-        assert.deepEqual(gatesBefore(container), container.name === 'sidecar-first-waiter' ? [] : passed)
+        const latestFirst = container.name === 'sidecar-first-waiter' ? [] : passed.toReversed()
+        assert.deepEqual(gatesBefore(container), latestFirst)
         const gate = opens(patched, container)
         if (gate === undefined) continue
         assert.equal(gate, passed.length + 1)
@@ -84,6 +85,66 @@ test('whatever starts behind a gate of ours waits for it, and nothing else does'
     runs(300),
   )
   assert.ok(seen > 0)
+})
+
+/** A pod whose locked containers have their variables in another order, wherever else in `env` they stand. */
+function shuffled(given: Pod, turns: readonly number[]): Pod {
+  const isOurs = (variable: Fields) =>
+    (variable.valueFrom as { fileKeyRef?: Fields } | undefined)?.fileKeyRef?.volumeName === volume
+  const copy = structuredClone(given)
+  for (const container of startOrder(copy) as (Container & { env?: Fields[] })[]) {
+    const env = container.env ?? []
+    const ours = env.filter(isOurs).map((variable, at) => ({ variable, turn: turns[at % turns.length] ?? 0 }))
+    const next = ours.sort((a, b) => a.turn - b.turn).values()
+    if (ours.length > 0)
+      container.env = env.map((each) => (isOurs(each) ? (next.next().value?.variable ?? each) : each))
+  }
+  return copy
+}
+
+test('the kubelet reads the latest gate first; any other order, as replicas of before write it, is admitted, and put right', () => {
+  let moved = 0
+  const own = fc.constantFrom(
+    [],
+    [{ name: 'A', value: 'b' }],
+    [
+      { name: 'A', value: 'b' },
+      { name: 'C', value: '$(A)' },
+    ],
+  )
+  const tiered = fc
+    .tuple(
+      fc.constantFrom('envoy, vault, otel', 'otel, *, vault + envoy', 'vault, otel + envoy'),
+      fc.array(own, { minLength: 4, maxLength: 4 }),
+      fc.boolean(),
+    )
+    .map(([sidecars, env, native]) => {
+      const names = ['app', 'otel', 'envoy', 'vault']
+      const containers = names.map((name, at): Container => ({ ...envoy, name, env: structuredClone(env[at]) ?? [] }))
+      return pod({ sidecars, gate: native ? 'native' : 'hook' }, containers)
+    })
+  const turns = fc.array(fc.nat(9), { minLength: 1, maxLength: 5 })
+  fc.assert(
+    fc.property(fc.oneof(anyPod, tiered), turns, (before, order) => {
+      const annotations = { ...(before.metadata.annotations as Fields), 'sidecar-first.dev/lock': 'on' }
+      const given = { ...before, metadata: { ...before.metadata, annotations } }
+      const decision = decided(given)
+      fc.pre(decision.verdict === 'patched')
+      const patched = after(given, decision)
+      const other = shuffled(patched, order)
+      const reasons = (final: Pod) => validate(final, configuration).reasons
+      assert.deepEqual(reasons(other), reasons(patched))
+      const again = decided(other)
+      assert.deepEqual(startOrder(after(other, again)).map(gatesBefore), startOrder(patched).map(gatesBefore))
+      assert.equal(decided(after(other, again)).verdict, decided(patched).verdict)
+      if (again.verdict !== 'patched') return
+      moved += 1
+      // A container that lost no variable isn't said to have lost its lock.
+      assert.deepEqual(again.unlocked, [])
+    }),
+    runs(400),
+  )
+  assert.ok(moved > 0)
 })
 
 test('an older cluster can’t lock anything: who asks for it is told, not left with an app that starts', () => {
@@ -390,7 +451,7 @@ test('a lock names the first sidecar that it waits for, so that the kubelet’s 
     ...['quiet', 'envoy', 'otel', 'vault-agent'].map((name): Container => ({ ...envoy, name })),
   ])
   const [one, two] = ['SIDECAR_FIRST_READY_1_VAULT_AGENT', 'SIDECAR_FIRST_READY_2_ENVOY']
-  assert.deepEqual(keysOf(after(given)), { quiet: [one], envoy: [one], otel: [one], app: [one, two] })
+  assert.deepEqual(keysOf(after(given)), { quiet: [one], envoy: [one], otel: [one], app: [two, one] })
   const native = pod({ sidecars: long, gate: 'native', lock: 'on', waiter: 'shell' }, [app, { ...envoy, name: long }])
   assert.deepEqual(keysOf(after(native)), { app: [`SIDECAR_FIRST_READY_1_A_${'B'.repeat(38)}`] })
 })
