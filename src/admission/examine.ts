@@ -50,12 +50,13 @@ function examinePod(manifest: unknown, metadata: Metadata, context: Context): Ex
 
 /**
  * The final pod may have been patched by a replica with another configuration. What neither the pod nor an enforced rule says is taken from the
- * pod's own status: whoever forges that could as well have said it.
+ * pod's own status: whoever forges that could as well have said it. Under an enforced rule only the stronger gate is: sidecars that became native
+ * before an injector added the rule's would start in front of it.
  */
 function asPlanned(intent: Intent, wishes: Wishes, { metadata }: Pod, { surroundings }: Context): Intent {
-  if (surroundings.asker !== 'final' || intent.enforced || wishes.gate === 'hook' || wishes.gate === 'native')
-    return intent
   const { gate } = readStatus(metadata.annotations.get(keys.status))
+  if (intent.enforced) return gate === 'native' ? { ...intent, gate } : intent
+  if (surroundings.asker !== 'final' || wishes.gate === 'hook' || wishes.gate === 'native') return intent
   return gate === 'hook' || gate === 'native' ? { ...intent, gate } : intent
 }
 

@@ -40,6 +40,7 @@ const purposes = {
   'removes-hook': { text: ({ name }: Of) => `${name} needs this hook no longer` },
   'mounts-waiter': { text: ({ name }: Of) => `lets the hook of ${name} run the waiter` },
   'mounts-lock': { text: ({ name }: Of) => `lets the hook of ${name} open the lock` },
+  'unmounts-lock': { text: ({ name }: Of) => `takes the lock from ${name}, whose hook no longer opens one` },
   'adds-waiter-volume': { text: () => 'holds the waiter' },
   'adds-lock-volume': { text: () => 'holds the lock: it says which sidecars are ready' },
   locks: { text: ({ name }: Of) => `locks ${name}: the kubelet can't create it before its sidecars are ready` },
@@ -110,6 +111,7 @@ function purposeOf(operation: Operation, pod: Json, sidecars: ReadonlySet<string
       return { kind: 'waits', name, others }
     }
     case 'volumeMounts':
+      if (value === undefined) return { kind: 'unmounts-lock', name }
       return { kind: nameIn(value) === lockVolume ? 'mounts-lock' : 'mounts-waiter', name }
     case 'command':
       return { kind: 'resets-lock' }

@@ -81,7 +81,7 @@ const isMissing = ({ volume, mounts, variables, installer }: LockParts): boolean
 
 /** Behind the delivery's operations: both may append to the same lists. */
 function lockUp(
-  { volume, mounts, variables, installer }: LockParts,
+  { volume, mounts, unmounts, variables, installer }: LockParts,
   {
     at,
     spec,
@@ -95,6 +95,9 @@ function lockUp(
   for (const container of mounts) {
     const there = container.mounts.length + (delivery.mounts.includes(container) ? 1 : 0)
     operations.push(append([...at(container), 'volumeMounts'], there, '-', lockMount))
+  }
+  for (const [container, index] of unmounts) {
+    operations.push({ op: 'remove', path: pointer(...at(container), 'volumeMounts', index) })
   }
   if (volume === 'absent') {
     const there = spec.volumes.length + (delivery.volume === undefined ? 0 : 1)

@@ -117,7 +117,8 @@ function lockInReach(planned: Planned): readonly Problem[] {
     const { name, mountDetails, terminationMessagePath } = container
     const gate = gates.get(container)
     const mayMount = isInstaller(container) || (gate !== undefined && (isEnforced(gate) || at > last))
-    const mounts = mountDetails()
+    const leftOver = planned.lock.missing.unmounts.get(container)
+    const mounts = mountDetails().filter((_, index) => index !== leftOver)
     if (!mayMount) {
       return mounts.some((mount) => mount.name === lockVolume) ? [{ kind: 'lock-mounted', name }] : []
     }

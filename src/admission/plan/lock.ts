@@ -29,6 +29,8 @@ export interface LockParts {
   readonly volume: 'absent' | { readonly kind: 'on-disk'; readonly index: number } | undefined
   /** The carriers and the waiter's init container, as far as they lack the mount. */
   readonly mounts: readonly Container[]
+  /** Containers that carried a hook before an injector added another sidecar, each with the index of the mount that it no longer needs. */
+  readonly unmounts: ReadonlyMap<Container, number>
   readonly variables: ReadonlyMap<Container, VariableChanges>
   /** The waiter's init container, where it doesn't empty the files. */
   readonly installer: Container | undefined
@@ -44,7 +46,13 @@ export interface VariableChanges {
   readonly length: number
 }
 
-const nothingMissing: LockParts = { volume: undefined, mounts: [], variables: new Map(), installer: undefined }
+const nothingMissing: LockParts = {
+  volume: undefined,
+  mounts: [],
+  unmounts: new Map(),
+  variables: new Map(),
+  installer: undefined,
+}
 
 /** Nothing is locked; variables of an earlier pass that did lock have to go, since nobody writes their files any more. */
 export function noLock(order: Order, { pod: { spec } }: LineUp): Lock {
@@ -90,11 +98,24 @@ export function planLock(gates: readonly Gate[], order: Order, lined: LineUp, as
     missing: {
       volume: volume === undefined ? 'absent' : volume.memory ? undefined : { kind: 'on-disk', index: at },
       mounts,
+      unmounts: leftOver([...spec.initContainers, ...spec.containers], carriers),
       variables: count > mostVariables ? new Map() : variables,
       installer: installer !== undefined && installs(installer.command) === 'without-reset' ? installer : undefined,
     },
     problems,
   }
+}
+
+function leftOver(all: readonly Container[], carriers: readonly Container[]): ReadonlyMap<Container, number> {
+  const carried = all.filter((each) => openedBy(each.postStart) !== undefined && !carriers.includes(each))
+  return new Map(
+    carried.flatMap((container) => {
+      const isOurs = ({ name, mountPath }: Container['mounts'][number]) =>
+        name === lockVolume && isDirectory(mountPath, lockDirectory)
+      const index = container.mounts.findIndex(isOurs)
+      return index < 0 ? [] : [[container, index] as const]
+    }),
+  )
 }
 
 /**

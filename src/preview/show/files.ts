@@ -75,12 +75,12 @@ interface Choice {
  */
 export async function previewFiles(
   paths: readonly string[],
-  { config, exclude, expect, 'kubernetes-version': kubernetesVersion, assumes, ignored, settings, trial }: Choice,
+  { config, exclude, expect, 'kubernetes-version': kubernetesVersion, assumes, ignored, settings, trial = {} }: Choice,
   terminal: Terminal,
 ): Promise<PreviewedFiles & { readonly configuration: Configuration }> {
-  const read = withSettings(await readConfigurationFile(config), { ...settings, kubernetesVersion, injected: expect })
-  if (!read.ok) throw new UsageError('flags-together', read.problem)
-  const configuration = read.value
+  const set = withSettings(await readConfigurationFile(config), { ...settings, kubernetesVersion, injected: expect })
+  if (!set.ok) throw new UsageError('flags-together', set.problem)
+  const configuration = set.value
   const under = assumes ? assuming(configuration) : configuration
   const { found, excluded } = await findFiles(paths, exclude)
   const tell = (notice: FileNotice) => say(notice, ignored, terminal)

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import type { Json } from '../../../src/admission/words/json.ts'
 import { runs } from '../../runs.ts'
 import { isAcceptable } from './acceptable.ts'
 import { change, changed, type Hostile, hostile, plain, rules } from './arbitraries.ts'
 import { configured, escapesOf, mutated, refusalsOf, told } from './judged.ts'
 import type { Rules } from './rules.ts'
-import { tricks } from './tricks.ts'
+import { type Fields, type Pod, tricks } from './tricks.ts'
 
 /**
  * Rules are read once for 20 pods: reading them is slower than a decision. A million pods for each property, by hand: TEST_RUNS=834 and a test file
@@ -92,6 +93,63 @@ test('whatever the mutating call made of a pod, the final check admits, also whe
     runs(count),
   )
 })
+
+type Spec = { containers: (Fields & { name: string })[] }
+
+/** The pod without one container that isn't the app, and with it, as an injector puts it there between our two calls. */
+function injectedLate(pod: Pod, which: number) {
+  const { containers } = pod.spec as unknown as Spec
+  const sidecars = containers.filter(({ name }) => name !== 'app')
+  const late = sidecars[which % sidecars.length]
+  if (late === undefined || containers.length === 1) return undefined
+  const early = { ...pod, spec: { ...pod.spec, containers: containers.filter((each) => each !== late) } }
+  const inject = (made: Json): Pod => {
+    const copy = structuredClone(made) as Pod
+    const list = (copy.spec as unknown as Spec).containers
+    list.splice(which % (list.length + 1), 0, late)
+    return copy
+  }
+  return { early, inject }
+}
+
+test('a pod that is admitted with its injected sidecar from the start is admitted when that comes between our calls', () => {
+  const gate = fc.constantFrom(undefined, undefined, 'native', 'hook')
+  const pods = rules.chain((each) =>
+    fc.tuple(fc.constant(each), fc.array(fc.tuple(plain(each), gate, fc.nat(9)), { minLength: 20, maxLength: 20 })),
+  )
+  let seen = 0
+  fc.assert(
+    fc.property(pods, ([given, list]) => {
+      const configuration = configured(given)
+      if (configuration === undefined) return
+      for (const [written, gate, which] of list) {
+        const pod = gate === undefined ? written : annotated(written, 'sidecar-first.dev/gate', gate)
+        const late = injectedLate(pod, which)
+        const whole = isAcceptable(pod) ? mutated(pod, configuration) : { refused: [] }
+        if (late === undefined || 'refused' in whole || refusalsOf(whole.pod, configuration).length > 0) continue
+        const first = mutated(late.early, configuration)
+        if ('refused' in first) continue
+        const second = mutated(late.inject(first.pod), configuration)
+        assert.ok(
+          !('refused' in second),
+          `${'refused' in second && second.refused}\n${told([], given, first.pod, pod)}`,
+        )
+        const refusals = refusalsOf(second.pod, configuration)
+        assert.ok(refusals.length === 0, `${refusals.join('; ')}\n${told([], given, second.pod, pod)}`)
+        const escapes = escapesOf(second.pod, given)
+        assert.ok(escapes.length === 0, told(escapes, given, second.pod, pod))
+        seen += 1
+      }
+    }),
+    runs(count * 4),
+  )
+  assert.ok(seen > 0)
+})
+
+function annotated(pod: Pod, key: string, value: string): Pod {
+  const { metadata } = pod as unknown as { metadata: { annotations?: Fields } }
+  return { ...pod, metadata: { ...metadata, annotations: { ...metadata.annotations, [key]: value } } } as Pod
+}
 
 /** Of the pods that an enforced rule concerns. */
 function tally(sample: readonly (readonly [Rules, readonly Hostile[]])[]) {

@@ -172,7 +172,7 @@ const annotations: readonly (readonly [string, readonly string[]])[] = [
   ['sidecar-first.dev/timeout', ['100ms', '10m']],
   ['sidecar-first.dev/on-timeout', ['continue', 'fail']],
   ['sidecar-first.dev/sets', ['x']],
-  ['sidecar-first.dev/status', ['{}', '{"version":"0.0.0"}']],
+  ['sidecar-first.dev/status', ['{}', '{"version":"0.0.0"}', '{"version":"0.0.0","gate":"native"}']],
   ['kubectl.kubernetes.io/default-container', ['app']],
   ...['helper', 'app', 'envoy', 'daprd', 'kuma-sidecar', 's'].flatMap((name) => [
     [`check.sidecar-first.dev/${name}`, ['none', 'tcp://:1', 'exec:["true"]', 'hook:["true"]', 'probe']] as const,
