@@ -41,7 +41,8 @@ function examinePod(manifest: unknown, metadata: Metadata, context: Context): Ex
   const { absent, idle } = withoutEffect(wishes, intent, pod, context)
   const planned = plan(pod, intent, context)
   const missed = missedOf(absent, requires(claim, context.configuration))
-  const warnings = [...claim.exempt, ...missed, ...wishes.warnings, ...intent.warnings, ...idle, ...planned.warnings]
+  const unused = [...idle, ...(planned.ok ? unusedRestarts(wishes, planned.plan) : [])]
+  const warnings = [...claim.exempt, ...missed, ...wishes.warnings, ...intent.warnings, ...unused, ...planned.warnings]
   const problems = [...wishes.problems, ...unread, ...(planned.ok ? [] : planned.problems)]
   if (!planned.ok || problems.length > 0) return invalid(problems, warnings, binding)
   const operations = patch(planned.plan, pod)
@@ -218,6 +219,12 @@ export const requires = (examined: { readonly binding: Binding }, configuration:
 function missedOf(absent: readonly Absent[], required: boolean): readonly Warning[] {
   const kind = required ? 'container-awaited' : 'container-absent'
   return absent.flatMap(({ expected, ...named }) => (expected ? [] : [{ kind, ...named }]))
+}
+
+/** Where a pod says how long later starts wait, and none does. */
+function unusedRestarts({ lockRestarts }: Wishes, { tiers }: Plan): readonly Warning[] {
+  const leases = tiers.flat().some(({ gate }) => gate?.restarts !== undefined)
+  return lockRestarts === undefined || leases || tiers.length === 0 ? [] : [{ kind: 'restarts-unused' }]
 }
 
 /** Containers, and names that none has: a pod that somebody wrote to hurt has half a thousand of both. */

@@ -1,7 +1,9 @@
 import { allowed, refused, type Validity } from './decision.ts'
 import { type Absent, type Examined, examine, mayRefuse, requires } from './examine.ts'
+import { sameHook } from './hook/hook.ts'
 import { lockedBy, lockOf } from './hook/lock.ts'
 import { openedBy, unwrap } from './hook/unwrap.ts'
+import { withoutLease } from './hook/waiter.ts'
 import type { Configuration } from './intent/configuration.ts'
 import type { Plan } from './plan/plan.ts'
 import type { Container, Hook, Spec } from './pod/pod.ts'
@@ -55,6 +57,7 @@ function shortfalls(
   // other is asked about.
   const lenient = !enforced && isOfAnother(version, metadata.annotations)
   const hooks = [...plan.hooks].filter(([{ postStart }, hook]) => {
+    if (hook !== undefined && sameHook(postStart, withoutLease(hook))) return false
     const mayDiffer = lenient || (!enforced && hook !== undefined)
     return !(mayDiffer && holdsToo(postStart, hook))
   })
@@ -62,7 +65,11 @@ function shortfalls(
   const found: readonly Problem[] = [
     ...misplaced(order.initContainers, spec.initContainers, 'initContainers'),
     ...misplaced(order.containers, spec.containers, 'containers'),
-    ...hooks.map(([{ name }, hook]) => ({ kind: hook ? 'hook-missing' : 'hook-left-over', name }) as const),
+    ...hooks.map(([{ name, postStart }, hook]): Problem => {
+      if (hook === undefined) return { kind: 'hook-left-over', name }
+      const isAltered = sameHook(withoutLease(postStart), withoutLease(hook))
+      return isAltered ? { kind: 'lease-differs', name } : { kind: 'hook-missing', name }
+    }),
     ...startupProbes.map(([{ name }, { kind: wanted }]) => ({ kind: 'startup-probe-differs', name, wanted }) as const),
     ...delivery.mounts.map(({ name }) => ({ kind: 'mount-missing', name }) as const),
     ...(delivery.volume ? [{ kind: 'volume-missing', image: delivery.volume.kind === 'image' } as const] : []),

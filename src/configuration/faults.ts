@@ -258,6 +258,12 @@ export const faults = {
     means: 'The key says what an enforced rule lets by, and this rule refuses nothing.',
     next: 'Take it away, or write `enforce: true` or `enforce: audit`.',
   }),
+  'restarts-unused': note('SF337', {
+    example: { path: 'defaults.lockRestarts' },
+    text: ({ path }) => `${path} changes nothing: lock.lease is off`,
+    means: 'Without a lease, no later start waits for its sidecars.',
+    next: 'Remove it, or let `lock.lease` be `on`.',
+  }),
   'no-enforced-rule': note('SF332', {
     example: { path: 'enforced.failurePolicy' },
     text: ({ path }) => `${path} changes nothing: no rule has enforce: true`,

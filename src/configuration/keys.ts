@@ -5,14 +5,18 @@ export const configurationKeys = {
     ...['kubernetesVersion', 'waiter', 'lock', 'injected', 'annotations', 'enforced', 'rules'],
   ],
   waiter: ['image', 'imagePullPolicy', 'delivery', 'mirrors'],
-  defaults: ['check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook', 'startupProbe', 'lock'],
-  lock: ['runtimeClasses'],
+  defaults: [
+    ...['check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook'],
+    ...['startupProbe', 'lock', 'lockRestarts'],
+  ],
+  lock: ['lease', 'runtimeClasses'],
   annotations: ['checks'],
   enforced: ['failurePolicy', 'inFront'],
   'enforced.inFront[]': ['container', 'image'],
   'rules[]': [
     ...['name', 'match', 'tier', 'check', 'timeout', 'onTimeout'],
-    ...['gate', 'nativePosition', 'existingHook', 'startupProbe', 'lock', 'enforce', 'exempt', 'allowNatives'],
+    ...['gate', 'nativePosition', 'existingHook', 'startupProbe', 'lock', 'lockRestarts'],
+    ...['enforce', 'exempt', 'allowNatives'],
   ],
   'rules[].match': ['container', 'image', 'preset', 'podSelector', 'namespaceSelector'],
 } as const

@@ -4,7 +4,7 @@ import { type Configuration, defaultConfiguration } from '../admission/intent/co
 import type { Rule } from '../admission/intent/rule.ts'
 import { indexRules, noRules } from '../admission/intent/rule-index.ts'
 import { knowsLock } from '../admission/plan/lock.ts'
-import { deliveries, failurePolicies, pullPolicies } from '../admission/words/choices.ts'
+import { deliveries, failurePolicies, leases, pullPolicies } from '../admission/words/choices.ts'
 import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import type { Fault, Remark, WrongValue } from './faults.ts'
 import { configurationKeys } from './keys.ts'
@@ -84,6 +84,7 @@ function configurationOf(
       check: defaults.text('check', parseCheck, standard.defaults.check),
       ...readBehaviour(defaults, standard.defaults),
     },
+    lease: lock.choice('lease', leases, standard.lease),
     runtimeClasses: new Set(lock.texts('runtimeClasses', parseRuntimeClass, [])),
     injected: new Set(root.texts('injected', parseContainerName, [])),
     annotations: {
@@ -111,6 +112,13 @@ function configurationOf(
     offset: placed[position]?.offset ?? 0,
     fault,
   }))
+  if (configuration.lease === 'off') {
+    const fault = (path: string) => ({ kind: 'restarts-unused', path }) as const
+    if (defaults.has('lockRestarts')) notices.push({ offset: defaults.offset, fault: fault('defaults.lockRestarts') })
+    for (const [index, { rule, offset }] of placed.entries()) {
+      if (rule.lockRestarts !== undefined) notices.push({ offset, fault: fault(`rules[${index}].lockRestarts`) })
+    }
+  }
   const idle = rules.some(({ enforce, audit }) => enforce || audit) ? [] : ['failurePolicy', 'inFront']
   for (const key of idle.filter((each) => enforced.has(each))) {
     notices.push({ offset: enforced.offset, fault: { kind: 'no-enforced-rule', path: enforced.pathOf(key) } })

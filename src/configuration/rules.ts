@@ -1,4 +1,4 @@
-import { parseDuration } from '../admission/check/duration.ts'
+import { parseDuration, parseLockRestarts } from '../admission/check/duration.ts'
 import { parseCheck } from '../admission/check/grammar.ts'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { type Preset, presetOf, presets } from '../admission/intent/presets.ts'
@@ -47,6 +47,7 @@ export function readBehaviour(section: Section, standard?: Defaults) {
     existingHook: section.choice('existingHook', existingHooks, standard?.existingHook),
     startupProbe: section.choice('startupProbe', startupProbeChoices, standard?.startupProbe),
     lock: section.choice('lock', locks, standard?.lock),
+    lockRestarts: section.text('lockRestarts', parseLockRestarts, standard?.lockRestarts),
   }
 }
 

@@ -66,7 +66,7 @@ export function summarize({ configuration, settings = {}, namespace }) {
 }
 
 /** @type {Readonly<Record<string, string>>} */
-const words = { kubernetesVersion: 'Kubernetes', nativePosition: 'native position' }
+const words = { kubernetesVersion: 'Kubernetes', nativePosition: 'native position', lockRestarts: 'later starts wait' }
 
 /**
  * What somebody sent in a link, or that was kept: undefined unless it is what the page writes.

@@ -30,6 +30,8 @@ export interface Start {
   readonly hook?: { readonly from: number; readonly until: number; readonly waitsFor: readonly string[] }
   /** What it waited for: init containers that ended, sidecars that became ready. */
   readonly after: readonly string[]
+  /** Those of them that became ready while its image was pulled: their hook had returned with a lease. */
+  readonly meanwhile?: readonly string[]
   /** The sidecars that should be ready before it but aren't when it starts. */
   readonly notReady: readonly string[]
   /**
@@ -86,6 +88,7 @@ function owedTo(
 
 /** A start while it is worked out. */
 interface Started extends Pick<Start, 'name' | 'role' | 'check' | 'start' | 'after'> {
+  meanwhile?: readonly string[]
   /** Known once something waits for it. */
   ready?: number
   hook?: NonNullable<Start['hook']>
@@ -112,14 +115,18 @@ function simulate(
   const sidecars = new Map(tiers.flat().map((sidecar) => [sidecar.name, sidecar]))
   const all: Started[] = []
   const after: string[] = []
+  /** Behind them the kubelet goes on, up to the moment in which it creates the next container. */
+  const leased: Started[] = []
   /** Of what comes now. */
   let fate: Fate | undefined
   let now = 0
   for (const container of [...spec.initContainers, ...spec.containers]) {
     const { name } = container
     const listed = sidecars.get(name)
+    now = Math.max(now, ...leased.map((each) => waitFor(each, now, after) + takes.creation))
     const role = kindOf(container) === 'init' ? 'init' : apps.has(name) ? 'app' : 'sidecar'
     const started: Started = { name, role, ...(listed && { check: listed.check }), start: now, after: [...after], fate }
+    if (leased.length > 0) started.meanwhile = leased.splice(0).map((each) => each.name)
     all.push(started)
     const hook = fate?.outlook === 'never' ? undefined : hookOf(container, listed)
     const probed = container.list === 'initContainers' && container.startupProbe !== undefined
@@ -137,10 +144,12 @@ function simulate(
         (other) => hook.waitsFor.includes(other.name) && !sidecars.get(other.name)?.obstacle?.certain,
       )
       const own = now + (hook.own ? takes.ownHook : 1)
+      const returns = hook.waitsFor.some((waited) => sidecars.get(waited)?.gate?.restarts !== undefined)
       // a container that starts after the hook never becomes ready: the hook gives up
-      const late = there.length < hook.waitsFor.length ? now + takes.givingUp : own
-      const until = Math.max(own, late, ...there.map((other) => waitFor(other, now, after)))
-      started.hook = { from: now, until, waitsFor: hook.waitsFor }
+      const late = there.length < hook.waitsFor.length && !returns ? now + takes.givingUp : own
+      const until = Math.max(own, late, ...(returns ? [] : there).map((other) => waitFor(other, now, after)))
+      if (returns) leased.push(...there)
+      started.hook = { from: now, until, waitsFor: returns ? [] : hook.waitsFor }
       now = until
     }
     if (role === 'init') {

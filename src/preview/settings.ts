@@ -1,4 +1,5 @@
 import { Document } from 'yaml'
+import { parseLockRestarts } from '../admission/check/duration.ts'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { indexRules } from '../admission/intent/rule-index.ts'
 import { knowsLock } from '../admission/plan/lock.ts'
@@ -18,7 +19,7 @@ export const choices = {
 } as const satisfies Partial<Record<string, readonly string[]>>
 
 /** `presets`: a rule for each; `injected`: containers that an injector adds. */
-const known = [...Object.keys(choices), 'kubernetesVersion', 'presets', 'injected']
+const known = [...Object.keys(choices), 'lockRestarts', 'kubernetesVersion', 'presets', 'injected']
 
 /** A configuration with settings on top, which anybody may have written. */
 export function withSettings(base: Configuration, settings: unknown): Parsed<Configuration, string> {
@@ -39,6 +40,7 @@ export function withSettings(base: Configuration, settings: unknown): Parsed<Con
       gate: section.choice('gate', gates, defaults.gate),
       nativePosition: section.choice('nativePosition', nativePositions, defaults.nativePosition),
       lock: section.choice('lock', locks, defaults.lock),
+      lockRestarts: section.text('lockRestarts', parseLockRestarts, defaults.lockRestarts),
     },
     injected: new Set([...base.injected, ...section.texts('injected', parseContainerName, [])]),
     rules: rules.length === 0 ? base.rules : indexRules([...base.rules.rules, ...rules]),

@@ -40,6 +40,7 @@ const annotations: Said<Exclude<keyof typeof keys, Own>> = {
   startupProbe: { says: "what becomes of a native sidecar's startupProbe", values: startupProbeChoices },
   waiter: { says: 'how the waiter gets into the pod', values: deliveries },
   lock: { says: 'whether the app is locked until its sidecars are ready', values: locks.map(quoted) },
+  lockRestarts: { says: 'how long a later start waits for its sidecars: 5s, 0s to 30s, or always' },
   inject: { says: 'false leaves the pod alone', values: ['"false"'] },
   ignore: { says: 'codes of warnings to silence: SF201, SF205' },
 }

@@ -39,13 +39,15 @@ export function foresee(timeline: Timeline, order: readonly Start[], sharing: bo
   let now = first.at - from.at
   let known = true
   for (const bar of order) {
+    let asked = now
     for (const name of bar.after) {
       const at = ready.get(name)
       if (at === undefined) known = false
+      else if (bar.meanwhile?.includes(name)) asked = Math.max(asked, at)
       else now = Math.max(now, at)
     }
     const { creation = 0, until } = measured.get(bar.name) ?? {}
-    const started = now + creation
+    const started = Math.max(now + creation, asked)
     placed.push({ bar, begun: now, started, known })
     const isNew = !measured.has(bar.name)
     const over = until === undefined ? undefined : started + until

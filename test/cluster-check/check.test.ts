@@ -327,9 +327,7 @@ describe('check and timeline on a real node', () => {
     try {
       const { code, findings } = await until('both to be seen', async () => {
         const seen = await check('--no-pods')
-        return seen.findings.filter(({ text }) => text.includes(' without a sidecar: ')).length === 2
-          ? seen
-          : undefined
+        return seen.findings.filter(({ text }) => text.includes(' without a sidecar: ')).length === 2 ? seen : undefined
       })
       assert.equal(code, 1)
       found(findings, 'problem', /Pod check-shop\/crashing without a sidecar: sidecar keeps ending: exit code 1/)

@@ -36,10 +36,11 @@ defaults:
   gate: auto
   nativePosition: first
   lock: off
+  lockRestarts: always
   existingHook: keep
   startupProbe: eager
 annotations: {checks: [probe, http]}
-lock: {runtimeClasses: [gvisor, kata.example]}
+lock: {lease: on, runtimeClasses: [gvisor, kata.example]}
 `
   const standard = defaultConfiguration('1.2.3')
   assert.deepEqual(readConfiguration(text, '1.2.3'), {
@@ -62,9 +63,11 @@ lock: {runtimeClasses: [gvisor, kata.example]}
         gate: 'auto',
         nativePosition: 'first',
         lock: 'off',
+        lockRestarts: 'always',
         existingHook: 'keep',
         startupProbe: 'eager',
       },
+      lease: 'on',
       runtimeClasses: new Set(['gvisor', 'kata.example']),
       annotations: { checks: new Set(['probe', 'http']) },
     },

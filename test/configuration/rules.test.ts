@@ -51,6 +51,7 @@ test('everything a rule may say', () => {
     gate: auto
     nativePosition: first
     lock: on
+    lockRestarts: 1s500ms
     existingHook: refuse
     startupProbe: hook
     enforce: true
@@ -82,6 +83,7 @@ test('everything a rule may say', () => {
       existingHook: 'refuse',
       startupProbe: 'hook',
       lock: 'on',
+      lockRestarts: 1500,
       enforce: true,
       audit: false,
       exempt: ['payments/old-*'],

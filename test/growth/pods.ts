@@ -77,6 +77,7 @@ const said: Readonly<
   startupProbe: [undefined, ...startupProbeChoices],
   waiter: [undefined, ...deliveries],
   lock: [undefined, ...locks],
+  lockRestarts: [undefined, '0s', 'always'],
 }
 const names = Object.keys(said) as (keyof typeof said)[]
 

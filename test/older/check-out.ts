@@ -12,6 +12,8 @@ const older = {
   '0.1': 'f4d68a1bdb7a1345671d90df82a8d50a78f5e65c',
   /** Refuses a lock that names a sidecar. */
   unnamed: 'a1ec815827c1fa425da8926531e801ea50405dd3',
+  /** Knows no lease, and writes the variables of the first tier first. */
+  unleased: 'bf74432834a2ed5c91b239dd4e783c30cd633331',
 } as const
 
 /**

@@ -1,60 +1,18 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import fastJsonPatch from 'fast-json-patch'
 import { app, type Container, type Fields, type Pod, pod, ready } from '../admission/pods.ts'
-import { call } from '../server/call.ts'
-import { folder, startPaired } from '../server/pairs.ts'
-import type { ServeProcess } from '../server/process.ts'
-import { review } from '../server/reviews.ts'
-import { checkOut } from './check-out.ts'
+
+import { both, type Replicas, startReplicas } from './replicas.ts'
 
 // Replicas from before locks named a sidecar, beside those of today, as in an upgrade and on the way back.
-const dir = await folder()
-const replicas = { old: undefined, new: undefined } as unknown as Record<'old' | 'new', ServeProcess>
+let replicas: Replicas
 before(async () => {
-  const file = join(dir.path, 'configuration.yaml')
-  await writeFile(file, 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nkubernetesVersion: 1.36\n')
-  const program = await checkOut('unnamed', join(dir.path, 'old'))
-  replicas.old = await startPaired(['--config', file], [], program)
-  replicas.new = await startPaired(['--config', file])
+  replicas = await startReplicas('unnamed')
 })
-after(async () => {
-  await replicas.old?.[Symbol.asyncDispose]()
-  await replicas.new?.[Symbol.asyncDispose]()
-  await dir[Symbol.asyncDispose]()
-})
-
-type Which = keyof typeof replicas
-const both = ['old', 'new'] as const
-
-interface Answer {
-  readonly allowed: boolean
-  readonly patch?: string
-  readonly warnings?: readonly string[]
-  readonly status?: { readonly message: string }
-}
-
-async function ask(which: Which, path: string, object: Pod): Promise<Answer> {
-  const { status, json } = await call(`${replicas[which].url}${path}?timeout=5s`, {
-    body: JSON.stringify(review(object)),
-  })
-  assert.equal(status, 200, path)
-  return (json as { response: Answer }).response
-}
-
-async function patched(which: Which, path: string, object: Pod): Promise<Pod> {
-  const { allowed, patch, status } = await ask(which, path, object)
-  assert.ok(allowed, status?.message)
-  const operations = JSON.parse(Buffer.from(patch ?? 'W10=', 'base64').toString())
-  return fastJsonPatch.applyPatch(structuredClone(object), operations).newDocument
-}
-
-async function assertAllowed(by: Which, object: Pod, when: string): Promise<void> {
-  const { allowed, status } = await ask(by, '/validate', object)
-  assert.ok(allowed, `${when}, judged by the ${by} one: ${status?.message}`)
-}
+after(() => replicas?.[Symbol.asyncDispose]())
+const ask = (...given: Parameters<Replicas['ask']>) => replicas.ask(...given)
+const patched = (...given: Parameters<Replicas['patched']>) => replicas.patched(...given)
+const assertAllowed = (...given: Parameters<Replicas['assertAllowed']>) => replicas.assertAllowed(...given)
 
 const keysIn = (made: Pod) => [...new Set(JSON.stringify(made).match(/SIDECAR_FIRST_READY_\w+/g))].sort()
 

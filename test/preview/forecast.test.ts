@@ -202,6 +202,18 @@ test('our hook, and then another injector puts the app first: the hook waits, bu
   ])
 })
 
+test('behind a lease the hook returns at once, and whatever comes next is created when the sidecar is ready', () => {
+  const containers = [{ name: 'app' }, { name: 'envoy', ...ready(1) }, { name: 'vault', ...ready(2) }]
+  const asked = { sidecars: 'vault, envoy', lock: 'on' }
+  assert.deepEqual(starts(asked, { containers }).with.slice(1), [
+    `vault (sidecar) 3-7; hook 3-4 for []; after ${waiter}`,
+    `envoy (sidecar) 8-12; hook 8-9 for []; after ${waiter},vault`,
+    `app (app) 13-15; after ${waiter},vault,envoy`,
+  ])
+  // Without one it holds the app itself.
+  assert.match(starts({ ...asked, waiter: 'shell' }, { containers }).with[0] ?? '', /hook 0-4 for \[vault\]/)
+})
+
 test('of any pod: containers start one by one in order, behind hooks, and no app before the sidecars that are waited for', () => {
   fc.assert(
     fc.property(anyPod, (pod) => {
@@ -222,7 +234,8 @@ test('of any pod: containers start one by one in order, behind hooks, and no app
       }
       assert.deepEqual(names(start.without), named(pod))
       assert.deepEqual(names(start.with), named(patched))
-      const waited = decision.tiers.flat().filter(({ check }) => check !== 'none')
+      // One whose check another container answers never becomes ready before it.
+      const waited = decision.tiers.flat().filter(({ check, obstacle }) => check !== 'none' && !obstacle?.certain)
       for (const bar of start.with) {
         if (bar.role !== 'app') continue
         for (const { name } of waited) assert(bar.after.includes(name), `${line(bar)}: not after ${name}`)

@@ -16,7 +16,7 @@ test('the description of the API offers what the program takes', () => {
     const { [key as keyof typeof choices]: described } = schemas.Settings.properties
     assert.deepEqual(described, { enum: [...values] }, key)
   }
-  const further = ['kubernetesVersion', 'presets', 'injected']
+  const further = ['lockRestarts', 'kubernetesVersion', 'presets', 'injected']
   assert.deepEqual(Object.keys(schemas.Settings.properties), [...Object.keys(choices), ...further])
   assert.deepEqual(schemas.KnownSidecar.properties.preset.enum, [...presets.map(({ name }) => name), ownPreset.name])
   assert.deepEqual(schemas.Gate.properties.form.enum, gateForms)

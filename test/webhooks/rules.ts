@@ -16,6 +16,7 @@ export function rule(match: Partial<Rule['match']>, enforce = false): Rule {
     existingHook: undefined,
     startupProbe: undefined,
     lock: undefined,
+    lockRestarts: undefined,
     enforce,
     audit: false,
     exempt: [],

@@ -1,3 +1,5 @@
+import type { LockRestarts } from '../words/choices.ts'
+import { nearest } from '../words/nearest.ts'
 import { type Parsed, parsed, problem } from '../words/parsed.ts'
 
 /** In milliseconds. */
@@ -27,6 +29,20 @@ export function parseDuration(text: string, range = waitRange): Parsed<number> {
   const fits = value >= range.least && value <= range.most
   return fits ? parsed(value) : problem({ kind: 'duration-out-of-range', text, range: range.text })
 }
+
+/** A round of the waiter's lease: the kernel takes it away after 45 s. */
+const mostRestarts = 30_000
+
+export function parseLockRestarts(text: string): Parsed<LockRestarts> {
+  if (text === 'always') return parsed(text)
+  const value = milliseconds(text)
+  if (value <= mostRestarts) return parsed(value)
+  const meant = Number.isNaN(value) ? milliseconds(`${text}s`) : value
+  const near = Number.isNaN(meant) ? nearest(text, ['always']) : formatDuration(Math.min(meant, mostRestarts))
+  return problem({ kind: 'not-lock-restarts', text, near })
+}
+
+export const formatLockRestarts = (value: LockRestarts): string => (value === 'always' ? value : formatDuration(value))
 
 /** NaN for anything but a duration. */
 function milliseconds(text: string): number {

@@ -1,6 +1,7 @@
+import { formatLockRestarts } from '../check/duration.ts'
 import { kindOf } from '../pod/kind.ts'
 import type { Container, Hook, RunAs } from '../pod/pod.ts'
-import type { Waiter as WaiterConfiguration } from '../words/choices.ts'
+import type { LockRestarts, Waiter as WaiterConfiguration } from '../words/choices.ts'
 import type { Json } from '../words/json.ts'
 import { lockDirectory, lockMount } from './lock.ts'
 
@@ -32,6 +33,18 @@ export interface SpecLock {
   readonly earlier?: readonly Asked[]
   /** After which the hook returns and the waiting goes on behind it; absent: it doesn't. */
   readonly handOver?: string
+  /** Absent: the file is leased, as far as the node can. */
+  readonly lease?: 'off'
+  /** How long a later start waits; absent: as long as `defaultLockRestarts` says. Waiters of before refuse both. */
+  readonly restarts?: string
+}
+
+export const defaultLockRestarts: LockRestarts = 5000
+
+/** @param restarts how long a later start waits; undefined: the file isn't leased */
+export function leaseOf(restarts: LockRestarts | undefined): Pick<SpecLock, 'lease' | 'restarts'> {
+  if (restarts === undefined) return { lease: 'off' }
+  return restarts === defaultLockRestarts ? {} : { restarts: formatLockRestarts(restarts) }
 }
 
 /** A check without its bounds. */
@@ -48,6 +61,13 @@ export interface SpecCheck {
   readonly path?: string
   readonly attemptTimeout?: string
   readonly successes?: number
+}
+
+/** A hook as replicas of before write it, who know no lease. */
+export function withoutLease(hook: Hook | undefined): Hook | undefined {
+  if (hook?.kind !== 'exec' || !runsWaiter(hook)) return hook
+  const command = hook.command.map((word) => word.replace(/(?:,"lease":"off")?(?:,"restarts":"\w{1,12}")?\}\}$/, '}}'))
+  return { ...hook, command }
 }
 
 export function runsWaiter(hook: Hook): boolean {

@@ -1,4 +1,4 @@
-import { parseDuration } from '../check/duration.ts'
+import { parseDuration, parseLockRestarts } from '../check/duration.ts'
 import { type Check, parseCheck } from '../check/grammar.ts'
 import type { Metadata } from '../pod/pod.ts'
 import type { Fields } from '../pod/reader.ts'
@@ -10,6 +10,7 @@ import {
   type GateChoice,
   gates,
   type LockChoice,
+  type LockRestarts,
   locks,
   type NativePosition,
   nativePositions,
@@ -36,6 +37,7 @@ export interface Wishes {
   readonly startupProbe: StartupProbeChoice | undefined
   readonly delivery: Delivery | undefined
   readonly lock: LockChoice | undefined
+  readonly lockRestarts: LockRestarts | undefined
   /** Milliseconds. */
   readonly timeout: number | undefined
   readonly onTimeout: OnTimeout | undefined
@@ -160,6 +162,7 @@ export function readWishes(metadata: Metadata, configuration: Configuration): Wi
     startupProbe: read(keys.startupProbe, parseStartupProbe),
     delivery: read(keys.waiter, parseDelivery),
     lock: read(keys.lock, parseLock),
+    lockRestarts: read(keys.lockRestarts, parseLockRestarts),
     timeout: read(keys.timeout, parseDuration),
     onTimeout: read(keys.onTimeout, parseOnTimeout),
     containers,

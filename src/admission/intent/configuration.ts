@@ -1,9 +1,12 @@
 import { type Check, type CheckKind, checkKinds } from '../check/grammar.ts'
+import { defaultLockRestarts } from '../hook/waiter.ts'
 import type {
   ExistingHookPolicy,
   FailurePolicy,
   GateChoice,
+  LeaseChoice,
   LockChoice,
+  LockRestarts,
   NativePosition,
   OnTimeout,
   StartupProbeChoice,
@@ -31,7 +34,9 @@ export interface Configuration {
     /** Undefined: by where the sidecar stands. */
     readonly startupProbe: StartupProbeChoice | undefined
     readonly lock: LockChoice
+    readonly lockRestarts: LockRestarts
   }
+  readonly lease: LeaseChoice
   /** The runtimeClassNames whose memory volumes the kubelet can read. */
   readonly runtimeClasses: ReadonlySet<string>
   /** The kinds of check that annotations may use. */
@@ -69,7 +74,9 @@ export function defaultConfiguration(version: string): Configuration {
       existingHook: 'chain',
       startupProbe: undefined,
       lock: 'auto',
+      lockRestarts: defaultLockRestarts,
     },
+    lease: 'on',
     runtimeClasses: new Set(),
     annotations: { checks: new Set(checkKinds) },
     injected: new Set(),

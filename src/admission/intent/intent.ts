@@ -3,7 +3,9 @@ import type {
   Delivery,
   ExistingHookPolicy,
   GateChoice,
+  LeaseChoice,
   LockChoice,
+  LockRestarts,
   NativePosition,
   OnTimeout,
   StartupProbeChoice,
@@ -36,6 +38,7 @@ interface LockWish {
   readonly asked: boolean
   /** Whether the pod itself says on or off, or an enforced rule on. Otherwise replicas may differ, and the final pod can be either. */
   readonly certain: boolean
+  readonly lease: LeaseChoice
 }
 
 export interface Sidecar {
@@ -51,6 +54,7 @@ export interface Sidecar {
   readonly existingHook: ExistingHookPolicy
   /** Undefined: by where it stands. */
   readonly startupProbe: StartupProbeChoice | undefined
+  readonly lockRestarts: LockRestarts
   readonly rule: Rule | undefined
 }
 
@@ -80,6 +84,7 @@ export function mergeIntent(wishes: Wishes, ruled: Ruled, configuration: Configu
       onTimeout: container?.onTimeout ?? own.onTimeout ?? rule?.onTimeout ?? defaults.onTimeout,
       existingHook: own.existingHook ?? rule?.existingHook ?? defaults.existingHook,
       startupProbe: startupProbeFor(own.startupProbe ?? rule?.startupProbe ?? defaults.startupProbe, check, rule),
+      lockRestarts: own.lockRestarts ?? rule?.lockRestarts ?? defaults.lockRestarts,
       rule,
     }
   }
@@ -99,22 +104,24 @@ export function mergeIntent(wishes: Wishes, ruled: Ruled, configuration: Configu
       choice,
       asked: isBound || wishes.sidecars !== undefined,
       certain: isBound ? choice === 'on' : wishes.lock === 'on' || wishes.lock === 'off',
+      lease: configuration.lease,
     },
     // A delivery that the image can't run would open an enforced gate.
     delivery: (isBound ? undefined : wishes.delivery) ?? configuration.waiter.delivery,
     enforced: isBound,
-    warnings: [...overruled(wishes, enforced), ...overruledKeys(wishes, binding)],
+    warnings: [...overruled(wishes, enforced), ...overruledKeys(wishes, binding, names)],
   }
 }
 
 /** A pod as an enforced rule hears it. */
-const silent: Pick<Wishes, 'containers' | 'timeout' | 'onTimeout' | 'existingHook' | 'startupProbe'> = {
-  containers: new Map(),
+const silent = {
+  containers: new Map<string, ContainerWishes>(),
   timeout: undefined,
   onTimeout: undefined,
   existingHook: undefined,
   startupProbe: undefined,
-}
+  lockRestarts: undefined,
+} satisfies Partial<Wishes>
 
 /**
  * `/validate` sees a pod whose probe is gone. What it asked could then only be read from a hook, which anyone can write, so under an enforced rule
@@ -215,13 +222,20 @@ function overruled(wishes: Wishes, enforced: Ruled): readonly Warning[] {
 }
 
 /** The keys of the whole pod that an enforced rule takes from it. */
-function overruledKeys({ gate, nativePosition, delivery, lock }: Wishes, [rule]: readonly Rule[]): readonly Warning[] {
+function overruledKeys(
+  { gate, nativePosition, delivery, lock, lockRestarts }: Wishes,
+  binding: readonly Rule[],
+  names: readonly string[],
+): readonly Warning[] {
+  const [rule] = binding
   if (rule === undefined) return []
   const said = [
     [keys.gate, gate],
     [keys.nativePosition, nativePosition],
     [keys.waiter, delivery],
     [keys.lock, lock],
+    // It counts for the others, if there are any.
+    [keys.lockRestarts, binding.length === names.length ? lockRestarts : undefined],
   ] as const
   return said.flatMap(([key, value]): readonly Warning[] => {
     return value === undefined ? [] : [{ kind: 'enforced-key', key, rule: rule.name }]

@@ -4,6 +4,7 @@ import type {
   ExistingHookPolicy,
   GateChoice,
   LockChoice,
+  LockRestarts,
   NativePosition,
   OnTimeout,
   StartupProbeChoice,
@@ -33,6 +34,7 @@ export interface Rule {
   readonly existingHook: ExistingHookPolicy | undefined
   readonly startupProbe: StartupProbeChoice | undefined
   readonly lock: LockChoice | undefined
+  readonly lockRestarts: LockRestarts | undefined
   /** A pod's own keys and its opt-out can't change what the rule says. */
   readonly enforce: boolean
   /** `enforce: audit`: it isn't enforced yet, and a pod that it would refuse is told of. */

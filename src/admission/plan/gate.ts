@@ -3,9 +3,10 @@ import { formatCheck, isCommand } from '../check/grammar.ts'
 import { beforeJson, sameHook, waiterHook } from '../hook/hook.ts'
 import { lockFile } from '../hook/lock.ts'
 import { type ShellBefore, type ShellCheck, shellHook, shellPolls } from '../hook/shell.ts'
-import { type Asked, mostArgument, type SpecCheck, type SpecLock, type WaiterSpec } from '../hook/waiter.ts'
+import { type Asked, leaseOf, mostArgument, type SpecCheck, type SpecLock, type WaiterSpec } from '../hook/waiter.ts'
 import type { Sidecar } from '../intent/intent.ts'
 import type { Container, Hook } from '../pod/pod.ts'
+import type { LockRestarts } from '../words/choices.ts'
 import { isWithin } from '../words/json.ts'
 import { keys } from '../words/keys.ts'
 import type { Problem } from '../words/messages.ts'
@@ -31,6 +32,8 @@ export interface Opening {
   readonly earlier: readonly Member[]
   /** Milliseconds after which the hook returns and leaves the waiting to a process behind it; undefined: it blocks. */
   readonly handOver: number | undefined
+  /** How long a later start waits, where the process behind the hook leases the file; undefined: it doesn't. */
+  readonly restarts: LockRestarts | undefined
 }
 
 /** The sidecars of a tier that one hook waits for. */
@@ -193,12 +196,12 @@ function shellCheck(
   return { container: sidecar.name, check, headers, attemptTimeout, successes, onTimeout, timeout }
 }
 
-function specLock({ number, key, earlier, handOver }: Opening): SpecLock {
+function specLock({ number, key, earlier, handOver, restarts }: Opening): SpecLock {
   return {
     file: lockFile(number),
     key,
     ...(earlier.length === 0 ? {} : { earlier: earlier.map(asked) }),
-    ...(handOver === undefined ? {} : { handOver: formatDuration(handOver) }),
+    ...(handOver === undefined ? {} : { handOver: formatDuration(handOver), ...leaseOf(restarts) }),
   }
 }
 

@@ -5,6 +5,7 @@ import { installs, isInstaller, waiterName } from '../hook/waiter.ts'
 import type { Configuration } from '../intent/configuration.ts'
 import type { Container, Variable } from '../pod/pod.ts'
 import type { Surroundings } from '../pod/surroundings.ts'
+import type { LockRestarts } from '../words/choices.ts'
 import { keys } from '../words/keys.ts'
 import type { Problem } from '../words/messages.ts'
 import type { Gate, Opening } from './gate.ts'
@@ -149,14 +150,20 @@ const blocks = 30_000
 
 function openingOf({ members }: Gate, key: string, before: readonly Gate[], { intent }: LineUp): Opening {
   const byShell = intent.delivery === 'shell'
+  // Its readiness change is what has the kubelet look at the pod again at once.
+  const handOver = members.filter(waits).every(isHeldByProbe) ? 0 : members.every(isProbed) ? blocks : undefined
+  const leases = handOver !== undefined && !byShell && intent.lock.lease === 'on'
   return {
     number: before.length + 1,
     key,
     earlier: before.flatMap((gate) => gate.members).filter((member) => canBeAskedAgain(member, byShell)),
-    // Its readiness change is what has the kubelet look at the pod again at once.
-    handOver: members.filter(waits).every(isHeldByProbe) ? 0 : members.every(isProbed) ? blocks : undefined,
+    handOver,
+    restarts: leases ? longest(members.map(({ sidecar }) => sidecar.lockRestarts)) : undefined,
   }
 }
+
+const longest = (all: readonly LockRestarts[]): LockRestarts =>
+  all.reduce((most, each) => (most === 'always' || each === 'always' ? 'always' : Math.max(most, each)))
 
 const isHeldByProbe = ({ handling }: Member): boolean => handling?.hook === 'hands-over'
 

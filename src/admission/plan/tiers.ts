@@ -1,8 +1,9 @@
+import { formatLockRestarts } from '../check/duration.ts'
 import { formatCheck } from '../check/grammar.ts'
 import { askedOf } from '../words/asked.ts'
 import type { OnTimeout } from '../words/choices.ts'
 import { type GateForm, opensOn } from '../words/openings.ts'
-import { timeoutOf } from './gate.ts'
+import { type Opening, timeoutOf } from './gate.ts'
 import { type LineUp, type Member, startsNative } from './line-up.ts'
 import type { Lock } from './lock.ts'
 import type { Obstacle, Obstacles } from './obstacles.ts'
@@ -24,7 +25,12 @@ export interface PlannedSidecar {
   /** Its startupProbe holds the app without us. */
   readonly already?: boolean
   /** What holds the app back until it is ready, and what would let it start before; only if it is waited for. */
-  readonly gate?: { readonly form: GateForm; readonly opensOn: readonly string[] }
+  readonly gate?: {
+    readonly form: GateForm
+    readonly opensOn: readonly string[]
+    /** With a lease, which the hook returns with at once: how long a later start waits. */
+    readonly restarts?: string
+  }
   /** Why it doesn't become ready, or may not. */
   readonly obstacle?: Obstacle
   /** The rule that it is under. */
@@ -32,17 +38,25 @@ export interface PlannedSidecar {
 }
 export type Tiers = readonly (readonly PlannedSidecar[])[]
 
-export function shownTiers({ tiers, intent }: LineUp, { bySidecar }: Obstacles, locked: ReadonlySet<Member>): Tiers {
+export function shownTiers(
+  { tiers, intent }: LineUp,
+  { bySidecar }: Obstacles,
+  locked: ReadonlyMap<Member, Opening>,
+): Tiers {
   return tiers.map((tier) =>
     tier.map((member) => {
       const sidecar = shown(member)
       const obstacle = bySidecar.get(member.container)
       const { onTimeout = 'fail' } = sidecar
       const form = locked.has(member) ? 'lock' : formOf(member, intent)
-      const opens = opensOn(form, onTimeout, intent.delivery === 'init-container')
+      const waits = locked.get(member)?.restarts
+      const restarts = waits === undefined ? undefined : formatLockRestarts(waits)
+      const opens = opensOn(form, onTimeout, { installed: intent.delivery === 'init-container', restarts })
       return {
         ...sidecar,
-        ...(sidecar.kind !== 'none' && { gate: { form, opensOn: opens } }),
+        ...(sidecar.kind !== 'none' && {
+          gate: { form, opensOn: opens, ...(restarts !== undefined && { restarts }) },
+        }),
         ...(obstacle && { obstacle }),
       }
     }),
@@ -50,8 +64,8 @@ export function shownTiers({ tiers, intent }: LineUp, { bySidecar }: Obstacles, 
 }
 
 /** The sidecars whose gates open a lock. */
-export function lockedMembers({ openings }: Lock): ReadonlySet<Member> {
-  return new Set([...openings.keys()].flatMap(({ members }) => members))
+export function lockedMembers({ openings }: Lock): ReadonlyMap<Member, Opening> {
+  return new Map([...openings].flatMap(([{ members }, opening]) => members.map((each) => [each, opening] as const)))
 }
 
 function formOf(member: Member, intent: LineUp['intent']): GateForm {

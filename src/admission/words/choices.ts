@@ -26,6 +26,13 @@ export type StartupProbeChoice = (typeof startupProbeChoices)[number]
 export const locks = ['on', 'off', 'auto'] as const
 export type LockChoice = (typeof locks)[number]
 
+/** Whether the waiter keeps a lease on the lock's file, so that the kubelet has it ask at the moment that a container is created. */
+export const leases = ['on', 'off'] as const
+export type LeaseChoice = (typeof leases)[number]
+
+/** How long a later start waits for a sidecar that isn't ready: milliseconds, or until it is. */
+export type LockRestarts = number | 'always'
+
 /** How the waiter gets into the pod. */
 export const deliveries = ['init-container', 'image-volume', 'shell'] as const
 export type Delivery = (typeof deliveries)[number]

@@ -12,6 +12,7 @@ export const keys = {
   startupProbe: `${domain}/startup-probe`,
   waiter: `${domain}/waiter`,
   lock: `${domain}/lock`,
+  lockRestarts: `${domain}/lock-restarts`,
   inject: `${domain}/inject`,
   ignore: `${domain}/ignore`,
   status: `${domain}/status`,

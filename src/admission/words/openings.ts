@@ -10,7 +10,13 @@ const gateTitles: Readonly<Record<GateForm, string>> = {
   lock: 'either with the lock',
 }
 
-type Then = 'opens' | 'may open' | 'closed' | 'closed with the delivery `init-container`, opens with the others'
+type Then =
+  | 'opens'
+  | 'may open'
+  | 'closed'
+  | 'closed with the delivery `init-container`, opens with the others'
+  | 'closed with the lease, opens without'
+  | 'opens after `lock-restarts` (5 s) with the lease, at once without'
 
 /** What opens a gate although the sidecar isn't ready. The docs, the page and previews have it from here. */
 interface Opening extends Readonly<Record<GateForm, Then>> {
@@ -49,6 +55,17 @@ export const openings = {
     startupProbe: 'closed',
     lock: 'closed with the delivery `init-container`, opens with the others',
   },
+  'dies-in-pull': {
+    when: "the sidecar was ready, and dies while the app's image is pulled",
+    short: "it dies while the app's image is pulled",
+    ...{ hook: 'opens', native: 'opens', startupProbe: 'opens', lock: 'closed with the lease, opens without' },
+  },
+  'later-start': {
+    when: "the app starts again, and the sidecar isn't ready but hasn't restarted",
+    short: "it isn't ready when the app starts again",
+    ...{ hook: 'opens', native: 'opens', startupProbe: 'opens' },
+    lock: 'opens after `lock-restarts` (5 s) with the lease, at once without',
+  },
   continue: {
     when: 'the timeout passes, `on-timeout: continue`',
     short: "it isn't ready in time (on-timeout: continue)",
@@ -68,8 +85,15 @@ export function openingsTable(): string {
   return lines.map((line) => `${line.replace('|  |', '| |').replaceAll(' --- ', '---')}\n`).join('')
 }
 
-/** What opens a gate of this form, in few words. `onTimeout`, `installed`: where the pod decides which of two rows it is. */
-export function opensOn(form: GateForm, onTimeout: 'fail' | 'continue', installed: boolean): readonly string[] {
+/**
+ * What opens a gate of this form, in few words. `onTimeout`, `installed`: where the pod decides which of two rows it is. `restarts`: how long a later
+ * start waits, with a lease.
+ */
+export function opensOn(
+  form: GateForm,
+  onTimeout: 'fail' | 'continue',
+  { installed, restarts }: { readonly installed: boolean; readonly restarts: string | undefined },
+): readonly string[] {
   return Object.entries<Opening>(openings).flatMap(([kind, opening]) => {
     if ((kind === 'fail' || kind === 'continue') && kind !== onTimeout) return []
     const then = opening[form]
@@ -82,6 +106,13 @@ export function opensOn(form: GateForm, onTimeout: 'fail' | 'continue', installe
         return []
       case 'closed with the delivery `init-container`, opens with the others':
         return installed ? [] : [opening.short]
+      case 'closed with the lease, opens without':
+        return restarts === undefined ? [opening.short] : []
+      case 'opens after `lock-restarts` (5 s) with the lease, at once without':
+        if (restarts === 'always') return []
+        return [
+          restarts === undefined || restarts === '0s' ? opening.short : `${opening.short}, nor within ${restarts}`,
+        ]
       default:
         return then satisfies never
     }

@@ -133,6 +133,14 @@ export const problems = {
     means: 'The duration is shorter or longer than what can be waited for.',
     next: 'Use a duration in the range that the message names.',
   }),
+  'not-lock-restarts': refusal<{ text: string; near: string | undefined }>('SF175', {
+    path: keys.lockRestarts,
+    example: { text: '45s', near: '30s' },
+    text: ({ text, near }) =>
+      `${quote(text)} is neither a duration from 0s to 30s nor always${near === undefined ? '' : `; did you mean ${near}?`}`,
+    means: "The value isn't one that says how long a later start waits for its sidecars.",
+    next: 'Write `5s`, `0s`, another duration up to `30s`, or `always`.',
+  }),
   'not-a-check': refusal('SF108', {
     path: check,
     example: { text: 'localhost:8080/ready' },
@@ -444,6 +452,13 @@ export const problems = {
     example: { name: 'envoy' },
     text: ({ name }) => `${name} lacks the PostStart hook that holds the app back`,
     means: 'The final pod has lost the hook that holds the app back, or never got it.',
+    next: otherWebhook,
+  }),
+  'lease-differs': refusal('SF176', {
+    example: { name: 'envoy' },
+    text: ({ name }) => `the PostStart hook of ${name} doesn't hold later starts back as its enforced rule says`,
+    means:
+      'In the final pod, the `lease` or the `restarts` of a hook are others than the rule or the configuration says.',
     next: otherWebhook,
   }),
   'startup-probe-differs': refusal<{ name: string; wanted: 'eager' | 'removed' }>('SF150', {

@@ -314,6 +314,12 @@ export const warnings = {
     means: 'Annotations for a container say something that an enforced rule decides.',
     next: 'Remove them.',
   }),
+  'restarts-unused': noEffect('SF260', {
+    text: `${keys.lockRestarts} has no effect: no hook of the pod leases a lock`,
+    means:
+      'A later start waits only behind a lock whose file is leased: not with `lock: "off"`, `lease: off` in the configuration, the delivery `shell`, a `hook:` check, or a sidecar of the tier without a probe.',
+    next: 'Remove the annotation, or lift what keeps the lock from being leased.',
+  }),
   'check-replaced': noEffect('SF243', {
     example: { name: 'daprd', endpoint: '/v1.0/healthz', instead: 'http://:3501/v1.0/healthz/outbound' },
     text: ({ name, endpoint, instead }) =>

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { durationRange, formatDuration, parseDuration, waitRange } from '../../../src/admission/check/duration.ts'
+import {
+  durationRange,
+  formatDuration,
+  formatLockRestarts,
+  parseDuration,
+  parseLockRestarts,
+  waitRange,
+} from '../../../src/admission/check/duration.ts'
 import { textOf } from '../../../src/admission/words/messages.ts'
 
 test('a duration is read to the millisecond', () => {
@@ -65,6 +72,40 @@ test('a range says what else is accepted, both ends included', () => {
   for (const text of ['1h1d', '1d1d', '1.5d', '7D']) {
     assert.equal(problemOf(text), `"${text}" is not a duration; use 1s to 7d, such as 1m30s`)
   }
+})
+
+test('a later start waits up to 30s, or always; what is meant otherwise is named', () => {
+  const good = { '0s': 0, '0ms': 0, '5s': 5000, '1s500ms': 1500, '30s': 30_000, '0m30s': 30_000, always: 'always' }
+  for (const [text, value] of Object.entries(good)) assert.deepEqual(parseLockRestarts(text), { ok: true, value }, text)
+  const wrong = {
+    '31s': '30s',
+    '30s1ms': '30s',
+    '10m': '30s',
+    '5': '5s',
+    '0': '0s',
+    '90': '30s',
+    Always: 'always',
+    alway: 'always',
+    '': undefined,
+    never: undefined,
+    '-1s': undefined,
+    '1.5s': undefined,
+    '5 s': undefined,
+  }
+  for (const [text, near] of Object.entries(wrong)) {
+    const result = parseLockRestarts(text)
+    assert.ok(!result.ok, text)
+    const meant = near === undefined ? '' : `; did you mean ${near}?`
+    assert.equal(
+      textOf(result.problem),
+      `${JSON.stringify(text)} is neither a duration from 0s to 30s nor always${meant}`,
+    )
+  }
+  fc.assert(
+    fc.property(fc.nat(30_000), (value) => {
+      assert.deepEqual(parseLockRestarts(formatLockRestarts(value)), { ok: true, value })
+    }),
+  )
 })
 
 test('what is written is read back', () => {

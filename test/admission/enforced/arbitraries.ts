@@ -43,6 +43,7 @@ const rule: fc.Arbitrary<Omit<Rule, 'name'>> = fc
     existingHook: maybe(2, 'chain', 'keep', 'refuse'),
     startupProbe: maybe(1, 'keep', 'eager', 'hook'),
     lock: maybe(6, 'on', 'on', 'off', 'auto'),
+    lockRestarts: maybe(4, '0s', '1s500ms', '30s', 'always'),
     enforce: maybe<boolean | 'audit'>(7, true, true, true, true, true, true, false, 'audit'),
     exempt: maybe(1, ['team/w*'], ['team/other', 'else/web']),
     allowNatives: maybe(
@@ -72,6 +73,7 @@ export const rules: fc.Arbitrary<Rules> = fc
       { inFront: [{ container: '*-proxy', image: 'example/*' }] },
       { inFront: [{ container: 'istio-proxy', image: '*/proxyv2' }] },
     ),
+    lock: maybe<NonNullable<Rules['lock']>>(2, { lease: 'off' }, { lease: 'on' }),
     invalid: maybe(1, 'warn', 'refuse'),
     defaults: maybe(
       2,
@@ -80,6 +82,8 @@ export const rules: fc.Arbitrary<Rules> = fc
       { timeout: '2m' },
       { gate: 'auto' },
       { startupProbe: 'eager' },
+      { lockRestarts: '0s' },
+      { lockRestarts: 'always' },
     ),
     rules: fc
       .array(rule, { minLength: 1, maxLength: 4 })
@@ -137,16 +141,18 @@ const plainWith = (names: fc.Arbitrary<string>): fc.Arbitrary<Pod> =>
       hasApp: fc.nat(9),
       isLabelled: fc.boolean(),
       listed: maybe(3, 'daprd', 's', '*, daprd', 'daprd, *', '*, s'),
+      restarts: maybe(3, '0s', '0s', 'always'),
       order: fc.nat(5),
     })
-    .map(({ own: list, natives, init: first, hasApp, isLabelled, listed, order }) => {
+    .map(({ own: list, natives, init: first, hasApp, isLabelled, listed, restarts, order }) => {
       const app: Fields = { name: 'app', image: 'example/app:1' }
       const inside =
         natives < 2 && list.length > 0 ? list.slice(-1).map((each) => ({ ...each, restartPolicy: 'Always' })) : []
       const beside: Fields[] = natives < 2 ? list.slice(0, -1) : [...list]
       if (hasApp > 0 || beside.length === 0) beside.splice(order % (beside.length + 1), 0, app)
       const initContainers = [...(first ? [first] : []), ...inside]
-      const annotations: Fields = listed === undefined ? {} : { 'sidecar-first.dev/sidecars': listed }
+      const said = { 'sidecar-first.dev/sidecars': listed, 'sidecar-first.dev/lock-restarts': restarts }
+      const annotations: Fields = compact(said) as Fields
       const labels: Fields = isLabelled ? { mesh: 'on' } : {}
       const spec = { containers: beside, ...(initContainers.length > 0 && { initContainers }) }
       return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'team', annotations, labels }, spec }

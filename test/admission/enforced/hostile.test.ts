@@ -5,7 +5,7 @@ import type { Json } from '../../../src/admission/words/json.ts'
 import { runs } from '../../runs.ts'
 import { isAcceptable } from './acceptable.ts'
 import { change, changed, type Hostile, hostile, plain, rules } from './arbitraries.ts'
-import { configured, escapesOf, mutated, refusalsOf, told } from './judged.ts'
+import { configured, escapesOf, mutated, refusalsOf, shortened, told } from './judged.ts'
 import type { Rules } from './rules.ts'
 import { type Fields, type Pod, tricks } from './tricks.ts'
 
@@ -30,6 +30,8 @@ describe('before an enforced gate has opened, no container of the author’s run
           if ('refused' in made || !made.isStorable) continue
           const escapes = escapesOf(made.pod, given)
           assert.ok(escapes.length === 0, told(escapes, given, made.pod, pod))
+          const less = shortened(made.pod, given, '5s')
+          assert.ok(less.length === 0, `${less.join('; ')}\n${told([], given, made.pod, pod)}`)
         }
       }),
       runs(count),

@@ -124,7 +124,14 @@ interface Hook {
   readonly isShell: boolean
   readonly checks: readonly Asked[]
   readonly before: Json | undefined
-  readonly lock: { readonly path: string; readonly key: string; readonly handsOver: boolean } | undefined
+  readonly lock:
+    | {
+        readonly path: string
+        readonly key: string
+        readonly handsOver: boolean
+        readonly restarts?: string | undefined
+      }
+    | undefined
 }
 
 function hookOf({ hook }: Pick<Container, 'hook'>): Hook | undefined {
@@ -153,7 +160,12 @@ function spec(said: string | undefined): Hook | undefined {
       onTimeout: text(each.onTimeout),
     })),
     before: read.before,
-    lock: lock && { path: pathOf(lock.file), key: text(lock.key), handsOver: lock.handOver !== undefined },
+    lock: lock && {
+      path: pathOf(lock.file),
+      key: text(lock.key),
+      handsOver: lock.handOver !== undefined,
+      restarts: lock.lease === 'off' ? 'none' : typeof lock.restarts === 'string' ? lock.restarts : undefined,
+    },
   }
 }
 
@@ -222,6 +234,31 @@ function standsIn({ wishes, hook }: Container): boolean {
   const own = hookOf({ hook })?.before
   const command = words(own === undefined ? map(hook.exec).command : map(own).exec).map((word) => posix.basename(word))
   return wishes.ownHook?.every((word, at) => command[at] === word) === true
+}
+
+/**
+ * The enforced sidecars behind which a later start waits less than their rule says. `absent`: what a hook that says nothing counts as; nothing, if
+ * a replica of before may have written it.
+ */
+export function shortened(pod: Json, rules: Rules, absent?: string): readonly string[] {
+  const object = map(pod)
+  const given = map(object.spec)
+  const all = [
+    ...list(given.initContainers).map((raw) => containerOf(raw, true, rules, object)),
+    ...list(given.containers).map((raw) => containerOf(raw, false, rules, object)),
+  ]
+  const length = (said: string) => (said === 'none' ? -1 : said === 'always' ? Infinity : secondsOf(said))
+  return all.flatMap((carrier) => {
+    const hook = carrier.rule && hookOf(carrier)
+    const says = hook?.lock?.restarts ?? absent
+    if (rules.lock?.lease === 'off' || hook?.isShell || hook?.lock?.handsOver !== true || says === undefined) return []
+    return all.flatMap(({ name, wishes }) => {
+      const isAsked = name === carrier.name || hook.checks.some(({ container }) => container === name)
+      const wanted = wishes?.restarts
+      if (!isAsked || wanted === undefined || length(says) >= length(wanted)) return []
+      return [`behind ${name} a later start waits ${says} and not ${wanted}`]
+    })
+  })
 }
 
 export function escapesOf(pod: Json, rules: Rules, only?: World): readonly Escape[] {

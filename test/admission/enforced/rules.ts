@@ -21,6 +21,7 @@ export interface Rule {
   readonly existingHook?: 'chain' | 'keep' | 'refuse'
   readonly startupProbe?: 'keep' | 'eager' | 'hook'
   readonly lock?: 'on' | 'off' | 'auto'
+  readonly lockRestarts?: string
   readonly enforce?: boolean | 'audit'
   readonly exempt?: readonly string[]
   readonly allowNatives?: readonly string[]
@@ -32,8 +33,17 @@ export interface Rules {
   readonly waiter?: { readonly image?: string; readonly delivery?: string; readonly mirrors?: readonly string[] }
   readonly defaults?: Pick<
     Rule,
-    'check' | 'timeout' | 'onTimeout' | 'gate' | 'nativePosition' | 'existingHook' | 'startupProbe' | 'lock'
+    | 'check'
+    | 'timeout'
+    | 'onTimeout'
+    | 'gate'
+    | 'nativePosition'
+    | 'existingHook'
+    | 'startupProbe'
+    | 'lock'
+    | 'lockRestarts'
   >
+  readonly lock?: { readonly lease?: 'on' | 'off' }
   readonly enforced?: { readonly inFront?: readonly { readonly container: string; readonly image: string }[] }
   readonly rules: readonly Rule[]
 }
@@ -110,6 +120,7 @@ export function wishesOf({ defaults = {}, kubernetesVersion }: Rules, rule: Rule
     ownHook: preset?.own,
     timeout: rule.timeout,
     onTimeout: rule.onTimeout ?? defaults.onTimeout ?? 'fail',
+    restarts: rule.lockRestarts ?? defaults.lockRestarts ?? '5s',
     keepsHook: (rule.existingHook ?? defaults.existingHook) === 'keep',
   }
 }

@@ -5,6 +5,7 @@ import { decide } from '../../../src/admission/decide.ts'
 import type { Configuration } from '../../../src/admission/intent/configuration.ts'
 import { validate } from '../../../src/admission/validate.ts'
 import type { Json } from '../../../src/admission/words/json.ts'
+import { faultText } from '../../../src/configuration/faults.ts'
 import { readConfiguration } from '../../../src/configuration/read.ts'
 import { runs } from '../../runs.ts'
 import { pod as anyPod } from '../arbitraries.ts'
@@ -20,6 +21,7 @@ import {
   pod,
   ready,
   reasonsOf,
+  specOf,
   warningsOf,
 } from '../pods.ts'
 
@@ -537,4 +539,122 @@ test('a lock that nothing opens is refused, whoever took it from the hook: a rep
       assert.equal(validate({ ...stuck, spec: patched.spec }, new136).verdict, 'allowed')
     }
   }
+})
+
+/** What the hook of envoy says of the lock. */
+const lockOf = (given: Pod) => (specOf(given, 'envoy') as { lock?: Record<string, Json> }).lock
+const texts = ['0s', '1s500ms', '5s', '30s', 'always'] as const
+const maybeText = fc.option(fc.constantFrom(...texts), { nil: undefined })
+const saying = fc.record({
+  enforce: fc.boolean(),
+  lease: fc.constantFrom('on', 'off'),
+  waiter: fc.constantFrom('init-container', 'image-volume'),
+  gate: fc.constantFrom('hook', 'native'),
+  rule: maybeText,
+  standard: maybeText,
+  own: maybeText,
+})
+
+test('how long later starts wait is the pod’s to say, but where the rule is enforced; waiters of before never hear of the default', () => {
+  fc.assert(
+    fc.property(saying, ({ enforce, lease, waiter, gate, rule, standard, own }) => {
+      const said = (text: string | undefined) => (text === undefined ? '' : `, lockRestarts: ${text}`)
+      const by = configured(
+        [
+          `lock: {lease: ${lease}}`,
+          `waiter: {delivery: ${waiter}}`,
+          `defaults: {gate: ${gate}${said(standard)}}`,
+          `rules: [{name: r, match: {container: envoy}, tier: 1, lock: on, enforce: ${enforce}${said(rule)}}]\n`,
+        ].join('\n'),
+      )
+      const given = pod(own === undefined ? {} : { 'lock-restarts': own }, [app, envoy])
+      const decision = decide(given, by)
+      const made = after(given, decision)
+      const wanted = (enforce ? undefined : own) ?? rule ?? standard ?? '5s'
+      const fields = lease === 'off' ? { lease } : wanted === '5s' ? {} : { restarts: wanted }
+      const { file, key, handOver, ...more } = lockOf(made) ?? {}
+      assert.deepEqual(more, fields)
+      assert.deepEqual(validate(made, by).reasons, [])
+      assert.equal(decide(made, by).verdict, 'unchanged')
+      // What has no effect is told.
+      const unused = own !== undefined && (enforce || lease === 'off')
+      assert.equal(/lock-restarts has no effect/.test(warningsOf(decision).join()), unused)
+    }),
+    runs(300),
+  )
+})
+
+test('a hook of a replica that knows no lease is admitted; one that says otherwise than an enforced rule isn’t', () => {
+  const fields = fc.record({ lease: fc.constantFrom('off', undefined), restarts: maybeText }, { noNullPrototype: true })
+  const altered = fc.oneof({ weight: 1, arbitrary: fc.constant({ lease: undefined, restarts: undefined }) }, fields)
+  fc.assert(
+    fc.property(fc.boolean(), maybeText, altered, (enforce, rule, other) => {
+      const text = `rules: [{name: r, match: {container: envoy}, tier: 1, lock: on, enforce: ${enforce}${rule ? `, lockRestarts: ${rule}` : ''}}]\n`
+      const by = configured(text)
+      const made = after(pod({}, [app, envoy]), decide(pod({}, [app, envoy]), by))
+      const written = JSON.stringify(lockOf(made))
+      const { lease, restarts, ...rest } = lockOf(made) ?? {}
+      const said = JSON.stringify({ ...rest, ...JSON.parse(JSON.stringify(other)) })
+      const final = JSON.parse(
+        JSON.stringify(made).replace(JSON.stringify(written).slice(1, -1), JSON.stringify(said).slice(1, -1)),
+      )
+      assert.equal(JSON.stringify(lockOf(final)), said)
+      const kinds = validate(final, by).reasons.map(({ kind }) => kind)
+      const isOlder = other.lease === undefined && other.restarts === undefined
+      const isRight = !enforce || isOlder || said === written
+      assert.deepEqual(kinds, isRight ? [] : ['lease-differs', 'changed-later'])
+      // And put right, whoever wrote it.
+      assert.deepEqual(lockOf(after(final, decide(final, by))), lockOf(made))
+    }),
+    runs(200),
+  )
+})
+
+test('the longest of a tier counts, and only a hook that hands over leases', () => {
+  const by = configured(
+    `rules:\n${['a: 0s', 'b: 10s', 'c: always', 'envoy: 5s']
+      .map((each) => each.split(': '))
+      .map(
+        ([name, text]) => `- {name: ${name}, match: {container: ${name}}, tier: 1, lock: on, lockRestarts: ${text}}\n`,
+      )
+      .join('')}`,
+  )
+  const made = (...containers: readonly Container[]) => {
+    const given = pod({}, [app, ...containers, envoy])
+    return lockOf(after(given, decide(given, by)))
+  }
+  assert.equal(made({ ...envoy, name: 'a' })?.restarts, undefined)
+  assert.equal(made({ ...envoy, name: 'a' }, { ...envoy, name: 'b' })?.restarts, '10s')
+  assert.equal(made({ ...envoy, name: 'b' }, { ...envoy, name: 'c' })?.restarts, 'always')
+  const unprobed = pod({ sidecars: 'envoy', lock: 'on', 'lock-restarts': '0s', 'check/envoy': 'tcp://:1' }, [
+    app,
+    { name: 'envoy', image: 'envoy' },
+  ])
+  assert.deepEqual(Object.keys(lockOf(after(unprobed)) ?? {}), ['file', 'key'])
+  for (const annotations of [{ 'check/envoy': 'tcp://:1' }, { lock: 'off' }, { waiter: 'shell' }]) {
+    const container = 'check/envoy' in annotations ? { name: 'envoy', image: 'envoy' } : envoy
+    const decision = decided(pod({ ...locked, 'lock-restarts': 'always', ...annotations }, [app, container]))
+    assert.match(warningsOf(decision).join(), /lock-restarts has no effect: no hook of the pod leases a lock/)
+  }
+})
+
+test('what can’t be is a problem that names what is meant, in a pod and in a configuration', () => {
+  const reasons = reasonsOf(decided(pod({ ...locked, 'lock-restarts': '45s' }, [app, envoy])))
+  assert.match(
+    reasons.join(),
+    /lock-restarts: "45s" is neither a duration from 0s to 30s nor always; did you mean 30s\?/,
+  )
+  const faultsIn = (text: string) => {
+    const read = readConfiguration(`apiVersion: sidecar-first.dev/v1\nkind: Configuration\n${text}`, '0.0.0-test')
+    return (read.ok ? read.notices : read.problems).map(({ fault }) => faultText(fault))
+  }
+  assert.match(faultsIn('defaults: {lockRestarts: 5}\n').join(), /^defaults\.lockRestarts: "5".*did you mean 5s\?$/)
+  assert.match(faultsIn('lock: {lease: maybe}\n').join(), /^lock\.lease: "maybe" is not one of on, off/)
+  const off =
+    'lock: {lease: off}\ndefaults: {lockRestarts: 0s}\nrules: [{name: r, match: {container: x}, tier: 1, lockRestarts: always}]\n'
+  assert.deepEqual(faultsIn(off), [
+    'defaults.lockRestarts changes nothing: lock.lease is off',
+    'rules[0].lockRestarts changes nothing: lock.lease is off',
+  ])
+  assert.deepEqual(faultsIn(off.replace('lease: off', 'lease: on')), [])
 })

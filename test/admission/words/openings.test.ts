@@ -28,18 +28,29 @@ test('a preview says which gates a pod has, and what opens them', () => {
     [['hook', 'envoy', 'otel']],
   )
   assert.ok(gates({})[0]?.opensOn.includes('it crashes'))
+  const later = ["it dies while the app's image is pulled", "it isn't ready when the app starts again"]
   assert.deepEqual(
     gates({ gate: 'native' }).map(({ form, sidecars, opensOn }) => [form, sidecars, opensOn]),
     [
-      ['native', ['envoy'], ['the kubelet restarts meanwhile']],
-      ['startupProbe', ['otel'], ['the kubelet restarts meanwhile (not always)']],
+      ['native', ['envoy'], ['the kubelet restarts meanwhile', ...later]],
+      ['startupProbe', ['otel'], ['the kubelet restarts meanwhile (not always)', ...later]],
     ],
   )
   assert.deepEqual(gates({ 'check/envoy': 'none', 'check/otel': 'none' }), [])
 })
 
 test('a lock that is emptied by an init container opens for nothing but continue', () => {
-  assert.deepEqual(opensOn('lock', 'fail', true), [])
-  assert.equal(opensOn('lock', 'fail', false).length, 1)
-  assert.equal(opensOn('lock', 'continue', true).length, 1)
+  assert.deepEqual(opensOn('lock', 'fail', { installed: true, restarts: 'always' }), [])
+  assert.equal(opensOn('lock', 'fail', { installed: false, restarts: 'always' }).length, 1)
+  assert.equal(opensOn('lock', 'continue', { installed: true, restarts: 'always' }).length, 1)
+})
+
+test('a lock without a lease doesn’t see a sidecar die in the pull; with one, a later start waits as long as was said', () => {
+  const on = (restarts: string | undefined) => opensOn('lock', 'fail', { installed: true, restarts })
+  assert.deepEqual(on(undefined), [
+    "it dies while the app's image is pulled",
+    "it isn't ready when the app starts again",
+  ])
+  assert.deepEqual(on('0s'), ["it isn't ready when the app starts again"])
+  assert.deepEqual(on('5s'), ["it isn't ready when the app starts again, nor within 5s"])
 })
