@@ -9,7 +9,7 @@ import { review } from '../server/reviews.ts'
 import { checkOut } from './check-out.ts'
 
 /** A replica of a version before, and one of today beside it, as in an upgrade and on the way back. */
-export type Which = 'old' | 'new'
+type Which = 'old' | 'new'
 export const both = ['old', 'new'] as const
 
 interface Answer {
