@@ -11,6 +11,14 @@ export type Idle =
 interface In {
   readonly namespace: string
 }
+/** Who mends a certificate's problem, or where to look. */
+const hints = {
+  repaired: (namespace: string) =>
+    `certs repairs it within a minute: kubectl logs -n ${namespace} deploy/${objectNames.certs}`,
+  stays: () => 'certs would repair it, but is not running',
+  replicas: () => 'see replicas',
+  webhooks: () => 'see webhooks',
+}
 interface Certified {
   readonly problem: CertificateProblem
 }
@@ -113,16 +121,8 @@ export const replicaFindings = {
     'problem',
     certificateCode,
     certificateText,
-    ({ namespace }: In) => `certs repairs it within a minute: kubectl logs -n ${namespace} deploy/${objectNames.certs}`,
+    ({ hint, namespace }: In & { readonly hint: keyof typeof hints }) => hints[hint](namespace),
   ),
-  'certificate-problem-stays': passOn(
-    'problem',
-    certificateCode,
-    certificateText,
-    () => 'certs would repair it, but is not running',
-  ),
-  'certificate-see-replicas': passOn('problem', certificateCode, certificateText, () => 'see replicas'),
-  'certificate-see-webhooks': passOn('problem', certificateCode, certificateText, () => 'see webhooks'),
   'certs-stopped': problem<In & Idle>('SF725', {
     example: { namespace, why: 'no-pod' },
     text: idleText('certs'),
@@ -148,12 +148,6 @@ export const replicaFindings = {
   'certificate-right': ok('SF729', {
     text: 'every ready replica serves what the API server trusts (not kept by certs)',
   }),
-  'no-ready-endpoint': passOn(
-    'problem',
-    () => problemCode({ kind: 'endpoints-missing' }),
-    () => problemText({ kind: 'endpoints-missing' }),
-    () => 'see replicas',
-  ),
   'foreign-silent': passOn('problem', certificateCode, certificateText),
   'foreign-not-a-certificate': problem('SF732', {
     example: { name: 'sidecar-first-x' },

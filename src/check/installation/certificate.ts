@@ -65,15 +65,10 @@ export function judgeStatus(
 ): readonly Finding[] {
   const idle = keepers && idleness(keepers)
   const { barred, others } = apart(problems)
+  const hints = { 'endpoints-missing': 'replicas', 'configurations-missing': 'webhooks' } as const
   const findings = others.map((problem): Finding => {
-    switch (problem.kind) {
-      case 'endpoints-missing':
-        return { kind: 'certificate-see-replicas', problem }
-      case 'configurations-missing':
-        return { kind: 'certificate-see-webhooks', problem }
-      default:
-        return { kind: idle ? 'certificate-problem-stays' : 'certificate-problem', problem, namespace }
-    }
+    const elsewhere = problem.kind in hints ? hints[problem.kind as keyof typeof hints] : undefined
+    return { kind: 'certificate-problem', problem, namespace, hint: elsewhere ?? (idle ? 'stays' : 'repaired') }
   })
   if (findings.length > 0)
     return [...barred, ...(idle ? [{ kind: 'certs-stopped', ...idle, namespace } as const] : []), ...findings]
@@ -146,6 +141,7 @@ export function judgeServed({
       }
     })
   })
-  if (served.length === 0) return [{ kind: 'no-ready-endpoint' }]
+  if (served.length === 0)
+    return [{ kind: 'certificate-problem', problem: { kind: 'endpoints-missing' }, namespace: '', hint: 'replicas' }]
   return findings.length + barred.length > 0 ? [...barred, ...findings] : [{ kind: 'certificate-right' }]
 }
