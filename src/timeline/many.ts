@@ -39,7 +39,7 @@ export interface Took {
 }
 
 /** The same about several pods, as it is of the first of them. */
-export type Group = Trouble & { readonly pods: readonly string[] }
+type Group = Trouble & { readonly pods: readonly string[] }
 
 /** Puts the starts of a workload's pods together. Pure. */
 export function together(timelines: readonly Timeline[], { kind, namespace, name, expired = false }: About): Many {

@@ -21,7 +21,7 @@ import { covering, createdOf, dueOf, type Manifest, type Standing, setsOf, stand
 import { whyUncovered } from './uncovered.ts'
 
 /** All that says why a pod was patched or wasn't. */
-export interface Case extends Omit<Circumstances, 'covers'> {
+interface Case extends Omit<Circumstances, 'covers'> {
   /** undefined for a template: no pod has been created from it yet. */
   readonly made: { readonly created: Date | undefined; readonly renew: string } | undefined
   readonly mutating: V1MutatingWebhookConfiguration | 'unreadable' | undefined
