@@ -76,7 +76,8 @@ export async function tryWorkload(
   const mutating = installed.mutating.ok ? installed.mutating.value : undefined
   if (!isConfigured && !mutating) told.push({ kind: 'not-installed' })
   if (configuration.mode === 'observe') told.push({ kind: 'only-observes' })
-  if (mutating && covers.length === 0)
+  if (mutating && !home) told.push({ kind: 'namespace-unread', namespace })
+  else if (mutating && covers.length === 0)
     told.push({ kind: 'uncovered', uncovered: whyUncovered(mutating.webhooks ?? [], around.namespace) })
 
   const pods = await allowed(lastPods(objects, kind, object))

@@ -46,6 +46,13 @@ export const trials = {
     means: 'The lines alone change nothing there.',
     next: ({ uncovered }) => uncoveredNext(uncovered),
   }),
+  'namespace-unread': warning('SF667', {
+    example: { namespace: 'shop' },
+    text: ({ namespace }) =>
+      `whether the webhook would be called is not known: you may not read the namespace ${namespace}`,
+    means: 'Its labels say whether the webhook covers a namespace.',
+    next: 'Get the right to get that namespace.',
+  }),
   'not-installed': warning('SF658', {
     text: 'sidecar-first is not installed in this cluster, or you may not see it: judged by the default configuration',
     means: 'No webhook configuration and no ConfigMap of an installation can be read.',

@@ -36,7 +36,7 @@ interface Given {
   readonly pods?: readonly V1Pod[] | undefined
   /** What the dry run of a pod answers. */
   readonly answer?: (pod: V1Pod) => V1Pod
-  readonly home?: typeof shop
+  readonly home?: typeof shop | 'forbidden'
   readonly installed?: Partial<Record<'configuration' | 'mutating', unknown>>
   readonly own?: readonly string[]
 }
@@ -51,7 +51,11 @@ async function tried(given: Given = {}): Promise<{ found: Tried; text: string; c
     spec: { selector: { matchLabels: { app: 'web' } }, template: { metadata: { annotations }, spec: { containers } } },
   }
   const objects = {
-    read: async ({ kind }: { kind: string }) => (kind === 'Namespace' ? home : web),
+    async read({ kind }: { kind: string }) {
+      if (kind !== 'Namespace') return web
+      if (home === 'forbidden') throw failure('forbidden', 'namespaces is forbidden')
+      return home
+    },
     async *items({ kind }: { kind: string }) {
       if (kind !== 'Pod') return
       if (pods === undefined) throw failure('forbidden', 'pods is forbidden')
@@ -199,6 +203,15 @@ describe('a trial says what it could not see', () => {
     assert.match(
       (await tried({ home: namespace('shop') })).text,
       /SF657 the webhook would not be called: the namespace shop isn't labelled/,
+    )
+  })
+
+  test('a namespace that may not be read is said to be so, not to be without its label', async () => {
+    const { codes, text } = await tried({ home: 'forbidden' })
+    assert.ok(!codes.includes('SF657'), text)
+    assert.match(
+      text,
+      /warning +SF667 whether the webhook would be called is not known: you may not read the namespace shop$/m,
     )
   })
 
