@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { V1LabelSelector, V1MutatingWebhook, V1Namespace } from '@kubernetes/client-node'
+import type {
+  KubernetesObject,
+  V1LabelSelector,
+  V1MutatingWebhook,
+  V1Namespace,
+  V1ValidatingWebhookConfiguration,
+} from '@kubernetes/client-node'
 import { decide } from '../../admission/decide.ts'
 import type { Decision } from '../../admission/decision.ts'
 import type { Configuration } from '../../admission/intent/configuration.ts'
@@ -8,7 +14,10 @@ import { readStatus } from '../../admission/pod/status.ts'
 import type { Surroundings } from '../../admission/pod/surroundings.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { startText } from '../../admission/words/messages.ts'
+import { objectKeys } from '../../kubernetes/names.ts'
 import { callsForLocks, setOfPath } from '../../webhooks/path.ts'
+import { workloads } from '../../webhooks/workloads.ts'
+import type { Uncovered } from '../findings/pods.ts'
 
 type Labels = Readonly<Record<string, string>> | undefined
 
@@ -23,6 +32,24 @@ export function covering<T extends Pick<V1MutatingWebhook, 'namespaceSelector'>>
   { metadata }: Pick<V1Namespace, 'metadata'>,
 ): readonly T[] {
   return webhooks.filter(({ namespaceSelector }) => selected(namespaceSelector, metadata?.labels))
+}
+
+/** Why the API server calls none of our webhooks for the pods of a namespace. */
+export function whyUncovered(
+  [webhook]: readonly V1MutatingWebhook[],
+  { metadata }: Pick<V1Namespace, 'metadata'>,
+): Uncovered {
+  const { name: namespace = '', labels = {} } = metadata ?? {}
+  const excluded = webhook?.namespaceSelector?.matchExpressions?.some(
+    ({ key, operator, values }) =>
+      key === objectKeys.namespaceName && operator === 'NotIn' && values?.includes(namespace),
+  )
+  if (excluded) return { why: 'excluded', namespace }
+  const labelled = { ...labels, [objectKeys.injection]: 'enabled' }
+  if (selected(webhook?.namespaceSelector, labelled)) {
+    return { why: 'label', namespace, label: labels[objectKeys.injection] }
+  }
+  return { why: 'not-selected', namespace }
 }
 
 /** The sets that these webhooks mark. */
@@ -95,3 +122,21 @@ export interface Manifest {
 /** When it was made: times come as texts, whatever the client's types say. */
 export const createdOf = ({ metadata }: { metadata?: { creationTimestamp?: Date } }): Date | undefined =>
   metadata?.creationTimestamp && new Date(metadata.creationTimestamp)
+
+/**
+ * Whether the API server asks the webhook for workloads about this one, whose warnings whoever applies it then sees. As its condition has it: it is
+ * not made by a controller, and names us.
+ */
+export function authorIsWarned(
+  { kind, object, pod }: { readonly kind: string; readonly object: KubernetesObject; readonly pod: Manifest },
+  webhooks: V1ValidatingWebhookConfiguration | undefined,
+  namespace: Pick<V1Namespace, 'metadata'>,
+): boolean {
+  const { annotations = {}, ownerReferences = [] } = object.metadata ?? {}
+  const looked = workloads.some(({ resources }) => resources?.includes(`${kind.toLowerCase()}s`))
+  const own = { ...annotations, ...pod.metadata?.annotations }
+  const named =
+    Object.keys(own).some((key) => key.includes('sidecar-f')) || pod.metadata?.labels?.[keys.sidecars] !== undefined
+  const made = ownerReferences.some(({ controller }) => controller)
+  return looked && named && !made && covering(webhooks?.webhooks ?? [], namespace).length > 0
+}

@@ -17,8 +17,16 @@ import { told } from '../../scan/words.ts'
 import type { MissedBecause } from '../findings/pod.ts'
 import type { Finding } from '../findings.ts'
 import type { Circumstances } from './circumstances.ts'
-import { covering, createdOf, dueOf, type Manifest, type Standing, setsOf, standingOf } from './coverage.ts'
-import { whyUncovered } from './uncovered.ts'
+import {
+  covering,
+  createdOf,
+  dueOf,
+  type Manifest,
+  type Standing,
+  setsOf,
+  standingOf,
+  whyUncovered,
+} from './coverage.ts'
 
 /** All that says why a pod was patched or wasn't. */
 interface Case extends Omit<Circumstances, 'covers'> {
