@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { type Remark, remarkText } from '../configuration/faults.ts'
-import { oneAtATime } from './one-at-a-time.ts'
 
 /** The configuration in force. Each request uses the one that is current when it is answered. */
 export interface LiveConfiguration {
@@ -13,7 +12,7 @@ export interface LiveConfiguration {
   readonly path: string | undefined
   /** About the version that was read at the start, `FILE:LINE:COLUMN: what`. */
   readonly notices: readonly string[]
-  /** Reads the file again. A good new version is taken; a bad one is reported once, and the old one stays. */
+  /** Reads the file again, once the call before has ended. A good new version is taken; a bad one is reported once, and the old one stays. */
   refresh(): Promise<Refreshed | undefined>
 }
 
@@ -96,7 +95,7 @@ export async function openConfiguration(path: string, version: string, read: () 
     get hash() {
       return hash
     },
-    refresh: oneAtATime(look),
+    refresh: look,
   }
   return { ok: true as const, configuration }
 }

@@ -19,10 +19,11 @@ export function watchSources(
   { every, signal, ...reports }: Reports & { readonly every: number; readonly signal: AbortSignal },
 ): void {
   const files = [...('made' in pair ? [] : [pair.cert, pair.key]), ...(clientCa === undefined ? [] : [clientCa])]
-  const follow = (paths: readonly string[], changed: () => void) => watchFiles(paths, changed, every, signal)
-  follow(files, () => void certificate.refresh())
+  const follow = (paths: readonly string[], changed: () => Promise<unknown>) =>
+    watchFiles(paths, changed, every, signal)
+  follow(files, () => certificate.refresh())
   const { path, notices } = configuration
-  if (path !== undefined) follow([path], () => void reload(configuration, reports))
+  if (path !== undefined) follow([path], () => reload(configuration, reports))
   if (notices.length > 0) reports.log.warn({ notices }, 'configuration')
 }
 
@@ -41,13 +42,30 @@ async function reload(configuration: LiveConfiguration, { log, tallies }: Report
 
 /**
  * Calls `changed` when something happens in the folder of one of these files, and every `every` ms in any case. The folder, because
- * Kubernetes swaps a symlink beside the files; the clock, because a network file system may report nothing and a watch may be refused.
+ * Kubernetes swaps a symlink beside the files; the clock, because a network file system may report nothing and a watch may be refused. What
+ * happens during a call is followed by one more: the call may have looked before it, and two at once would each report what they find.
  */
-function watchFiles(paths: readonly string[], changed: () => void, every: number, signal: AbortSignal): void {
+function watchFiles(
+  paths: readonly string[],
+  changed: () => Promise<unknown>,
+  every: number,
+  signal: AbortSignal,
+): void {
   let soon: NodeJS.Timeout | undefined
+  let [running, again] = [false, false]
+  const look = async () => {
+    again = true
+    if (running) return
+    running = true
+    try {
+      for (; again; await changed()) again = false
+    } finally {
+      running = false
+    }
+  }
   const later = () => {
     clearTimeout(soon)
-    soon = setTimeout(changed, 50)
+    soon = setTimeout(look, 50)
   }
   for (const folder of new Set(paths.map((path) => dirname(path)))) {
     try {
@@ -56,7 +74,7 @@ function watchFiles(paths: readonly string[], changed: () => void, every: number
       // The clock below goes on.
     }
   }
-  const clock = setInterval(changed, every).unref()
+  const clock = setInterval(look, every).unref()
   signal.addEventListener('abort', () => {
     clearTimeout(soon)
     clearInterval(clock)
