@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import { Previewer, previewLimits } from '../../src/preview/previewer.ts'
+import { share } from '../runs.ts'
 import { slow } from './slow.ts'
 
 const pod = 'kind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: app}]}\n'
@@ -67,7 +68,8 @@ test('a process that gets no CPU at all holds nobody up for ever', async () => {
 // In a thread this one would end the whole process: V8 finds the heap full in the middle of JSON.parse.
 test('what takes too much memory ends its process alone, and is said', async () => {
   using previewer = start({ heap: 64 })
-  for (const body of [`{"kind":"a","x":[${'{},'.repeat(2_000_000)}1]}`, '- a\n'.repeat(1_000_000)]) {
+  const all = [`{"kind":"a","x":[${'{},'.repeat(2_000_000)}1]}`, '- a\n'.repeat(1_000_000)]
+  for (const body of share(all)) {
     const { status, json } = await previewer.ask(body)
     assert.equal(status, 422)
     assert.equal(json.error, 'the manifests take more than 64 MiB to preview; send fewer at a time')
@@ -77,7 +79,7 @@ test('what takes too much memory ends its process alone, and is said', async () 
 })
 
 test('more than may wait are turned away, and who left is not waited for', async () => {
-  using previewer = start({ time: 1000, waiting: 2 })
+  using previewer = start({ time: 500, waiting: 2 })
   const gone = new AbortController()
   const answers = [previewer.ask(slow), previewer.ask(pod, gone.signal), previewer.ask(pod)]
   const { status, headers, json } = await previewer.ask(pod)

@@ -12,6 +12,7 @@ import { partNames, render, textOf, type Wanted } from '../../src/install/render
 import { writeYaml } from '../../src/kubernetes/dialect.ts'
 import { endpoint } from '../../src/kubernetes/names.ts'
 import { chartValues } from '../../src/webhooks/chart-values.ts'
+import { share } from '../runs.ts'
 import { folder as folderOf, issue, writePair } from '../server/pairs.ts'
 import { startServe } from '../server/process.ts'
 import { chartFolder, helm } from './helm.ts'
@@ -68,24 +69,20 @@ describe('the chart makes what install makes', () => {
     '    tier: 1',
   ]
   const namespaces = ['sidecar-first', '1']
-  for (const mode of ['namespace-opt-in', 'cluster-wide'] as const) {
-    for (const certManager of [false, true]) {
-      for (const namespace of namespaces) {
-        test(`${mode}${certManager ? ', cert-manager' : ''}, in ${namespace}`, async () => {
-          await assertSame(
-            { mode, namespace, certManager, ...images, found },
-            { mode, certManager, ...images, ...found },
-          )
-          const more = { replicas: 3, pullSecret: 'secret', gate: 'native', lock: 'off' } as const
-          const older = { kubernetesVersion: '1.34', delivery: 'init-container' } as const
-          const enabled = Object.fromEntries(partNames.map((part) => [part, { enabled: true }]))
-          await assertSame(
-            { mode, namespace, certManager, ...images, ...more, found: older, parts: partNames },
-            { mode, certManager, ...images, ...more, ...older, ...enabled },
-          )
-        })
-      }
-    }
+  const ways = (['namespace-opt-in', 'cluster-wide'] as const).flatMap((mode) =>
+    [false, true].flatMap((certManager) => namespaces.map((namespace) => ({ mode, certManager, namespace }))),
+  )
+  for (const { mode, certManager, namespace } of share(ways)) {
+    test(`${mode}${certManager ? ', cert-manager' : ''}, in ${namespace}`, async () => {
+      await assertSame({ mode, namespace, certManager, ...images, found }, { mode, certManager, ...images, ...found })
+      const more = { replicas: 3, pullSecret: 'secret', gate: 'native', lock: 'off' } as const
+      const older = { kubernetesVersion: '1.34', delivery: 'init-container' } as const
+      const enabled = Object.fromEntries(partNames.map((part) => [part, { enabled: true }]))
+      await assertSame(
+        { mode, namespace, certManager, ...images, ...more, found: older, parts: partNames },
+        { mode, certManager, ...images, ...more, ...older, ...enabled },
+      )
+    })
   }
 
   test("with a configuration of the user's own", async () => {
