@@ -8,7 +8,7 @@ import { createLedger, type Handover, type Ledger } from '../../src/starts/ledge
 import type { CountedStart } from '../../src/starts/start.ts'
 import { heldBytes } from '../heap.ts'
 import { recordedPod } from '../outcome/recorded.ts'
-import { large, runs } from '../runs.ts'
+import { costly, large, runs } from '../runs.ts'
 import { eventsOf, type Life, podAt } from './pods.ts'
 
 const begin = Date.parse('2026-01-01T10:00:00Z')
@@ -501,7 +501,7 @@ test('whatever happens to processes, watches and clocks: no start is counted twi
   )
 })
 
-test('what is gone is not counted again when an older list still has it, however much went with it', large, () => {
+test('what is gone is not counted again when an older list still has it, however much went with it', costly, () => {
   const { ledger, told, passes } = counts()
   const uids = Array.from({ length: 20_000 }, (_, index) => `pod-${index}`)
   const pods = uids.map((uid) => [uid, running(uid)] as const)
