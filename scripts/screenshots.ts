@@ -6,7 +6,7 @@ import { startServe } from '../test/server/process.ts'
 
 const folder = resolve(process.argv[2] ?? new URL('../docs', import.meta.url).pathname)
 
-const wide = { viewport: { width: 1280, height: 960 } }
+const wide = { viewport: { width: 1280, height: 950 } }
 const pictures: Record<string, BrowserContextOptions & { example: string; pattern: RegExp }> = {
   'preview-light': { ...wide, example: 'two-tiers', pattern: /shop/, colorScheme: 'light' },
   'preview-dark': { ...wide, example: 'two-tiers', pattern: /shop/, colorScheme: 'dark' },
@@ -26,6 +26,8 @@ for (const [name, { example, pattern, ...options }] of Object.entries(pictures))
   await page.goto(server.url)
   await page.locator(`[data-example=${example}]`).click()
   await page.getByRole('status').filter({ hasText: pattern }).waitFor()
+  // What to do about a mistake comes with a request of its own.
+  await page.waitForLoadState('networkidle')
   await page.mouse.move(0, 0)
   await page.evaluate('document.activeElement.blur()')
   await page.screenshot({ path: resolve(folder, `${name}.png`) })

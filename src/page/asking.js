@@ -1,9 +1,10 @@
 /**
  * @import { PreviewResult } from '../preview/preview.ts'
+ * @import { underKubernetes } from '../preview/kubernetes.ts'
  * @import { Mistake } from '../preview/failure.ts'
  * @import { Failure } from './problems.js'
  * @import { WhatIf } from './what-if.js'
- * @typedef {{ results: readonly PreviewResult[], manifests: string, notices?: readonly Mistake[] }} Previews
+ * @typedef {{ kubernetes: ReturnType<typeof underKubernetes>, results: readonly PreviewResult[], manifests: string, notices?: readonly Mistake[] }} Previews
  * @typedef {{ manifests: string } & WhatIf} Question
  * @typedef {object} Answers called one at a time, and only for the newest question
  * @property {(question: Question, previews: Previews) => void} shown

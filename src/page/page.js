@@ -9,7 +9,7 @@ import { fromFragment, toFragment } from './link.js'
 import { mistakeItem, problemCard, sentence } from './problems.js'
 import { graveOf, outlookOf, refusalsOf, resultCards, titleOf } from './results.js'
 import { isSuggested } from './suggestion.js'
-import { checkWhatIf, offerSettings, readSettings, showSettings, summarize } from './what-if.js'
+import { checkWhatIf, offerSettings, readSettings, showKubernetes, showSettings, summarize } from './what-if.js'
 
 /**
  * @import { Mistake } from '../preview/failure.ts'
@@ -49,7 +49,7 @@ manifest.area.addEventListener('input', () => {
   changed(pause)
 })
 configuration.area.addEventListener('input', () => !putting && setOwn())
-byId('settings', HTMLFormElement).addEventListener('input', setOwn)
+for (const id of ['settings', 'under']) byId(id, HTMLElement).addEventListener('input', setOwn)
 byId('settings', HTMLFormElement).addEventListener('submit', (event) => event.preventDefault())
 for (const example of document.querySelectorAll('[data-example]')) {
   example.addEventListener('click', () => showExample(example.getAttribute('data-example') ?? ''))
@@ -288,7 +288,8 @@ function showBusy() {
  * @param {Question} question
  * @param {Previews} previews
  */
-function showPreviews({ manifests: sent }, { results: previewed, manifests, notices = [] }) {
+function showPreviews({ manifests: sent }, { kubernetes, results: previewed, manifests, notices = [] }) {
+  showKubernetes(kubernetes)
   manifest.mark(
     previewed.flatMap(refusalsOf).map(({ line, column, code, text }) => ({ line, column, message: `${code} ${text}` })),
   )

@@ -171,12 +171,6 @@ function contents(result, { goTo, add, key }) {
     tiers.length > 0 && element('h4', {}, 'Order'),
     tiers.length > 0 && element('ol', { class: 'tiers' }, ...tiers.map(tierOf), restOf(start)),
     gates.length > 0 && element('ul', { class: 'gates', 'aria-label': 'What opens the gate' }, ...gates.map(gateOf)),
-    notes.length > 0 &&
-      element(
-        'ul',
-        { class: 'costs' },
-        ...notes.map(({ code, text }) => element('li', {}, `${code} costs: ${text}`, explanation(code, false))),
-      ),
     start &&
       element('h4', {}, 'Predicted start ', element('small', {}, 'in steps: the order of events, not measured time')),
     start && startCharts(start),
@@ -184,6 +178,12 @@ function contents(result, { goTo, add, key }) {
       !start &&
       verdict !== 'refused' &&
       element('p', { class: 'hint' }, 'Too many containers for a chart of the start.'),
+    notes.length > 0 &&
+      element(
+        'ul',
+        { class: 'costs' },
+        ...notes.map(({ code, text }) => element('li', {}, `${code} costs: ${text}`, explanation(code, false))),
+      ),
     patchOf(result, `${key} patch`),
   ].filter((part) => typeof part === 'object')
 }

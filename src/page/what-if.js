@@ -1,6 +1,7 @@
 import { byId, element } from './elements.js'
 
 /**
+ * @import { underKubernetes } from '../preview/kubernetes.ts'
  * @import { vocabulary } from '../preview/vocabulary.ts'
  * @typedef {typeof vocabulary} Vocabulary
  * @typedef {object} WhatIf what the manifests are previewed under; what is missing is as the server has it
@@ -12,6 +13,9 @@ import { byId, element } from './elements.js'
 const form = byId('settings', HTMLFormElement)
 const summary = byId('what-if', HTMLElement)
 const presets = byId('presets', HTMLElement)
+
+/** The settings that are lists. */
+const lists = ['presets', 'injected']
 
 /** Makes the choices of the form, which the server knows. @param {Vocabulary} vocabulary */
 export function offerSettings(vocabulary) {
@@ -37,7 +41,7 @@ export function readSettings() {
     const value = String(given).trim()
     if (value === '') continue
     if (name === 'namespace') namespace = value
-    else if (name === 'presets') settings.presets = [...(settings.presets ?? []), value]
+    else if (lists.includes(name)) settings[name] = [...(settings[name] ?? []), ...(value.match(/[^\s,]+/g) ?? [])]
     else settings[name] = value
   }
   return { ...(Object.keys(settings).length > 0 && { settings }), ...(namespace !== '' && { namespace }) }
@@ -49,8 +53,10 @@ export function showSettings({ settings = {}, namespace = '' }) {
     if (field instanceof HTMLInputElement && field.type === 'checkbox') {
       field.checked = [settings.presets].flat().includes(field.value)
     } else if (field instanceof HTMLInputElement || field instanceof HTMLSelectElement) {
-      const value = field.name === 'namespace' ? namespace : settings[field.name]
-      field.value = typeof value === 'string' ? value : ''
+      const value = [field.name === 'namespace' ? namespace : (settings[field.name] ?? '')].flat().join(', ')
+      // A link may bring a version that isn't offered.
+      if (field.name === 'kubernetesVersion' && !field.textContent?.includes(value)) field.append(new Option(value))
+      field.value = value
     }
   }
 }
@@ -63,6 +69,13 @@ export function summarize({ configuration, settings = {}, namespace }) {
     ...(namespace === undefined ? [] : [`namespace ${namespace}`]),
   ]
   summary.textContent = parts.length === 0 ? 'as this server is configured' : parts.join(', ')
+}
+
+/** Which version the answer is for, where none is chosen. @param {ReturnType<typeof underKubernetes>} under */
+export function showKubernetes({ version, assumed }) {
+  const standard = byId('under', HTMLElement).querySelector('option[value=""]')
+  if (standard === null || readSettings().settings?.kubernetesVersion !== undefined) return
+  standard.textContent = `${version} (${assumed ? 'the newest; none is configured' : 'as configured'})`
 }
 
 /** @type {Readonly<Record<string, string>>} */
@@ -85,7 +98,7 @@ export function checkWhatIf(given) {
         settings !== null &&
         !Array.isArray(settings) &&
         Object.entries(settings).every(([name, value]) =>
-          name === 'presets'
+          lists.includes(name)
             ? Array.isArray(value) && value.every(isText)
             : isText(value) && form.elements.namedItem(name),
         )))

@@ -12,12 +12,7 @@ export const offeredVersions: readonly string[] = Array.from(
 )
 
 /** The Kubernetes that a preview is for; `assumed` where nobody has said one. */
-export interface UnderKubernetes {
-  readonly version: string
-  readonly assumed: boolean
-}
-
-export function underKubernetes({ kubernetesVersion }: Configuration): UnderKubernetes {
+export function underKubernetes({ kubernetesVersion }: Configuration) {
   const { major, minor } = kubernetesVersion ?? newest
   return { version: `${major}.${minor}`, assumed: kubernetesVersion === undefined }
 }

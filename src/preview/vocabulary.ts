@@ -11,6 +11,7 @@ import {
 } from '../admission/words/choices.ts'
 import { keys, perContainer } from '../admission/words/keys.ts'
 import { version } from '../version.ts'
+import { offeredVersions } from './kubernetes.ts'
 import { choices } from './settings.ts'
 
 /** A key of an annotation, as the page completes and explains it. */
@@ -71,7 +72,7 @@ export const vocabulary = {
   annotations: words(annotations, keys),
   forContainers: words(forContainers, perContainer),
   presets: presets.map(({ name, title }) => ({ name, title })),
-  settings: choices,
+  settings: { ...choices, kubernetesVersion: offeredVersions },
 } as const
 
 function words<K extends string>(said: Said<K>, named: { readonly [key in K]: string }): readonly Word[] {

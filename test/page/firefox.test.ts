@@ -94,7 +94,7 @@ test('what is typed and set survives a reload; a link brings both to somebody el
   await tab.click('#drawer > summary')
   await tab.press('Tab')
   await tab.type('n')
-  await tab.until(`${texts('.gates strong')}[0] === 'gate native'`)
+  await tab.until("document.getElementById('what-if').textContent === 'gate native'")
   const configuration = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
   await tab.paste('#configuration', `${configuration}defaults: {gate: 5}\n`)
   await tab.says(/^The configuration can not be read; line 3: SF\d+ defaults\.gate/)
@@ -244,7 +244,8 @@ test('everything works with the keyboard alone, and the focus is visible', async
       'keep',
       'What if: as this server is con',
       'Annotations',
-      'Job nightly-export 2 warnings ',
+      '1.36 (the newest; none is conf',
+      'Job nightly-export 3 warnings ',
       'Patch: 7 operations',
       'copies the waiter, which the h',
       'Copy the patch',

@@ -16,6 +16,7 @@ metadata:
     sidecar-first.dev/sidecars: ${sidecars}
     sidecar-first.dev/gate: ${gate}
     sidecar-first.dev/waiter: image-volume
+    sidecar-first.dev/lock: "off"
 spec:
   containers:
   - name: app

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deflateRawSync } from 'node:zlib'
+import { whatIfType } from '../../src/preview/what-if.ts'
 import { call } from '../server/call.ts'
 import { example, exampleNames, openPage, says, serverUrl, useBrowser } from './browser.ts'
 import { pod } from './pod.ts'
@@ -23,7 +24,7 @@ const outcomes: Record<(typeof exampleNames)[number], RegExp> = {
   'database-proxy': /^Deployment checkout: patched$/,
   'two-tiers': /^Deployment shop: patched/,
   native: /^Pod reports: patched/,
-  job: /^Job nightly-export: patched, 2 warnings$/,
+  job: /^Job nightly-export: patched, 3 warnings$/,
   refused: /^Pod mistakes: refused$/,
 }
 test('each example shows what its name promises, and the same as the endpoint', async () => {
@@ -33,8 +34,9 @@ test('each example shows what its name promises, and the same as the endpoint', 
     await page.locator(`[data-example=${name}]`).click()
     await says(page, outcomes[name])
     assert.equal(await page.locator('#manifest').inputValue(), await example(name))
-    const headers = { accept: 'application/yaml', 'content-type': 'application/yaml' }
-    const { status, text } = await call(`${serverUrl()}/preview`, { body: await example(name), headers })
+    const headers = { accept: 'application/yaml', 'content-type': whatIfType }
+    const body = JSON.stringify({ manifests: await example(name), settings: { kubernetesVersion: '1.36' } })
+    const { status, text } = await call(`${serverUrl()}/preview`, { body, headers })
     if (name === 'refused') {
       assert.equal(status, 422)
       assert.equal(await page.locator('.bars').count(), 0)
@@ -47,14 +49,14 @@ test('each example shows what its name promises, and the same as the endpoint', 
     )
     assert.deepEqual(shown, text.replace(/\n$/, '').split('\n'))
     if (name === 'two-tiers') {
-      assert.equal(await page.locator('.marks').textContent(), '50 added 5 moved 0 removed')
+      assert.equal(await page.locator('.marks').textContent(), '89 added 5 moved 0 removed')
     }
     const [without, withUs] = await page.locator('figure').all()
     assert.match((await without?.locator('figcaption').textContent()) ?? '', /starts before .* ready\./)
     assert.match((await withUs?.locator('figcaption').textContent()) ?? '', /starts once .* ready\./)
     assert.notEqual(await without?.locator('svg rect.early').count(), 0)
     assert.equal(await withUs?.locator('svg rect.early').count(), 0)
-    assert.match((await page.locator('.gates').textContent()) ?? '', /the app starts without .* if/)
+    assert.match((await page.locator('.gates').textContent()) ?? '', /the app (?:never )?starts without/)
     // A startupProbe that holds the app needs no hook.
     if (!text.includes('startupProbe:')) assert.notEqual(await withUs?.locator('svg rect.hook').count(), 0)
   }
@@ -69,10 +71,10 @@ test('a cost comes after the warnings, is not counted as one, and looks differen
   await says(page, /^Pod priced: patched$/)
   assert.deepEqual([await costs.count(), await warnings.count(), await page.locator('.count').count()], [1, 0, 0])
   await page.locator('[data-example=job]').click()
-  await says(page, /^Job nightly-export: patched, 2 warnings$/)
-  assert.equal(await page.locator('.count').textContent(), '2 warnings')
+  await says(page, /^Job nightly-export: patched, 3 warnings$/)
+  assert.equal(await page.locator('.count').textContent(), '3 warnings')
   assert.doesNotMatch((await warnings.allTextContents()).join(), /emptyDir/)
-  const [warned, priced] = (await page.evaluate(`[...document.querySelectorAll('.warnings li, .costs li')].slice(1).map(
+  const [warned, priced] = (await page.evaluate(`[...document.querySelectorAll('.warnings li, .costs li')].slice(2).map(
     (item) => [item.textContent, getComputedStyle(item).color, getComputedStyle(item, '::before').content])`)) as string[][]
   assert.match(priced?.[0] ?? '', /^ ?SF219 costs: the waiter adds an emptyDir/)
   assert.notEqual(priced?.[1], warned?.[1], 'the colour of a warning')

@@ -25,8 +25,13 @@ test('a file that changes while it is read is read again, and what is bad is tol
   assert.ok(opened.ok)
   const tallies = createTallies()
   const sources = { pair: { made: { certificate: '', key: '' } }, clientCa: undefined }
-  const reports = { log: pino({ enabled: false }), tallies }
-  const watched = watchSources(sources, {} as Certificate, opened.configuration, 3600 * SECOND, reports)
+  const stop = new AbortController()
+  watchSources(sources, {} as Certificate, opened.configuration, {
+    every: 3600 * SECOND,
+    signal: stop.signal,
+    log: pino({ enabled: false }),
+    tallies,
+  })
   const bad = () => tallies.reloadFailures.configuration
   /** Changes the file, and again in the midst of being read. */
   const change = async (first: string, second: string) => {
@@ -49,7 +54,7 @@ test('a file that changes while it is read is read again, and what is bad is tol
     await sleep(500)
     assert.equal(bad(), 2)
   } finally {
-    watched.stop()
+    stop.abort()
     await rm(folder, { recursive: true })
   }
 })
