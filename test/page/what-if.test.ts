@@ -28,7 +28,7 @@ test('settings change the result without an edit, are named in the closed drawer
   assert.equal(await page.locator('#what-if').textContent(), 'gate native, presets istio, Kubernetes 1.34')
   await page.locator('#drawer > summary').click()
   await page.getByLabel('Containers that an injector adds later').fill('no name!')
-  await says(page, /^These settings can not be; settings\.injected\[1\]: "name!"/)
+  await says(page, /^These settings can not be; settings\.injected: "name!"/)
   await page.getByRole('button', { name: 'Reset' }).click()
   await says(page, /^Pod p: skipped; there is a suggestion/)
   assert.equal(await page.locator('#what-if').textContent(), 'as this server is configured')
