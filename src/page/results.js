@@ -250,7 +250,7 @@ function gateOf({ form, sidecars, opensOn }) {
   const names = listed(sidecars, 'or')
   if (opensOn.length === 0) return element('li', {}, name, `: the app never starts without ${names}.`)
   const events = element('ul', {}, ...opensOn.map((event) => element('li', {}, event)))
-  return element('li', {}, name, `: the app starts without ${names} if`, events)
+  return element('li', {}, name, `: the app starts without ${names} ${form === 'lock' ? 'only if' : 'if'}`, events)
 }
 
 /** @param {PreviewResult['tiers'][number]} tier */

@@ -58,7 +58,7 @@ test('preview shows the verdict, the order and a diff', async () => {
   assert.match(stdout, /\n {2}· SF219 the waiter adds an emptyDir/)
   assert.match(
     stdout,
-    /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n {2}gate lock: the app never starts without proxy\n {2}· SF219 .*\n\n/,
+    /\n {2}1\. proxy \(http:\/\/:15021\/ready, 1m, then fail\)\n {2}2\. app\n {2}gate lock: the app starts without proxy only if it isn't ready within 5s when the app starts again\n {2}· SF219 .*\n\n/,
   )
   assert.match(stdout, /\n\n--- pod\.yaml\n\+\+\+ pod\.yaml\n@@ -\d/)
   assert.match(stdout, /\n- {4}- name: app {3}# the app\n/)
@@ -77,12 +77,12 @@ test('preview draws the start without and with us, in ASCII where the locale wan
     chart,
     `\
   without sidecar-first
-  app                   ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓███████████████████████████████  too early for proxy
-  proxy                      ░░░░░░░░░░░░░░░░░░███████████████████████████████
+  app                   ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓████████████████████████████████  too early for proxy
+  proxy                      ░░░░░░░░░░░░░░░░░░████████████████████████████████
   with sidecar-first
   sidecar-first-waiter  ▬▬▬▬▬▬▬▬▬
-  proxy                               ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒██████████████████████  hook waits for proxy
-  app                                                       ░░░░░░░░░█████████  after proxy
+  proxy                               ▒▒▒▒░░░░░░░░░░░░░░███████████████████████
+  app                                                        ░░░░░░░░░█████████  after proxy
   ▬ runs to its end   ░ not ready yet   ▒ its hook waits, nothing else starts   █ ready   ▓ runs too early
   The order is what counts: steps, not measured time.`,
   )
@@ -457,7 +457,10 @@ test('preview --kubernetes-version shows the lock that such nodes have, and what
   const locked = await here('preview --kubernetes-version 1.36 pod.yaml')
   assert.equal(locked.stderr, '')
   assert.doesNotMatch(locked.stdout, /it crashes/)
-  assert.match(locked.stdout, /gate lock: the app never starts without proxy/)
+  assert.match(
+    locked.stdout,
+    /gate lock: the app starts without proxy only if it isn't ready within 5s when the app starts again/,
+  )
   const unlocked = await here('preview --kubernetes-version 1.34 pod.yaml')
   assert.match(unlocked.stdout, /gate hook: the app starts without proxy if it crashes/)
   assert.equal((await here('preview --kubernetes-version latest pod.yaml')).code, 2)

@@ -111,7 +111,9 @@ export function opensOn(
       case 'opens after `lock-restarts` (5 s) with the lease, at once without':
         if (restarts === 'always') return []
         return [
-          restarts === undefined || restarts === '0s' ? opening.short : `${opening.short}, nor within ${restarts}`,
+          restarts === undefined || restarts === '0s'
+            ? opening.short
+            : opening.short.replace('ready', `ready within ${restarts}`),
         ]
       default:
         return then satisfies never

@@ -152,7 +152,7 @@ function added({ key, value, why }: Line, look: Look): string {
 function gateLine({ form, sidecars, opensOn }: ReturnType<typeof gatesOf>[number]): string {
   const names = either(sidecars)
   if (opensOn.length === 0) return `gate ${form}: the app never starts without ${names}`
-  return `gate ${form}: the app starts without ${names} if ${either(opensOn)}`
+  return `gate ${form}: the app starts without ${names} ${form === 'lock' ? 'only if' : 'if'} ${either(opensOn)}`
 }
 
 /** Names in a manifest may be of any length, and hold line breaks. */

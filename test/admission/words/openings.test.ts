@@ -52,5 +52,5 @@ test('a lock without a lease doesn’t see a sidecar die in the pull; with one, 
     "it isn't ready when the app starts again",
   ])
   assert.deepEqual(on('0s'), ["it isn't ready when the app starts again"])
-  assert.deepEqual(on('5s'), ["it isn't ready when the app starts again, nor within 5s"])
+  assert.deepEqual(on('5s'), ["it isn't ready within 5s when the app starts again"])
 })
