@@ -1,9 +1,10 @@
-import { type SeenEvent, timesOf } from '../seen/event.ts'
-import { coarse, type Moment, surelyBefore } from '../seen/moment.ts'
+import { isNotReady, type SeenEvent, timesOf } from '../seen/event.ts'
+import { before, coarse, type Moment, surelyBefore } from '../seen/moment.ts'
 import type { LiveContainer, LivePod } from '../seen/pod.ts'
 import type { Says } from '../seen/reasons.ts'
 import { beginOf, firstRun } from '../seen/runs.ts'
-import { type Life, livesOf, tellingTakes } from './lives.ts'
+import type { Kubelet } from './kubelet.ts'
+import { type Life, livesOf, type Told, tellingTakes } from './lives.ts'
 
 /** A container with the times of its first start, by its status and its events. Unknown times are absent. */
 export interface Container extends LiveContainer {
@@ -15,6 +16,10 @@ export interface Container extends LiveContainer {
   readonly lives: readonly Life[]
   /** When its first run ended, if the status still has that run. */
   readonly ended: Moment | undefined
+  /** Of probes that found it not ready. */
+  readonly failures: readonly SeenEvent[]
+  /** Since this moment no probe has found it ready: it isn't, and whatever else is the pod's is. */
+  readonly neverReady: Moment | undefined
   /** When its hook failed for the first time. */
   readonly hookFailed: Moment | undefined
   /** It once could not be started at all, for this reason. */
@@ -22,32 +27,36 @@ export interface Container extends LiveContainer {
 }
 
 /** In the order in which the kubelet starts them. @param events in the order of their time */
-export function containersOf({ containers }: LivePod, events: readonly SeenEvent[]): readonly Container[] {
+export function containersOf(pod: LivePod, events: readonly SeenEvent[], kubelet: Kubelet): readonly Container[] {
   const happened = Map.groupBy(events, ({ container }) => container)
-  return containers.map((container) => {
+  const unready = pod.containers.filter(({ kind, ready }) => kind !== 'init' && !ready)
+  return pod.containers.map((container) => {
     const own = happened.get(container.name) ?? []
     const first = (...what: readonly Says[]) => {
       const found = own.find(({ says }) => says && what.includes(says))
       return found && timesOf(found)[0]
     }
     const run = firstRun(container)
-    const began = beginOf(run)
-    // The kubelet tells no more than 25 things of a pod at once: the first that it told may be of a later run.
-    const known = container.runs.flatMap((each) => beginOf(each) ?? []).at(-1)
-    const isFirst = (moment: Moment | undefined, spare = 0) =>
-      !(moment && known && surelyBefore({ ...known, at: known.at + spare }, moment))
-    const told = first('started')
-    const started = isFirst(told, tellingTakes) ? (told ?? began) : began
+    const starts = startsTold(own)
+    const started = firstStart(container, first('started'), starts, (to) => {
+      const from = coarse(pod.taken ?? pod.created)
+      return from && kubelet.restarted(from, to)
+    })
     const turned = first('begun', 'pulled', 'failed')
     const refused = own.findLast(({ says }) => says === 'failed' || says === 'backs-off')
     const isLocked = container.trouble?.why === 'locked'
+    const lives = livesOf(container, started, starts)
+    const failures = own.filter(({ says }) => isNotReady(says))
+    const alone = unready.length === 1 && unready[0] === container
     return {
       ...container,
-      begun: isFirst(turned) ? (turned ?? coarse(run?.began)) : coarse(run?.began),
+      begun: started && !(turned && before(turned, started)) ? started : turned,
       started,
       lastStarted: beginOf(container.runs[0]),
-      lives: livesOf(container, started, startsTold(own)),
-      ended: began && coarse(run?.ended),
+      lives,
+      ended: beginOf(run) && coarse(run?.ended),
+      failures,
+      neverReady: alone && failures.length > 0 ? laterOf(coarse(pod.unready), lives.at(-1)) : undefined,
       hookFailed: first('hook-failed'),
       hadTrouble: hadTrouble(own),
       waiting: started ? undefined : isLocked ? container.waiting : (refused?.message ?? container.waiting),
@@ -55,7 +64,43 @@ export function containersOf({ containers }: LivePod, events: readonly SeenEvent
   })
 }
 
-function startsTold(own: readonly SeenEvent[]) {
+/**
+ * When a container whose status has lost its first run began, if its events have not. A kubelet tells no more than 25 things of a pod at once, and what it tells again has the first time of all, even of what it didn't tell. The next
+ * kubelet begins anew: what that tells first may be of any start.
+ * @param restarted whether there was another kubelet before that moment
+ */
+function firstStart(
+  container: LiveContainer,
+  told: Moment | undefined,
+  { times, last }: Told,
+  restarted: (to: Moment) => boolean | undefined,
+): Moment | undefined {
+  const shown = firstRun(container)
+  const began = beginOf(shown)
+  if (shown) {
+    const second = container.restarts > 0 ? beginOf(container.runs[container.restarts - 1]) : undefined
+    const until = Math.min((began?.at ?? 0) + 1000 + tellingTakes, second?.at ?? Number.POSITIVE_INFINITY)
+    return told && began && told.at < until ? told : began
+  }
+  const [latest] = container.runs.flatMap((each) => beginOf(each) ?? [])
+  const known = container.runs.flatMap((each) => beginOf(each) ?? []).at(-1)
+  const isNewer = !latest || !last || last.at > latest.at + 1000 + tellingTakes
+  const isAll = (times > container.restarts && !isNewer) || (told && restarted(told) === false)
+  return told && isAll && !(known && surelyBefore(known, told)) ? told : undefined
+}
+
+function laterOf(unready: Moment | undefined, life: Life | undefined): Moment | undefined {
+  if (!unready || !life || life.isOver) return undefined
+  return life.began.at > unready.at ? life.began : unready
+}
+
+/** Whether it ran at that moment, and was not ready then or at any time since: a probe has failed after it, and none has passed. */
+export const inVain = ({ neverReady, failures }: Container, at: Moment): boolean =>
+  neverReady !== undefined &&
+  !surelyBefore(at, neverReady) &&
+  failures.some((each) => timesOf(each).some((time) => surelyBefore(at, time)))
+
+function startsTold(own: readonly SeenEvent[]): Told {
   const starts = own.filter(({ says }) => says === 'started')
   const last = starts.flatMap(timesOf).toSorted((a, b) => b.at - a.at)[0]
   return { last, times: starts.reduce((sum, { times = 1 }) => sum + times, 0) }

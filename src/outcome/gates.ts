@@ -1,6 +1,7 @@
 import type { Polls } from '../admission/hook/polls.ts'
 import { before, type Moment, surelyBefore } from '../seen/moment.ts'
-import type { Container } from './containers.ts'
+import { type Container, inVain } from './containers.ts'
+import type { Kubelet } from './kubelet.ts'
 
 /** What holds back everything behind a container: its hook, or a native sidecar's startupProbe. */
 export interface Gate {
@@ -37,6 +38,8 @@ export type Unsure =
   | 'foreign-hook'
   /** A kubelet that restarts may take it for passed. */
   | 'startup-probe'
+  /** A kubelet that restarted may have forgotten the hook. */
+  | 'hook-lost'
   /** It waits for several, and may have gone on without one of them. */
   | 'continued'
   /** With a lock a hook ends early; what the lock holds back hasn't started. */
@@ -44,8 +47,8 @@ export type Unsure =
   /** It restarted, and what its status keeps is not enough. */
   | 'runs-lost'
 
-/** All gates whose container has started. @param kubelet when it started, if that can be known */
-export function gatesOf(containers: readonly Container[], kubelet: readonly Moment[] | undefined): readonly Gate[] {
+/** All gates whose container has started. */
+export function gatesOf(containers: readonly Container[], kubelet: Kubelet): readonly Gate[] {
   return containers.flatMap((container, index): Gate[] => {
     const { name: at, hook, kind, started: from, hasStartupProbe } = container
     if (!from || kind === 'init') return []
@@ -86,7 +89,7 @@ interface About {
   readonly from: Moment
   /** When something behind the gate began. */
   readonly next: Moment | undefined
-  readonly kubelet: readonly Moment[] | undefined
+  readonly kubelet: Kubelet
 }
 
 function ofOurs(about: About, polls: Polls, behind: readonly Container[]): Opening {
@@ -116,7 +119,8 @@ function ofOurs(about: About, polls: Polls, behind: readonly Container[]): Openi
   const took = next.at - from.at
   const late = polls.checks.filter(({ onTimeout, timeout }) => onTimeout === 'continue' && took >= timeout)
   if (late.length === 0) return { how: 'ready', moment: next }
-  const certain = polls.checks.length === 1 && container.restarts === 0 && !polls.afterAnother
+  // Its own sidecar may have been ready just before, and the kubelet late.
+  const certain = polls.checks.every((each) => each.container === container.name) && inVain(container, next)
   return certain ? { how: 'timed-out', moment: next } : { how: 'open', moment: next, why: 'continued' }
 }
 
@@ -151,14 +155,15 @@ function failureOf({ hookFailed, ended, restarts, state }: Container, next: Mome
 /** What keeps the end of a gate from being a proof: no exact times, or a kubelet that restarted meanwhile, which forgets hooks. */
 function cutOff({ container, from, kubelet }: About, next: Moment): Opening | undefined {
   if (!from.exact || !next.exact) return { how: 'open', moment: next, why: 'events' }
-  if (kubelet === undefined) return { how: 'open', moment: next, why: 'node-events' }
   // The hook of the last run is the one that counts.
   const since = container.restarts > 0 && container.lastStarted ? laterOf(container.lastStarted, from, next) : from
-  const cut = kubelet.some(({ at }) => at > since.at && at <= next.at)
+  const cut = kubelet.restarted(since, next)
+  if (cut === undefined) return { how: 'open', moment: next, why: 'node-events' }
   if (!cut) return undefined
-  // A startupProbe is asked on, unless the kubelet takes it for passed. One that isn't ready now wasn't then.
-  const asked = container.kind === 'native' && container.hasStartupProbe && container.ready
-  return asked ? { how: 'open', moment: next, why: 'startup-probe' } : { how: 'kubelet-restarted', moment: next }
+  if (inVain(container, next)) return { how: 'kubelet-restarted', moment: next }
+  // A startupProbe is asked on, unless the kubelet takes it for passed.
+  const asked = container.kind === 'native' && container.hasStartupProbe
+  return { how: 'open', moment: next, why: asked ? 'startup-probe' : 'hook-lost' }
 }
 
 /** A run that began after the gate opened is another one. */

@@ -14,7 +14,7 @@ export interface Life {
 }
 
 /** What events tell of a container's starts. */
-interface Told {
+export interface Told {
   /** The latest of them. */
   readonly last: Moment | undefined
   readonly times: number
@@ -72,8 +72,8 @@ export function presenceAt({ lives, restarts, runs }: Lived, at: Moment): Presen
   if (last.nth > 0 && !surelyBefore(last.began, at)) return { ...sameSecond, begun: last }
   if (!last.isOver) return { how: 'ran', life: last }
   if (!last.ended) return lost
-  if (surelyBefore(at, last.ended)) return { how: 'ran', life: last }
-  if (!surelyBefore(last.ended, at)) return sameSecond
+  if (surelyBefore(later(at), last.ended)) return { how: 'ran', life: last }
+  if (!surelyBefore(later(last.ended), at)) return sameSecond
   const next = lives.find(({ nth }) => nth > last.nth)?.nth ?? Math.max(last.nth, restarts) + 1
   // What couldn't be started was no life either.
   const known = runs.filter(
@@ -81,6 +81,9 @@ export function presenceAt({ lives, restarts, runs }: Lived, at: Moment): Presen
   )
   return next - last.nth - 1 === known.length ? { how: 'ended', ended: last.ended } : lost
 }
+
+/** A start and an end are each noted by somebody else, late on a busy node, and what has started takes a while until it asks for anything. */
+const later = ({ at, exact }: Moment): Moment => ({ at: at + 1500, exact })
 
 const lost = { how: 'unsure', why: 'runs-lost' } as const
 

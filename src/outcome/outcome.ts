@@ -1,17 +1,21 @@
 import { appsOf, isDue } from '../seen/app.ts'
-import { kubeletStarts, type SeenEvent } from '../seen/event.ts'
+import type { SeenEvent } from '../seen/event.ts'
 import { coarse, type Moment } from '../seen/moment.ts'
 import type { Seen } from '../seen/observe.ts'
 import type { LivePod } from '../seen/pod.ts'
 import { type Container, containersOf } from './containers.ts'
 import { type Gate, gatesOf } from './gates.ts'
+import { eventsLast, kubeletOf } from './kubelet.ts'
 import { type AppStart, type Verdict, verdicts } from './start-verdict.ts'
 import type { Early, Lacking, Stuck, Unknown } from './why.ts'
 
 /** How a pod really started. */
 export type Outcome =
-  /** The app began after its sidecars were ready. */
-  | { readonly kind: 'held' }
+  /**
+   * The app began when its gates had opened, and the sidecars that made them open had run on since. `unwatched`: those of which nothing could have
+   * shown that they weren't ready any more.
+   */
+  | { readonly kind: 'held'; readonly unwatched: readonly string[] }
   | { readonly kind: 'too-early'; readonly reasons: readonly Early[] }
   | { readonly kind: 'stuck'; readonly reason: Stuck }
   | { readonly kind: 'unknown'; readonly reasons: readonly Unknown[] }
@@ -25,6 +29,8 @@ export interface Judged {
   readonly outcome: Outcome
   /** Every start of every app that something still tells of, in the order of their time; the first app's first one is the outcome. */
   readonly starts: readonly JudgedStart[]
+  /** So many more, which nobody has looked at. */
+  readonly unjudged: number
   /** Why an app doesn't run now, though one has started before. */
   readonly down: Stuck | undefined
   readonly lacking: readonly Lacking[]
@@ -48,8 +54,8 @@ const patience = 60_000
 export function judge(seen: Seen, more: readonly string[] = []): Judged {
   const { pod, now } = seen
   const events = (seen.events ?? []).toSorted((a, b) => a.at - b.at)
-  const containers = containersOf(pod, events)
-  const kubelet = seen.node && kubeletStarts(seen.node)
+  const kubelet = kubeletOf(seen)
+  const containers = containersOf(pod, events, kubelet)
   const gates = gatesOf(containers, kubelet)
   const sidecars = sidecarsOf(pod, more)
   const apps = appsOf(containers, sidecars)
@@ -60,34 +66,26 @@ export function judge(seen: Seen, more: readonly string[] = []): Judged {
   const nothing = due.length === 0 ? 'no-sidecars' : app ? undefined : 'no-app'
   if (!app || nothing) {
     const outcome = unknown({ why: nothing ?? 'no-app', sidecars: [] })
-    return { ...judged, lacking: [], starts: [], down: undefined, outcome }
+    return { ...judged, lacking: [], starts: [], unjudged: 0, down: undefined, outcome }
   }
   const lacking = apps.some(({ state }) => state === 'running') ? due.flatMap(lackingOf) : []
   const verdict = verdicts({ containers, gates, due, events: seen.events && events, kubelet, now })
   const isYoung = seen.events !== undefined && events.length > 0 && now - (pod.created ?? 0) < eventsLast
-  const starts = apps
+  const all = apps
     .flatMap(({ name, lives }) => lives.map(({ nth, began }) => ({ container: name, nth, at: began })))
     .toSorted((a, b) => a.at.at - b.at.at)
-    .slice(0, mostStarts)
-    .map(
-      (start): JudgedStart => ({
-        ...start,
-        outcome: howItStarted(
-          due.map((each) => verdict(each, start)),
-          isYoung,
-        ),
-      }),
-    )
+  const starts = all.slice(0, mostStarts).map((start): JudgedStart => {
+    const each = due.map((sidecar) => verdict(sidecar, start))
+    return { ...start, outcome: howItStarted(each, isYoung) }
+  })
   const first = starts.find(({ container, nth }) => container === app.name && nth === 0)
   const outcome = first?.outcome ?? howItWaits(pod, apps, judged, now)
   const down = outcome.kind === 'stuck' ? undefined : downOf(pod, apps, judged, now)
-  return { ...judged, lacking, starts, down, outcome }
+  return { ...judged, lacking, starts, unjudged: all.length - starts.length, down, outcome }
 }
 
 /** Each is compared with each sidecar, and anybody may write hundreds of both. */
 const mostStarts = 64
-/** A cluster keeps events for an hour. */
-const eventsLast = 3_600_000
 
 const unknown = (...reasons: readonly Unknown[]): Outcome => ({ kind: 'unknown', reasons })
 
@@ -108,13 +106,14 @@ type Found = Pick<Judged, 'containers' | 'gates'>
 
 /** An app has started: was each of its sidecars ready? */
 function howItStarted(verdicts: readonly Verdict[], isYoung: boolean): JudgedStart['outcome'] {
-  const early = verdicts.flatMap((each) => (each?.early ? [each.early] : []))
+  const early = verdicts.flatMap((each) => (each.early ? [each.early] : []))
   if (early.length > 0) return { kind: 'too-early', reasons: once(early) }
-  const unsure = verdicts.flatMap((each) => (each?.unsure ? [each.unsure] : []))
+  const unsure = verdicts.flatMap((each) => (each.unsure ? [each.unsure] : []))
   const reasons = unsure.map((each) =>
     isYoung && each.why === 'events' ? ({ ...each, why: 'event-missing' } as const) : each,
   )
-  return reasons.length > 0 ? { kind: 'unknown', reasons: once(reasons) } : { kind: 'held' }
+  if (reasons.length > 0) return { kind: 'unknown', reasons: once(reasons) }
+  return { kind: 'held', unwatched: verdicts.flatMap((each) => each.unwatched ?? []) }
 }
 
 /** One for each reason, with all its sidecars. */
@@ -127,8 +126,9 @@ const once = <T extends { readonly why: string; readonly sidecars: readonly stri
 /** No app is known to have started. */
 function howItWaits(pod: LivePod, apps: readonly Container[], found: Found, now: number): Outcome {
   if (pod.phase === 'Succeeded' || pod.phase === 'Failed') return unknown({ why: 'ended', sidecars: [] })
-  // What runs waits for nobody.
-  if (apps.some(({ state }) => state === 'running')) return unknown({ why: 'lost', sidecars: [] })
+  // What runs, or has run, waits for nobody.
+  if (apps.some(({ state, runs }) => state === 'running' || runs.some(({ how }) => how !== 'never-ran')))
+    return unknown({ why: 'lost', sidecars: [] })
   const reason = holdUp(pod, apps, found, now)
   if (reason) return { kind: 'stuck', reason }
   if (apps.some(({ restarts }) => restarts > 0)) return unknown({ why: 'lost', sidecars: [] })

@@ -1,7 +1,8 @@
-import { isNotReady, type SeenEvent, timesOf } from '../seen/event.ts'
-import { type Moment, surelyBefore } from '../seen/moment.ts'
-import type { Container } from './containers.ts'
+import { type SeenEvent, timesOf } from '../seen/event.ts'
+import { before, type Moment, surelyBefore } from '../seen/moment.ts'
+import { type Container, inVain } from './containers.ts'
 import type { Gate } from './gates.ts'
+import { eventsLast, type Kubelet } from './kubelet.ts'
 import { covers, type Life, type Presence, presenceAt } from './lives.ts'
 import type { Early, Unknown } from './why.ts'
 
@@ -21,8 +22,7 @@ interface Grounds {
   readonly due: readonly Container[]
   /** In the order of their time; undefined where they can't be read. */
   readonly events: readonly SeenEvent[] | undefined
-  /** When the node's kubelet started, if that can be known. */
-  readonly kubelet: readonly Moment[] | undefined
+  readonly kubelet: Kubelet
   readonly now: number
 }
 
@@ -37,10 +37,21 @@ interface Prepared extends Pick<Grounds, 'kubelet' | 'now'> {
   readonly amount: number
 }
 
-/** Undefined: it was ready. */
-export type Verdict = { readonly early?: Early; readonly unsure?: Unknown } | undefined
+/** Neither early nor unsure: it was ready, and ran on; `unwatched` if nothing could have shown that it wasn't ready any more. */
+export interface Verdict {
+  readonly early?: Early
+  readonly unsure?: Unknown
+  readonly unwatched?: string
+}
 
-/** Whether a sidecar was ready when an app started. What nobody saw is never called ready. */
+/**
+ * Whether a sidecar was ready when an app started. Three things prove it:
+ * - A kubelet does one thing after the other in a pod, hooks included. So what starts after a container starts after its hook, unless another kubelet
+ *   began in between. A hook that fails ends its container.
+ * - A container with a lock is created only once its file is written, which a hook empties first.
+ * - A status that has the app's start is later than it, and has of every container the last two runs.
+ * What nobody saw is called neither ready nor too early.
+ */
 export function verdicts({ containers, gates, due, events, kubelet, now }: Grounds) {
   const awaited = new Map(due.map((each) => [each.name, each]))
   const prepared: Prepared = {
@@ -58,73 +69,62 @@ export function verdicts({ containers, gates, due, events, kubelet, now }: Groun
 function verdictOn(sidecar: Container, start: AppStart, grounds: Prepared): Verdict {
   const { name, trouble, hadTrouble, started } = sidecar
   const sidecars = [name]
+  const unsure = (why: Unknown['why']): Verdict => ({ unsure: { why, sidecars } })
+  // The kubelet writes what became of all containers at once, when it is through with the pod; events are there before that.
+  if (!isShown(start, grounds)) return unsure('status-late')
   if (!started || surelyBefore(start.at, started)) {
     if (trouble?.why === 'image' || trouble?.why === 'start-failed') return { early: { why: trouble.why, sidecars } }
     if (hadTrouble) return { early: { why: hadTrouble.why, sidecars } }
-    if (!started && sidecar.restarts > 0) return { unsure: { why: lostWhy(name, grounds), sidecars } }
-    if (!started && sidecar.state === 'running') return { unsure: { why: 'events', sidecars } }
+    if (!started && sidecar.restarts > 0) return unsure(lostWhy(name, grounds))
+    if (!started && sidecar.state === 'running') return unsure('events')
     return { early: { why: 'never-gated', sidecars } }
   }
   const gate = grounds.gate.get(name)
-  const presence = throughGate(presenceAt(sidecar, start.at), sidecar, gate, start)
-  if (start.nth === 0 && gate) {
-    const failed = failedOpening(gate, presence, start, grounds)
-    if (failed) return failed
-  }
+  const presence = throughGate(presenceAt(sidecar, start.at), sidecar, gate, start, grounds)
+  const failed = start.nth === 0 && gate ? failedGate(gate, start, grounds) : undefined
+  if (failed) return { early: failed }
   switch (presence.how) {
-    case 'ended':
-      return {
-        early: {
-          why: 'ended',
-          sidecars,
-          ms: start.at.at - presence.ended.at,
-          wasReady: wasReady(sidecar, gate, presence.ended),
-        },
-      }
-    case 'unsure': {
-      const why = presence.why === 'runs-lost' ? lostWhy(name, grounds) : presence.why
-      return { unsure: { why, sidecars } }
+    case 'ended': {
+      const ms = start.at.at - presence.ended.at
+      return { early: { why: 'ended', sidecars, ms, wasReady: wasReady(sidecar, gate, presence.ended) } }
     }
+    case 'unsure':
+      return unsure(presence.why === 'runs-lost' ? lostWhy(name, grounds) : presence.why)
     case 'not-started':
       return { early: { why: 'never-gated', sidecars } }
-    case 'ran':
-      if (!presence.life.isOver && !isShown(start, grounds)) return { unsure: { why: 'status-late', sidecars } }
-      return gate
-        ? readyIn(presence.life, sidecar, gate, start, grounds)
-        : { unsure: { why: 'not-waited-for', sidecars } }
+    case 'ran': {
+      const carrier = gate && grounds.container.get(gate.at)
+      if (!gate || !carrier) return unsure('not-waited-for')
+      const why = notWaitedFor(presence.life, sidecar, gate, carrier, start, grounds)
+      return why ? unsure(why) : watched(presence.life, sidecar, gate, carrier, start, grounds)
+    }
     default:
       return presence satisfies never
   }
 }
 
-/**
- * Whether the status tells of this start: the kubelet writes what became of all containers at once, when it is through with the pod. An event is there
- * before that, and what the status then says of a sidecar is older than the start.
- */
-function isShown({ container, nth }: AppStart, grounds: Prepared): boolean {
-  const { restarts = 0, runs = [] } = grounds.container.get(container) ?? {}
+function isShown({ container, nth }: AppStart, { container: all }: Prepared): boolean {
+  const { restarts = 0, runs = [] } = all.get(container) ?? {}
   return restarts > nth || (restarts === nth && runs.length > 0)
 }
 
 /** With events more would be known of it. */
 const lostWhy = (name: string, { told }: Prepared) => (told?.get(name) ? 'runs-lost' : 'events')
 
-/**
- * What began in the same second as the app was there before it if the gate was closed until then: a native one at the first start, or a lock
- * that no run before had opened.
- */
+/** What began in the second of an app's first start began before it, if every hook before had failed: nothing else has opened that gate. */
 function throughGate(
   presence: Presence,
-  { kind, lives, hookFailed }: Container,
+  { name, kind }: Container,
   gate: Gate | undefined,
-  { nth }: AppStart,
-): Presence {
-  if (presence.how !== 'unsure' || !presence.begun) return presence
+  start: AppStart,
+  { told }: Prepared,
+) {
+  if (presence.how !== 'unsure' || !presence.begun || start.nth > 0) return presence
   const { begun } = presence
-  const before = lives.find((each) => each.nth === begun.nth - 1)
-  const neverOpened = hookFailed && before && covers(before, hookFailed)
-  const closed = (kind === 'native' && nth === 0) || (gate?.locks && neverOpened)
-  return closed ? { how: 'ran', life: begun } : presence
+  const failed = (told?.get(name) ?? []).filter((each) => each.says === 'hook-failed' && each.at <= start.at.at)
+  const times = failed.reduce((sum, { times = 1, last = 0 }) => sum + (last <= start.at.at ? times : 1), 0)
+  const closed = (kind === 'native' || gate?.locks) && times >= begun.nth
+  return closed ? ({ how: 'ran', life: begun } as const) : presence
 }
 
 /** It was seen ready in the life that ended then. */
@@ -134,21 +134,25 @@ function wasReady({ lives }: Container, gate: Gate | undefined, ended: Moment): 
   return life !== undefined && opening?.how === 'ready' && covers(life, opening.moment)
 }
 
-/** A gate that opened, but not because its sidecars were ready. @param presence the sidecar's, at the start */
-function failedOpening(gate: Gate, presence: Presence, { at }: AppStart, { members, container }: Prepared): Verdict {
-  const { opening } = gate
-  if (opening.how !== 'timed-out' && opening.how !== 'crashed' && opening.how !== 'kubelet-restarted') return undefined
-  const carrier = container.get(gate.at)
-  const again = carrier && presenceAt(carrier, at)
-  // A later run of the hook is another gate: the app's image was pulled meanwhile, say.
-  if (again?.how === 'ran' && again.life.nth > 0 && surelyBefore(opening.moment, again.life.began)) return undefined
-  // Whoever may have run then had time to get ready.
-  const meanwhile = at.at - opening.moment.at > atOnce
-  if (meanwhile && presence.how !== 'ended') return { unsure: { why: 'meanwhile', sidecars: gate.for } }
-  if (opening.how === 'kubelet-restarted') return { early: { why: opening.how, sidecars: gate.for } }
-  const dead = members(gate).filter((each) => diedBefore(each, gate, opening.moment))
-  if (dead.length > 0) return { early: { why: 'crashed', sidecars: dead.map((each) => each.name) } }
-  return { early: { why: opening.how, sidecars: opening.how === 'crashed' ? [gate.at] : gate.for } }
+/**
+ * A gate that opened, but not because its sidecars were ready. A kubelet goes on at once when a hook has failed, and starts nothing again before it has
+ * been through with all containers: an app that follows found that sidecar dead.
+ */
+function failedGate(gate: Gate, { container: app, at }: AppStart, grounds: Prepared): Early | undefined {
+  const { container, kubelet, told, members } = grounds
+  const { opening, at: name } = gate
+  const carrier = container.get(name)
+  if (!carrier || !('moment' in opening) || !opening.moment || opening.how === 'ready' || opening.how === 'open')
+    return undefined
+  const { how, moment } = opening
+  if (inVain(carrier, at)) return { why: how, sidecars: gate.for }
+  if (how === 'kubelet-restarted' || carrier.kind !== 'regular' || kubelet.restarted(gate.from, at) !== false)
+    return undefined
+  const refused = told?.get(app)?.some((each) => each.says === 'failed' && each.at <= at.at)
+  if (refused || surelyBefore(at, moment)) return undefined
+  const dead = members(gate).filter((each) => diedBefore(each, gate, moment))
+  if (dead.length > 0) return { why: 'crashed', sidecars: dead.map((each) => each.name) }
+  return { why: how, sidecars: how === 'crashed' ? [name] : gate.for }
 }
 
 /**
@@ -160,84 +164,74 @@ function diedBefore({ name, ended, restarts, trouble }: Container, gate: Gate, m
   return ended ? surelyBefore(ended, moment) : trouble?.why === 'crashed'
 }
 
-/** It ran. Has it been seen ready in this life, and is that recent enough? */
-function readyIn(life: Life, sidecar: Container, gate: Gate, start: AppStart, grounds: Prepared): Verdict {
-  const sidecars = [sidecar.name]
-  const { opening } = gate
-  const proofs: Moment[] = []
-  const first = opening.how === 'ready' ? provenBy(gate, opening.moment, start, grounds) : undefined
-  if (first && covers(life, first)) proofs.push(first)
-  const again = hookAgain(life, sidecar, gate, start, grounds)
-  if (again && 'why' in again) {
-    if (proofs.length === 0) return { unsure: { why: again.why, sidecars } }
-  } else if (again) proofs.push(again)
-  const latest = proofs.toSorted((a, b) => b.at - a.at)[0]
-  if (latest) return unsureSince(latest, sidecar, start, grounds)
-  if (life.nth > 0 && (opening.how === 'ready' || start.nth > 0))
-    return { unsure: { why: 'not-waited-again', sidecars } }
-  if (opening.how === 'open') return { unsure: { why: opening.why, sidecars } }
-  // Something that its hook doesn't hold back: a hook on the last container, say.
-  return { unsure: { why: 'not-waited-for', sidecars } }
-}
-
-/** A lock's file was written after the last refusal, or before the kubelet turned to the app: when it pulled its image. */
-function provenBy({ locks }: Gate, moment: Moment, { container, nth, at }: AppStart, grounds: Prepared): Moment {
-  if (!locks || nth > 0) return moment
-  const app = grounds.container.get(container)
-  const refused = (grounds.told?.get(container) ?? [])
-    .filter(({ says }) => says === 'failed')
-    .flatMap(timesOf)
-    .filter((each) => each.at <= at.at)
-  return [...refused, ...(app?.begun ? [app.begun] : [])].toSorted((a, b) => b.at - a.at)[0] ?? moment
-}
-
-/** After a restart of its container a hook runs again, and the kubelet starts nothing in that pod until it has returned. */
-function hookAgain(
+/** It ran. Why it can't be said that a gate has found it ready in this life; undefined if one has. */
+function notWaitedFor(
   life: Life,
   sidecar: Container,
   gate: Gate,
-  { at }: AppStart,
-  { container, kubelet }: Prepared,
-): Moment | { readonly why: Unknown['why'] } | undefined {
-  const carrier = container.get(gate.at)
-  const presence = carrier && presenceAt(carrier, at)
-  if (gate.by === 'startup-probe' || presence?.how !== 'ran' || presence.life.nth === 0) return undefined
-  const { began } = presence.life
-  // A member that was restarted by itself was asked by nobody.
-  if (carrier !== sidecar && !covers(life, began)) return undefined
-  if (gate.by === 'foreign-hook' && gate.opening.how === 'open') return { why: 'foreign-hook' }
-  if (gate.patience !== undefined && at.at - began.at >= gate.patience) return { why: 'continued' }
-  if (gate.handsOver) return { why: 'handed-over' }
-  if (kubelet === undefined) return { why: 'node-events' }
-  const cut = !gate.locks && kubelet.some((each) => !surelyBefore(each, began) && !surelyBefore(at, each))
-  return cut ? { why: 'hook-lost' } : began
+  carrier: Container,
+  start: AppStart,
+  grounds: Prepared,
+): Unknown['why'] | undefined {
+  const { container, kubelet } = grounds
+  const { opening } = gate
+  const { container: app, at } = start
+  const presence = throughGate(presenceAt(carrier, at), carrier, gate, start, grounds)
+  if (presence.how === 'unsure') return presence.why
+  // What was restarted by itself was asked by nobody.
+  if (presence.how !== 'ran' || (life.nth > 0 && surelyBefore(presence.life.began, life.began)))
+    return 'not-waited-again'
+  const { nth, began } = presence.life
+  if (sidecar !== carrier && life.nth > 0 && !surelyBefore(life.began, began)) return 'same-second'
+  if (nth === 0) {
+    if (opening.how === 'open') return opening.why
+    if (opening.how === 'ready') return before(opening.moment, at) ? undefined : 'not-waited-for'
+    return opening.how === 'closed' ? 'not-waited-for' : 'runs-lost'
+  }
+  if (gate.by === 'startup-probe') return 'not-waited-again'
+  if (gate.by === 'foreign-hook' && opening.how === 'open') return 'foreign-hook'
+  if (gate.patience !== undefined && at.at - began.at >= gate.patience) return 'continued'
+  if (gate.handsOver) return 'handed-over'
+  // A lock's hook goes on without its kubelet, once it has begun.
+  const isLocked = gate.locks && (container.get(app)?.locks.length ?? 0) > 0
+  const cut = kubelet.restarted(began, isLocked ? { at: Math.min(at.at, began.at + begins), exact: true } : at)
+  return cut === undefined ? 'node-events' : cut ? 'hook-lost' : undefined
 }
 
-/** So soon nothing changes, in ms, not even what comes and goes. */
-const fresh = 500
-/** So much later than its gate opened an app that wasn't held up begins at most, in ms, on a busy node. */
-const atOnce = 1500
-/** So long, in ms, a kubelet may take to go on when a hook has returned: what was seen in that time came after the proof. */
-const noticed = 500
-/** Without a probe, what was ready is believed to be for so long. */
-const believed = 2000
+/** Between a container's start and the begin of its hook another kubelet may come, and takes no more than this, in ms, until it says so. */
+const begins = 30_000
 /** What a probe sees it tells within this time. */
 const settles = 60_000
 /** The kubelet tells no more than 25 things of a pod at once. */
 const mostTold = 20
-/** A cluster keeps events for an hour. */
-const eventsLast = 3_600_000
 
-/** It was ready once, and ran on. Does anything show that it wasn't any more, or could that be seen at all? */
-function unsureSince(since: Moment, sidecar: Container, { at }: AppStart, { told, amount, now }: Prepared): Verdict {
-  const sidecars = [sidecar.name]
-  const gap = at.at - since.at + (at.exact && since.exact ? 0 : 1000)
-  const failures = (told?.get(sidecar.name) ?? [])
-    .filter(({ says }) => isNotReady(says))
-    .flatMap(timesOf)
-    .filter((each) => !surelyBefore(each, { ...since, at: since.at - noticed }))
-  if (gap <= fresh && !failures.some((each) => each.at <= at.at)) return undefined
-  if (failures.some((each) => each.at <= at.at + settles)) return { unsure: { why: 'unready-since', sidecars } }
-  const isWatched = sidecar.hasReadinessProbe && told !== undefined && amount < mostTold && now - at.at < eventsLast
-  return isWatched || gap <= believed ? undefined : { unsure: { why: 'stale', sidecars } }
+/** It was ready, and ran on. Does anything show that it wasn't any more, or could that be seen at all? */
+function watched(
+  life: Life,
+  { name, kind, failures, hasReadinessProbe, lives, ready }: Container,
+  gate: Gate,
+  carrier: Container,
+  { container: app, at }: AppStart,
+  { told, amount, now }: Prepared,
+): Verdict {
+  // No probe runs during a hook, but while a lock waits on: what failed before the last refusal failed before it was ready.
+  const begin = presenceBegan(carrier, at) ?? life.began
+  const refused = gate.locks ? (told?.get(app) ?? []).filter(({ says }) => says === 'failed').flatMap(timesOf) : []
+  const since = Math.max(begin.at, ...refused.filter((each) => each.at <= at.at).map((each) => each.at))
+  // A native one has passed its startupProbe before anything starts behind it.
+  const failed = failures.some((each) => {
+    if (kind === 'native' && each.says === 'startup-failed') return false
+    const last = each.last ?? each.at
+    const between = (each.times ?? 1) > 2 && each.at <= at.at + settles && last > since
+    return between || timesOf(each).some((time) => time.at > since && time.at <= at.at + settles)
+  })
+  if (failed) return { unsure: { why: 'unready-since', sidecars: [name] } }
+  const isOn = hasReadinessProbe && (ready || life !== lives.at(-1))
+  const isWatched = isOn && told !== undefined && amount < mostTold && now - at.at < eventsLast
+  return isWatched ? {} : { unwatched: name }
+}
+
+function presenceBegan(carrier: Container, at: Moment): Moment | undefined {
+  const presence = presenceAt(carrier, at)
+  return presence.how === 'ran' ? presence.life.began : undefined
 }

@@ -40,16 +40,10 @@ export interface Unknown {
     | 'not-waited-again'
     /** It began or ended in the second in which the app began. */
     | 'same-second'
-    /** A kubelet that restarted may have forgotten the hook of a later run. */
-    | 'hook-lost'
-    /** The gate opened without it, and the app began later. */
-    | 'meanwhile'
     /** The kubelet has told of the start, and not yet written what ran then. */
     | 'status-late'
     /** It was ready, and its probe failed after that. */
     | 'unready-since'
-    /** It was ready some time before, and nothing shows whether it still was. */
-    | 'stale'
     /** The pod is young, and the event is missing all the same. */
     | 'event-missing'
   readonly sidecars: readonly string[]

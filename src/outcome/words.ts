@@ -104,6 +104,14 @@ export function stuckNext({ why, container }: Stuck, pod: string): string {
   }
 }
 
+/** What is known of held starts of sidecars that nobody watched. */
+export const unwatchedText = (names: readonly string[]): string =>
+  `${all(names)} ${names.length > 1 ? 'were ready when their gates' : 'was ready when its gate'} opened, and ran on; a readinessProbe and its events would tell more`
+
+/** Some starts aren't judged. */
+export const unjudgedText = (judged: number, more: number): string =>
+  `of ${judged + more} starts of its apps, the first ${judged} are judged`
+
 /** Why nobody can say how a pod started. */
 export function unknownText({ why, sidecars }: Unknown): string {
   const names = all(sidecars)
@@ -135,19 +143,15 @@ export function unknownText({ why, sidecars }: Unknown): string {
     case 'runs-lost':
       return `${names} restarted, and a status keeps the last two runs only`
     case 'same-second':
-      return `${names} began or ended in the same second, and a status says no more than that`
+      return `${names} began or ended within two seconds of it, and nothing tells the order`
     case 'not-waited-again':
       return `${names} restarted by itself, and nothing waited for it again`
     case 'hook-lost':
-      return `the kubelet restarted after ${names} did, and may have forgotten the hook that waited for it`
-    case 'meanwhile':
-      return `the gate opened before ${names} was ready, and the app began later`
+      return `the kubelet restarted while a hook may have waited for ${names}, and then goes on without it`
     case 'status-late':
       return `the kubelet has not written yet whether ${names} still ran; ask again in some seconds`
     case 'unready-since':
       return `${names} was ready before, and its probe has failed since`
-    case 'stale':
-      return `${names} was ready some time before, and nothing shows whether it still was`
     case 'handed-over':
       return `the hook ended before ${names} had to be ready, and nothing behind it was locked`
     default:

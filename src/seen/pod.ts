@@ -34,6 +34,8 @@ export interface LivePod {
   readonly taken: number | undefined
   /** Since when all its containers are ready; absent while they aren't. */
   readonly ready: number | undefined
+  /** Since when not all of them have been ready; absent while they are. */
+  readonly unready: number | undefined
   readonly phase: string | undefined
   readonly restartPolicy: string
   /** The sidecars that its annotations name. */
@@ -86,8 +88,8 @@ export interface Run {
 /** @param most characters that are kept of the kubelet's words about a container, and of the last words of one that has ended */
 export function livePod({ metadata, spec, status }: V1Pod, most: number): LivePod {
   const { initContainers = [], containers = [], restartPolicy = 'Always', nodeName } = spec ?? {}
-  const since = (type: string) =>
-    msOf(status?.conditions?.find((each) => each.type === type && each.status === 'True')?.lastTransitionTime)
+  const since = (type: string, is = 'True') =>
+    msOf(status?.conditions?.find((each) => each.type === type && each.status === is)?.lastTransitionTime)
   // A pod may have 15,000 containers: looking through all of them for each takes seconds.
   const statuses = new Map(
     [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])].map((each) => [each.name, each]),
@@ -106,6 +108,7 @@ export function livePod({ metadata, spec, status }: V1Pod, most: number): LivePo
     given: since('PodScheduled'),
     taken: msOf(status?.startTime),
     ready: since('ContainersReady'),
+    unready: since('ContainersReady', 'False'),
     phase: status?.phase,
     restartPolicy,
     named: namedBy(metadata?.annotations ?? {}),

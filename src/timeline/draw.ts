@@ -13,6 +13,7 @@ import {
   stuckNext,
   stuckText,
   unknownText,
+  unwatchedText,
 } from '../outcome/words.ts'
 import type { Moment } from '../seen/moment.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../terminal/chart.ts'
@@ -215,7 +216,7 @@ function told({ outcome, app, namespace, name, until, from }: Timeline, pod: str
   const code = outcomeCodes[kind]
   switch (kind) {
     case 'held':
-      return []
+      return outcome.unwatched.length > 0 ? [`  ${unwatchedText(outcome.unwatched)}`] : []
     case 'too-early':
       return [
         ...outcome.reasons.map((reason) => `${code} too early: ${earlyText(reason)}`),

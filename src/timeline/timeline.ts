@@ -5,6 +5,7 @@ import type { Life } from '../outcome/lives.ts'
 import { type Judged, type JudgedStart, judge, type Outcome } from '../outcome/outcome.ts'
 import { type Late, lateOf, type Wait, waitsOf } from '../outcome/waits.ts'
 import type { Lacking, Stuck } from '../outcome/why.ts'
+import { unjudgedText } from '../outcome/words.ts'
 import { coarse, type Moment } from '../seen/moment.ts'
 import { mostEvents, type Seen } from '../seen/observe.ts'
 
@@ -198,7 +199,11 @@ function earliest(moments: readonly (Moment | undefined)[]): Moment | undefined 
   return moments.reduce((least, moment) => (moment && (!least || moment.at < least.at) ? moment : least), undefined)
 }
 
-function unknowns(starts: readonly ContainerStart[], { events }: Judged, crowded = false): string[] {
+function unknowns(
+  starts: readonly ContainerStart[],
+  { events, starts: judged, unjudged }: Judged,
+  crowded = false,
+): string[] {
   const restarted = starts.filter(({ restarts }) => restarts > 0).map(({ name }) => name)
   const gated = starts.some(({ hook }) => (hook?.waitsFor.length ?? 0) > 1)
   const lacking = starts.some(({ started, begun }) => (started ?? begun)?.exact === false)
@@ -227,6 +232,7 @@ function unknowns(starts: readonly ContainerStart[], { events }: Judged, crowded
     ...(starts.some(({ kind, name }) => kind === 'init' && name !== waiterName)
       ? ['the end of an init container is known to the second']
       : []),
+    ...(unjudged > 0 ? [unjudgedText(judged.length, unjudged)] : []),
     ...open.map(({ name }) => `the end of the hook of ${name} leaves no trace: nothing starts after it`),
     ...(silent.length > 0 ? [`whether and when ${silent.join(', ')} was ready`] : []),
     ...(restarted.length > 0

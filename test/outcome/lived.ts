@@ -7,9 +7,11 @@ export interface Lived {
   readonly image?: string
   readonly native?: true
   /** Whom its hook waits for, and whether it writes a lock; or a hook that isn't ours. */
-  readonly hook?: { readonly for: readonly string[]; readonly locks?: true } | readonly string[]
+  readonly hook?: Ours | readonly string[]
   readonly locked?: true
   readonly probed?: true
+  /** It runs, and its readinessProbe hasn't passed. */
+  readonly unready?: boolean
   /** When the kubelet turned to it, if that was not just before its first run. */
   readonly begun?: number
   /** Each run: its start, its end if it has ended, and its exit code. */
@@ -20,12 +22,21 @@ export interface Lived {
   readonly failed?: readonly [number, number]
 }
 
+interface Ours {
+  readonly for: readonly string[]
+  readonly locks?: true
+  readonly timeout?: string
+  readonly onTimeout?: 'fail' | 'continue'
+}
+
 interface World {
   readonly restartPolicy?: string
   readonly now: number
   /** When the node's kubelet has restarted. */
   readonly kubelet?: readonly number[]
   readonly named?: string
+  /** Since when not all of its containers are ready. */
+  readonly unready?: number | undefined
 }
 
 const start = Date.parse('2026-01-01T10:00:00Z')
@@ -36,7 +47,7 @@ const key = 'SIDECAR_FIRST_READY_1'
 /** What a cluster shows of such a pod: a status of the last two runs, and events as the kubelet counts them. Containers in the order of their start. */
 export function lived(
   containers: readonly Lived[],
-  { restartPolicy = 'Always', now, kubelet = [], named }: World,
+  { restartPolicy = 'Always', now, kubelet = [], named, unready }: World,
 ): Seen {
   const of = (native: boolean) => containers.filter((each) => (each.native ?? false) === native)
   const pod = {
@@ -51,7 +62,8 @@ export function lived(
     status: {
       phase: 'Running',
       startTime: wire(0),
-      conditions: [],
+      conditions:
+        unready === undefined ? [] : [{ type: 'ContainersReady', status: 'False', lastTransitionTime: wire(unready) }],
       initContainerStatuses: of(true).map(statusOf),
       containerStatuses: of(false).map(statusOf),
     },
@@ -77,18 +89,18 @@ function specOf({ name, image = name, native, hook, locked, probed }: Lived): V1
   } as V1Container
 }
 
-function ours(hook: { readonly for: readonly string[]; readonly locks?: true }): string[] {
+function ours(hook: Ours): string[] {
   const checks = hook.for.map((container) => ({
     container,
     check: 'http://:15021/ready',
-    timeout: '10m',
-    onTimeout: 'fail',
+    timeout: hook.timeout ?? '10m',
+    onTimeout: hook.onTimeout ?? 'fail',
   }))
   const lock = hook.locks && { file: '/.sidecar-first-lock/ready-1', key }
   return ['/.sidecar-first/wait', '--spec', JSON.stringify({ v: 1, checks, ...(lock && { lock }) })]
 }
 
-function statusOf({ name, runs, waiting }: Lived): V1ContainerStatus {
+function statusOf({ name, runs, waiting, unready = false }: Lived): V1ContainerStatus {
   const [last, before] = runs.slice(-2).toReversed()
   const ended = ([from, to = from, exitCode = 0]: Lived['runs'][number]) => ({
     terminated: {
@@ -103,7 +115,7 @@ function statusOf({ name, runs, waiting }: Lived): V1ContainerStatus {
   const previous = waiting ? last : before
   return {
     name,
-    ready: runsNow,
+    ready: runsNow && !unready,
     started: runsNow,
     restartCount: Math.max(0, runs.length - 1),
     state,
@@ -127,7 +139,7 @@ function eventsOf({ name, runs, begun, failed }: Lived): CoreV1Event[] {
 }
 
 /** As the kubelet writes it: to the second, with its first time in its name. */
-function event(reason: string, at: number, more: object, last = at, count = 1): CoreV1Event {
+export function event(reason: string, at: number, more: object, last = at, count = 1): CoreV1Event {
   const name = `web.${(BigInt(Math.round(start + at * 1000)) * 1_000_000n).toString(16)}`
   return {
     metadata: { name },

@@ -59,11 +59,20 @@ describe('every start of an app', () => {
     assert.deepEqual(starts(lived(containers, { now: 60 })), ['0 unknown unready-since'])
   })
 
-  test('long after its sidecar was ready, which nobody probes, is not known', () => {
-    assert.deepEqual(starts(lived([sidecar([[1]]), app([[20]], { begun: 3 })], { now: 60 })), ['0 unknown stale'])
-    assert.deepEqual(starts(lived([sidecar([[1]], { probed: true }), app([[20]], { begun: 3 })], { now: 60 })), [
-      '0 held',
-    ])
+  test('long after its sidecar was ready is held, and what is not known of a sidecar that nobody probes is said', () => {
+    const unprobed = lived([sidecar([[1]]), app([[20]], { begun: 3 })], { now: 60 })
+    assert.deepEqual(judge(unprobed).outcome, { kind: 'held', unwatched: ['sidecar'] })
+    assert.match(
+      drawTimeline(timelineOf(unprobed), look),
+      /was ready when its gate opened, and ran on; a readinessProbe and/,
+    )
+    const probed = lived([sidecar([[1]], { probed: true }), app([[20]], { begun: 3 })], { now: 60 })
+    assert.deepEqual(judge(probed).outcome, { kind: 'held', unwatched: [] })
+  })
+
+  test('long after a kubelet has told of the pod is not held: a later one may have forgotten the hook, and nothing tells of that', () => {
+    const seen = lived([sidecar([[1]]), app([[3, 7000, 1], [7001]])], { now: 7010 })
+    assert.deepEqual(starts(seen)[0], '0 unknown node-events')
   })
 
   test('beside a member of its tier that was restarted by itself, which no hook waits for again, is not known', () => {
@@ -144,6 +153,7 @@ describe('what a cluster shows badly', () => {
     const { starts, outcome } = judge(seen)
     assert.equal(outcome.kind, 'unknown')
     assert.equal(starts.length, 64)
+    assert.match(drawTimeline(timelineOf(seen), look), /not known: of 256 starts of its apps, the first 64 are judged/)
     assert.ok(!drawTimeline(timelineOf(seen), look).includes('\u001b'))
   })
 })

@@ -144,10 +144,13 @@ describe('an app that runs, whose status has lost its first start', () => {
     })
   }
 
-  test('and fails: is stuck on itself, not on a sidecar that is ready', () => {
+  test('and fails: is down by itself, not stuck, and not on a sidecar that is ready', () => {
     const waiting = { reason: 'CrashLoopBackOff', message: 'back-off' }
-    assert.equal(told(later('unlocked', { waiting })), 'stuck: crashed app')
-    assert.equal(told(later('held', { waiting })), 'stuck: crashed app')
+    for (const name of ['unlocked', 'held']) {
+      const seen = later(name, { waiting })
+      const { down } = judge(seen)
+      assert.deepEqual([told(seen), down?.why, down?.container], ['unknown: lost ', 'crashed', 'app'])
+    }
   })
 
   test('nor of one whose start nobody has written down', () => {

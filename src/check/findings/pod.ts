@@ -18,7 +18,9 @@ import {
   startText,
   stuckNext,
   stuckText,
+  unjudgedText,
   unknownText,
+  unwatchedText,
 } from '../../outcome/words.ts'
 import type { Today } from '../../scan/today.ts'
 import { told as scanned } from '../../scan/words.ts'
@@ -181,7 +183,15 @@ export const podFindings = {
     means: 'The pod runs without the order that it should have.',
     next: ({ renew }) => renew,
   }),
-  held: ok(outcomeCodes.held, { text: 'its app began after its sidecars were ready' }),
+  held: ok<{ unwatched: readonly string[] }>(outcomeCodes.held, {
+    example: { unwatched: ['envoy'] },
+    text: ({ unwatched }) =>
+      `its app began after its sidecars were ready${unwatched.length > 0 ? ` (${unwatchedText(unwatched)})` : ''}`,
+  }),
+  'starts-unjudged': ok('SF635', {
+    example: { judged: 64, more: 3 },
+    text: ({ judged, more }) => unjudgedText(judged, more),
+  }),
   'too-early': warning<Where & { early: readonly Early[] }>(outcomeCodes['too-early'], {
     example: { ...where, early },
     text: ({ early }) => `its app began too early: ${early.map(earlyText).join('; ')}`,
@@ -234,7 +244,7 @@ export const podFindings = {
   'later-unknown': ok<{ start: Pick<JudgedStart, 'container' | 'nth'>; unsure: readonly Unknown[] }>(
     laterCodes.unknown,
     {
-      example: { start: { container: 'app', nth: 2 }, unsure: [{ why: 'stale', sidecars: ['envoy'] }] },
+      example: { start: { container: 'app', nth: 2 }, unsure: [{ why: 'unready-since', sidecars: ['envoy'] }] },
       text: ({ start, unsure }) =>
         `whether ${startText(start)} found its sidecars ready is not known: ${unsure.map(unknownText).join('; ')}`,
     },

@@ -1,6 +1,7 @@
 import type { CoreV1Event, KubernetesObject } from '@kubernetes/client-node'
 import { failureKind } from '../../kubernetes/failure.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
+import { msOf } from '../../seen/moment.ts'
 import { mostEvents, mostText } from '../../seen/observe.ts'
 import type { Finding } from '../findings.ts'
 import type { SubjectKind } from './subject.ts'
@@ -40,7 +41,11 @@ async function lastFailure(objects: Objects, metadata: KubernetesObject['metadat
     for await (const event of objects.items<CoreV1Event>({ apiVersion: 'v1', kind: 'Event' }, selection)) {
       if (left-- === 0) break
       if (event.reason !== 'FailedCreate' && event.reason !== 'SuccessfulCreate') continue
-      const at = Date.parse(String(event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp))
+      const { lastTimestamp, eventTime, firstTimestamp, metadata } = event
+      // The API asks for none of these times but the last.
+      const [at = 0] = [lastTimestamp, eventTime, firstTimestamp, metadata.creationTimestamp].flatMap(
+        (time) => msOf(time) ?? [],
+      )
       if (last === undefined || at >= last.at) last = { at, event }
     }
   } catch (error) {

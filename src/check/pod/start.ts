@@ -10,19 +10,20 @@ export const sidecarsOf = (decision: Decision): readonly string[] =>
 
 /** How one pod really started, at each start of its apps, and what is wrong by now. */
 export function startFindings({ pod, now }: Seen, judged: Judged): Finding[] {
-  const { outcome, lacking, sidecars, starts, down, app } = judged
+  const { outcome, lacking, sidecars, starts, unjudged, down, app } = judged
   if (sidecars.size === 0) return []
   const where = { namespace: pod.namespace, pod: pod.name }
   const later = starts.filter(({ container, nth }) => container !== app || nth > 0)
   const after: Finding[] = [
     ...later.flatMap((start) => laterFinding(start, where)),
+    ...(unjudged > 0 ? [{ kind: 'starts-unjudged', judged: starts.length, more: unjudged } as const] : []),
     ...(down ? [{ kind: 'down', ...where, down, seconds: secondsSince(down.since?.at, now) } as const] : []),
     ...lacking.map((each) => ({ kind: 'lacking', ...where, lacking: each }) as const),
   ]
   const { kind } = outcome
   switch (kind) {
     case 'held':
-      return [{ kind }, ...after]
+      return [{ kind, unwatched: outcome.unwatched }, ...after]
     case 'too-early':
       return [{ kind, ...where, early: outcome.reasons }, ...after]
     case 'stuck': {

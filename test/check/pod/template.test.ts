@@ -137,6 +137,10 @@ describe('check of a workload', () => {
     )
     assert.doesNotMatch(await of(event('SuccessfulCreate', late), event('FailedCreate', early)), /SF634/)
     assert.doesNotMatch(await of(), /SF634/)
+    // Some who write events leave their times out.
+    const timeless = event('SuccessfulCreate', '')
+    assert.match(await of(timeless, event('FailedCreate', late)), /SF634/)
+    assert.doesNotMatch(await of(event('FailedCreate', ''), event('SuccessfulCreate', late)), /SF634/)
     const unread = await check('sts/web', { [sidecars]: 'envoy' }, { events: 'forbidden' })
     assert.doesNotMatch(unread.join('\n'), /SF634/)
   })
