@@ -29,7 +29,8 @@ export function livesOf(container: LiveContainer, started: Moment | undefined, t
     told.last !== undefined &&
     (told.times > container.restarts + 1 || !latest || told.last.at - latest.began.at > tellingTakes + 1000)
   if (!isNewer || !told.last || (latest && !surelyBefore(latest.began, told.last))) return shown
-  const newest = { nth: container.restarts + 1, began: told.last, isOver: false, ended: undefined, exitCode: undefined }
+  const nth = container.restarts + (container.runs.length > 0 ? 1 : 0)
+  const newest = { nth, began: told.last, isOver: false, ended: undefined, exitCode: undefined }
   return [...shown.map((each) => ({ ...each, isOver: true })), newest]
 }
 
@@ -83,7 +84,7 @@ export function presenceAt({ lives, restarts, runs }: Lived, at: Moment): Presen
 }
 
 /** A start and an end are each noted by somebody else, late on a busy node, and what has started takes a while until it asks for anything. */
-const later = ({ at, exact }: Moment): Moment => ({ at: at + 1500, exact })
+const later = ({ at, exact }: Moment): Moment => ({ at: at + 2000, exact })
 
 const lost = { how: 'unsure', why: 'runs-lost' } as const
 

@@ -3,9 +3,10 @@ import type { SeenEvent } from '../seen/event.ts'
 import { coarse, type Moment } from '../seen/moment.ts'
 import type { Seen } from '../seen/observe.ts'
 import type { LivePod } from '../seen/pod.ts'
+import type { Says } from '../seen/reasons.ts'
 import { type Container, containersOf } from './containers.ts'
 import { type Gate, gatesOf } from './gates.ts'
-import { eventsLast, kubeletOf } from './kubelet.ts'
+import { eventsLast, type Kubelet, kubeletOf } from './kubelet.ts'
 import { type AppStart, type Verdict, verdicts } from './start-verdict.ts'
 import type { Early, Lacking, Stuck, Unknown } from './why.ts'
 
@@ -79,7 +80,7 @@ export function judge(seen: Seen, more: readonly string[] = []): Judged {
     return { ...start, outcome: howItStarted(each, isYoung) }
   })
   const first = starts.find(({ container, nth }) => container === app.name && nth === 0)
-  const outcome = first?.outcome ?? howItWaits(pod, apps, judged, now)
+  const outcome = first?.outcome ?? howItWaits(pod, apps, judged, kubelet, now)
   const down = outcome.kind === 'stuck' ? undefined : downOf(pod, apps, judged, now)
   return { ...judged, lacking, starts, unjudged: all.length - starts.length, down, outcome }
 }
@@ -124,16 +125,51 @@ const once = <T extends { readonly why: string; readonly sidecars: readonly stri
   })
 
 /** No app is known to have started. */
-function howItWaits(pod: LivePod, apps: readonly Container[], found: Found, now: number): Outcome {
+function howItWaits(
+  pod: LivePod,
+  apps: readonly Container[],
+  found: Found & Pick<Judged, 'events'>,
+  kubelet: Kubelet,
+  now: number,
+): Outcome {
   if (pod.phase === 'Succeeded' || pod.phase === 'Failed') return unknown({ why: 'ended', sidecars: [] })
   // What runs, or has run, waits for nobody.
-  if (apps.some(({ state, runs }) => state === 'running' || runs.some(({ how }) => how !== 'never-ran')))
-    return unknown({ why: 'lost', sidecars: [] })
+  const hasRun = ({ state, lives, runs }: Container) =>
+    state === 'running' || lives.length > 0 || runs.some(({ how }) => how !== 'never-ran')
+  if (apps.some(hasRun)) return unknown({ why: 'lost', sidecars: [] })
   const reason = holdUp(pod, apps, found, now)
+  if (reason && isLate(pod, apps, found, kubelet, now))
+    return unknown({ why: 'status-late', sidecars: apps.map(({ name }) => name) })
   if (reason) return { kind: 'stuck', reason }
   if (apps.some(({ restarts }) => restarts > 0)) return unknown({ why: 'lost', sidecars: [] })
   const [app] = apps
   return unknown({ why: 'starting', sidecars: app ? [app.name] : [] })
+}
+
+/** So long, in ms, a kubelet that has just started may take until it has looked at all its pods, on a busy node. */
+const looksAtAll = 120_000
+
+/**
+ * Whether an app may have started since the status was written: the kubelet has turned to it later than anything that the status shows, and hasn't said that
+ * it failed; or there has been another kubelet, and of what the one before told last, some may be lost.
+ */
+function isLate(
+  { containers, taken = 0, ready = 0, unready = 0 }: LivePod,
+  apps: readonly Container[],
+  { events }: Pick<Judged, 'events'>,
+  { last: kubelet = 0 }: Kubelet,
+  now: number,
+): boolean {
+  const shown = containers.flatMap(({ runs }) => runs.flatMap(({ began = 0, ended = 0 }) => [began, ended]))
+  const written = Math.max(taken, ready, unready, ...shown)
+  const turned = apps.flatMap(({ name }) => {
+    const own = events.filter(({ container }) => container === name)
+    const lastOf = (...what: readonly Says[]) =>
+      Math.max(0, ...own.filter(({ says }) => says && what.includes(says)).map(({ at, last = at }) => last))
+    const turn = lastOf('begun', 'pulled')
+    return turn >= lastOf('failed', 'backs-off') + 1000 ? [turn] : []
+  })
+  return [kubelet, ...turned].some((at) => at > written && now - at < looksAtAll)
 }
 
 /** An app has started, and one doesn't run: what keeps it from it? One that is done is not meant. */
@@ -167,8 +203,13 @@ function holdUp(
   // Nothing writes a lock any more whose hook has ended with its container.
   const keys = new Set(locked ? gates.flatMap((each) => (each.locks ? each.for : [])) : [])
   for (const container of alone ? apps : containers) {
-    const { name, trouble, kind } = container
+    const { name, kind, lives, restarts } = container
     const gate = closed.get(name)
+    const last = lives.at(-1)
+    // It has been started again since its trouble was written down.
+    const trouble = !alone && last && last.nth > restarts ? undefined : container.trouble
+    // The hook of its last run is the one that waits.
+    const waitsSince = gate && last && last.began.at > gate.from.at ? last.began : gate?.from
     const since = sinceOf(container)
     if (trouble?.why === 'ended' && keys.has(name) && kind === 'regular') {
       const waiting = apps.filter((each) => each.trouble?.why === 'locked').map((each) => each.name)
@@ -179,9 +220,9 @@ function holdUp(
       const holds = kind !== 'regular' || apps.includes(container) || awaited.has(name)
       if (holds) return { why: trouble.why, container: name, since, message: trouble.message }
     }
-    const waits = gate && now - gate.from.at >= patience
-    if (waits && gate.by === 'startup-probe') return stuckOn('startup-probe', name, gate)
-    if (waits) return stuckOn(locked ? 'locked' : 'hook', locked?.name ?? name, gate)
+    if (!gate || !waitsSince || now - waitsSince.at < patience) continue
+    if (gate.by === 'startup-probe') return stuckOn('startup-probe', name, gate, waitsSince)
+    return stuckOn(locked ? 'locked' : 'hook', locked?.name ?? name, gate, waitsSince)
   }
   const since = locked && (locked.lastStarted ?? gates[0]?.from ?? coarse(taken))
   if (!locked || !since || now - since.at < patience) return undefined
@@ -189,10 +230,10 @@ function holdUp(
   return { why: 'locked', container: locked.name, since, sidecars: behind.map(({ name }) => name) }
 }
 
-const stuckOn = (why: 'hook' | 'startup-probe' | 'locked', container: string, gate: Gate): Stuck => ({
+const stuckOn = (why: 'hook' | 'startup-probe' | 'locked', container: string, gate: Gate, since: Moment): Stuck => ({
   why,
   container,
-  since: gate.from,
+  since,
   sidecars: gate.for,
 })
 

@@ -219,11 +219,12 @@ function watched(
   const refused = gate.locks ? (told?.get(app) ?? []).filter(({ says }) => says === 'failed').flatMap(timesOf) : []
   const since = Math.max(begin.at, ...refused.filter((each) => each.at <= at.at).map((each) => each.at))
   // A native one has passed its startupProbe before anything starts behind it.
+  const until = Math.min(at.at + settles, life.ended?.at ?? Number.POSITIVE_INFINITY)
   const failed = failures.some((each) => {
     if (kind === 'native' && each.says === 'startup-failed') return false
     const last = each.last ?? each.at
-    const between = (each.times ?? 1) > 2 && each.at <= at.at + settles && last > since
-    return between || timesOf(each).some((time) => time.at > since && time.at <= at.at + settles)
+    const between = (each.times ?? 1) > 2 && each.at < until && last > since
+    return between || timesOf(each).some((time) => time.at > since && time.at < until)
   })
   if (failed) return { unsure: { why: 'unready-since', sidecars: [name] } }
   const isOn = hasReadinessProbe && (ready || life !== lives.at(-1))

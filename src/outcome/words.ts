@@ -143,13 +143,13 @@ export function unknownText({ why, sidecars }: Unknown): string {
     case 'runs-lost':
       return `${names} restarted, and a status keeps the last two runs only`
     case 'same-second':
-      return `${names} began or ended within two seconds of it, and nothing tells the order`
+      return `${names} began or ended within seconds of that start, and nothing tells the order`
     case 'not-waited-again':
       return `${names} restarted by itself, and nothing waited for it again`
     case 'hook-lost':
       return `the kubelet restarted while a hook may have waited for ${names}, and then goes on without it`
     case 'status-late':
-      return `the kubelet has not written yet whether ${names} still ran; ask again in some seconds`
+      return `the kubelet has not written yet what became of ${names}; ask again in some seconds`
     case 'unready-since':
       return `${names} was ready before, and its probe has failed since`
     case 'handed-over':

@@ -139,7 +139,10 @@ export function simulate(plan: Plan): { readonly found: readonly Found[]; readon
 
   function ask(asked: Box, worker: NonNullable<Box['worker']>): void {
     worker.next = now + 1000 + delay(200)
-    if (worker.run.ended <= now) return void (asked.worker = undefined)
+    if (worker.run.ended <= now) {
+      asked.worker = undefined
+      return
+    }
     const ready = isReady(worker.run, now)
     if (!ready) tell(now, 'Unhealthy', asked.name, 'Readiness probe failed: 503')
     if (ready === worker.ready) return
@@ -178,13 +181,13 @@ export function simulate(plan: Plan): { readonly found: readonly Found[]; readon
     advance(delay(slow / 4))
     const began = now
     // What was executed has begun, whatever becomes of the kubelet.
-    const startedAt = began + delay(Math.min(300, slow))
+    const startedAt = began + delay(Math.min(3000, slow))
     const index = members.indexOf(one)
     const runs: readonly Run[] = sidecars[index] ?? [{ ends: app.lasts, code: app.code }]
     const does = runs[Math.min(one.runs.length, runs.length - 1)] ?? {}
     const run: Real = { ...does, began, startedAt, ended: began + (does.ends ?? forever) }
     if (one === main) {
-      const at = began + delay(Math.min(400, slow))
+      const at = began + delay(Math.min(3000, slow))
       // By what will have been true then: its sidecars' runs are known up to now, and none begins while this one is started.
       found.push({ at, answered: members.map(({ runs }) => answerOf(runs, at)) })
     }
@@ -257,7 +260,8 @@ export function simulate(plan: Plan): { readonly found: readonly Found[]; readon
       tokens = burst
       refilled = now
       for (const each of all) Object.assign(each, { backOff: 0, worker: undefined })
-      now += 100 + delay(2000)
+      // It looks at all pods of its node, one after the other.
+      now += 100 + delay(2000 + 10 * slow)
     }
   }
 
@@ -279,7 +283,7 @@ export function simulate(plan: Plan): { readonly found: readonly Found[]; readon
     events.set(of, event(of.reason, of.first / 1000, { involvedObject, message: of.message }, last / 1000, count))
   }
   return {
-    found: found.filter(({ at }) => at <= until),
+    found,
     seen: { ...whole, pod: whole.pod as V1Pod, events: [...events.values()] },
   }
 }

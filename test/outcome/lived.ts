@@ -39,9 +39,10 @@ interface World {
   readonly unready?: number | undefined
 }
 
-const start = Date.parse('2026-01-01T10:00:00Z')
+/** When the pod was given to its node, in ms. */
+export const began = Date.parse('2026-01-01T10:00:00Z')
 const wire = (seconds: number) =>
-  new Date(start + seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z') as unknown as Date
+  new Date(began + seconds * 1000).toISOString().replace(/\.\d+Z$/, 'Z') as unknown as Date
 const key = 'SIDECAR_FIRST_READY_1'
 
 /** What a cluster shows of such a pod: a status of the last two runs, and events as the kubelet counts them. Containers in the order of their start. */
@@ -72,7 +73,7 @@ export function lived(
     pod,
     events: containers.flatMap(eventsOf),
     node: kubelet.map((at) => event('Starting', at, { involvedObject: { kind: 'Node' } })),
-    now: start + now * 1000,
+    now: began + now * 1000,
   }
 }
 
@@ -140,7 +141,7 @@ function eventsOf({ name, runs, begun, failed }: Lived): CoreV1Event[] {
 
 /** As the kubelet writes it: to the second, with its first time in its name. */
 export function event(reason: string, at: number, more: object, last = at, count = 1): CoreV1Event {
-  const name = `web.${(BigInt(Math.round(start + at * 1000)) * 1_000_000n).toString(16)}`
+  const name = `web.${(BigInt(Math.round(began + at * 1000)) * 1_000_000n).toString(16)}`
   return {
     metadata: { name },
     source: { component: 'kubelet', host: 'node' },

@@ -94,9 +94,11 @@ const cases: readonly Case[] = gates.flatMap((gate) =>
 )
 
 type Told = {
+  from: string
   outcome: Verdict
-  starts?: { container: string; nth: number; outcome: Verdict }[]
+  starts?: Start[]
 }
+type Start = { nth: number; at?: { after: number }; outcome: Verdict }
 type Verdict = { kind: string; reasons?: { why: string }[]; reason?: { why: string }; unwatched?: string[] }
 
 /** What check says of a start, by its code. */
@@ -140,6 +142,7 @@ describe(`what is said of every start of ${cases.length} pods, and what their ap
     await record(when)
     const wrong: string[] = []
     const counts = new Map<string, number>()
+    const compared = { at: 0, later: 0 }
     const { objects, now } = await connected()
     for (const { name, sidecars } of cases) {
       const already = await truthOf(name)
@@ -151,8 +154,11 @@ describe(`what is said of every start of ${cases.length} pods, and what their ap
       const checked = startFindings(seen, judge(seen)).map((finding) => told(finding).code)
       // Read behind the verdict: what an app has seen it writes at once.
       const truth = await truthOf(name)
-      for (const { nth, outcome } of startsOf(timeline)) {
-        const answered = truth[nth]
+      for (const { nth, at, outcome } of startsOf(timeline)) {
+        const [answered, asked = 0] = truth[nth]?.split(' ') ?? []
+        const late = at && Number(asked) * 1000 - (Date.parse(timeline.from) + at.after)
+        // It hasn't asked yet, or did so at another time than that of its start.
+        const isOfStart = late !== undefined && late > -1500 && late < 2000
         const said = `${nth > 0 ? 'again ' : ''}${outcome.kind} ${outcome.reasons?.map(({ why }) => why) ?? outcome.reason?.why ?? outcome.unwatched?.map(() => 'unwatched') ?? ''}`
         counts.set(said, (counts.get(said) ?? 0) + 1)
         // What comes and goes inside its container shows in no status, and nobody looks at it: only that isn't claimed.
@@ -161,19 +167,23 @@ describe(`what is said of every start of ${cases.length} pods, and what their ap
           (outcome.kind === 'held' && answered !== 'yes' && !(answered === 'no' && unseen)) ||
           (outcome.kind === 'too-early' && answered !== 'no') ||
           (outcome.kind === 'stuck' && already.length > 0)
-        if (isWrong) wrong.push(`${name}, start ${nth}: ${said}, and its sidecar answered: ${answered}`)
+        if (outcome.kind !== 'stuck' && answered !== undefined) compared[isOfStart ? 'at' : 'later']++
+        if (isWrong && (isOfStart || outcome.kind === 'stuck'))
+          wrong.push(`${name}, start ${nth}: ${said}, and its sidecar answered: ${answered}`)
         const code: string | undefined = codes[nth > 0 ? 'later' : 'first'][outcome.kind as 'held']
         if (code && !checked.some((each) => each === code)) wrong.push(`${name}, start ${nth}: check says ${checked}`)
       }
     }
     for (const [said, count] of [...counts].toSorted()) console.log(`${when}: ${count} × ${said}`)
+    console.log(`${when}: ${compared.at} were asked at the start, ${compared.later} seconds later`)
     assert.deepEqual(wrong, [])
     const known = [...counts].filter(([said]) => /held|too-early/.test(said)).reduce((sum, [, count]) => sum + count, 0)
     assert.ok(known > cases.length / 4, `${known} verdicts`)
   }
 
   /** Those that are known; without any, how its first start stands. */
-  const startsOf = ({ starts = [], outcome }: Told) => (starts.length > 0 ? starts : [{ nth: 0, outcome }])
+  const startsOf = ({ starts = [], outcome }: Told): readonly Start[] =>
+    starts.length > 0 ? starts : [{ nth: 0, outcome }]
 
   async function connected(): Promise<{ objects: Objects; now: () => number }> {
     const { kubeconfig } = await loadKubeconfig(undefined)
@@ -208,8 +218,9 @@ describe(`what is said of every start of ${cases.length} pods, and what their ap
     const ports = sidecars.map((_, index) => 15_021 + index)
     const names = sidecars.map((_, index) => `sidecar-${index}`)
     const shared = { volumeMounts: [{ name: 'truths', mountPath: '/truths' }] }
+    // When it asks counts, too: on a node that is late, that is seconds after its start.
     const ask = ports.map((port) => `wget -q -O /dev/null http://127.0.0.1:${port}/ready || ok=no`)
-    const writes = app(`ok=yes; ${ask.join('; ')}; echo $ok >>/truths/${name}; ${acts}`, {
+    const writes = app(`ok=yes at=$(date +%s); ${ask.join('; ')}; echo $ok $at >>/truths/${name}; ${acts}`, {
       ...shared,
       ...(pull > 0 && { image: registry?.image(pull, name), imagePullPolicy: 'IfNotPresent' }),
     })
