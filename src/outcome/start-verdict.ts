@@ -92,12 +92,8 @@ function verdictOn(sidecar: Container, start: AppStart, grounds: Prepared): Verd
       return unsure(presence.why === 'runs-lost' ? lostWhy(name, grounds) : presence.why)
     case 'not-started':
       return { early: { why: 'never-gated', sidecars } }
-    case 'ran': {
-      const carrier = gate && grounds.container.get(gate.at)
-      if (!gate || !carrier) return unsure('not-waited-for')
-      const why = notWaitedFor(presence.life, sidecar, gate, carrier, start, grounds)
-      return why ? unsure(why) : watched(presence.life, sidecar, gate, carrier, start, grounds)
-    }
+    case 'ran':
+      return gate ? readyIn(presence.life, sidecar, gate, start, grounds) : unsure('not-waited-for')
     default:
       return presence satisfies never
   }
@@ -164,36 +160,41 @@ function diedBefore({ name, ended, restarts, trouble }: Container, gate: Gate, m
   return ended ? surelyBefore(ended, moment) : trouble?.why === 'crashed'
 }
 
-/** It ran. Why it can't be said that a gate has found it ready in this life; undefined if one has. */
-function notWaitedFor(
-  life: Life,
-  sidecar: Container,
-  gate: Gate,
-  carrier: Container,
-  start: AppStart,
-  grounds: Prepared,
-): Unknown['why'] | undefined {
-  const { container, kubelet } = grounds
-  const { opening } = gate
-  const { container: app, at } = start
-  const presence = throughGate(presenceAt(carrier, at), carrier, gate, start, grounds)
-  if (presence.how === 'unsure') return presence.why
+/** It ran. Has a gate found it ready in this life? */
+function readyIn(life: Life, sidecar: Container, gate: Gate, start: AppStart, grounds: Prepared): Verdict {
+  const unsure = (why: Unknown['why']): Verdict => ({ unsure: { why, sidecars: [sidecar.name] } })
+  const carrier = grounds.container.get(gate.at)
+  if (!carrier) return unsure('not-waited-for')
+  const presence = throughGate(presenceAt(carrier, start.at), carrier, gate, start, grounds)
+  if (presence.how === 'unsure') return unsure(presence.why)
   // What was restarted by itself was asked by nobody.
-  if (presence.how !== 'ran' || (life.nth > 0 && surelyBefore(presence.life.began, life.began)))
-    return 'not-waited-again'
+  if (presence.how !== 'ran' || surelyBefore(presence.life.began, life.began)) return unsure('not-waited-again')
   const { nth, began } = presence.life
-  if (sidecar !== carrier && life.nth > 0 && !surelyBefore(life.began, began)) return 'same-second'
-  if (nth === 0) {
-    if (opening.how === 'open') return opening.why
-    if (opening.how === 'ready') return before(opening.moment, at) ? undefined : 'not-waited-for'
-    return opening.how === 'closed' ? 'not-waited-for' : 'runs-lost'
-  }
-  if (gate.by === 'startup-probe') return 'not-waited-again'
-  if (gate.by === 'foreign-hook' && opening.how === 'open') return 'foreign-hook'
-  if (gate.patience !== undefined && at.at - began.at >= gate.patience) return 'continued'
-  if (gate.handsOver) return 'handed-over'
+  if (carrier !== sidecar && life.nth > 0 && !surelyBefore(life.began, began)) return unsure('same-second')
+  const why = nth === 0 ? unsureFirst(gate, start.at) : unsureAgain(began, gate, start, grounds)
+  return why ? unsure(why) : watched(life, began, sidecar, gate, start, grounds)
+}
+
+/** Why the gate of a carrier's first life proves nothing of a start; undefined if it does. */
+function unsureFirst({ opening }: Gate, at: Moment): Unknown['why'] | undefined {
+  if (opening.how === 'open') return opening.why
+  if (opening.how === 'ready') return before(opening.moment, at) ? undefined : 'not-waited-for'
+  return opening.how === 'closed' ? 'not-waited-for' : 'runs-lost'
+}
+
+/** The same of a later one, which began then. */
+function unsureAgain(
+  began: Moment,
+  { by, opening, patience, handsOver, locks }: Gate,
+  { container: app, at }: AppStart,
+  { container, kubelet }: Prepared,
+): Unknown['why'] | undefined {
+  if (by === 'startup-probe') return 'not-waited-again'
+  if (by === 'foreign-hook' && opening.how === 'open') return 'foreign-hook'
+  if (patience !== undefined && at.at - began.at >= patience) return 'continued'
+  if (handsOver) return 'handed-over'
   // A lock's hook goes on without its kubelet, once it has begun.
-  const isLocked = gate.locks && (container.get(app)?.locks.length ?? 0) > 0
+  const isLocked = locks && (container.get(app)?.locks.length ?? 0) > 0
   const cut = kubelet.restarted(began, isLocked ? { at: Math.min(at.at, began.at + begins), exact: true } : at)
   return cut === undefined ? 'node-events' : cut ? 'hook-lost' : undefined
 }
@@ -205,34 +206,28 @@ const settles = 60_000
 /** The kubelet tells no more than 25 things of a pod at once. */
 const mostTold = 20
 
-/** It was ready, and ran on. Does anything show that it wasn't any more, or could that be seen at all? */
+/** It was ready, and ran on. Does anything show that it wasn't any more, or could that be seen at all? @param began the run whose hook waited */
 function watched(
   life: Life,
+  began: Moment,
   { name, kind, failures, hasReadinessProbe, lives, ready }: Container,
-  gate: Gate,
-  carrier: Container,
+  { locks }: Gate,
   { container: app, at }: AppStart,
   { told, amount, now }: Prepared,
 ): Verdict {
   // No probe runs during a hook, but while a lock waits on: what failed before the last refusal failed before it was ready.
-  const begin = presenceBegan(carrier, at) ?? life.began
-  const refused = gate.locks ? (told?.get(app) ?? []).filter(({ says }) => says === 'failed').flatMap(timesOf) : []
-  const since = Math.max(begin.at, ...refused.filter((each) => each.at <= at.at).map((each) => each.at))
-  // A native one has passed its startupProbe before anything starts behind it.
+  const refused = locks ? (told?.get(app) ?? []).filter(({ says }) => says === 'failed').flatMap(timesOf) : []
+  const since = Math.max(began.at, ...refused.flatMap((each) => (each.at <= at.at ? each.at : [])))
   const until = Math.min(at.at + settles, life.ended?.at ?? Number.POSITIVE_INFINITY)
   const failed = failures.some((each) => {
+    // A native one has passed its startupProbe before anything starts behind it.
     if (kind === 'native' && each.says === 'startup-failed') return false
-    const last = each.last ?? each.at
-    const between = (each.times ?? 1) > 2 && each.at < until && last > since
+    // Of three or more failures only the first and the last have a time.
+    const between = (each.times ?? 1) > 2 && each.at < until && (each.last ?? each.at) > since
     return between || timesOf(each).some((time) => time.at > since && time.at < until)
   })
   if (failed) return { unsure: { why: 'unready-since', sidecars: [name] } }
   const isOn = hasReadinessProbe && (ready || life !== lives.at(-1))
   const isWatched = isOn && told !== undefined && amount < mostTold && now - at.at < eventsLast
   return isWatched ? {} : { unwatched: name }
-}
-
-function presenceBegan(carrier: Container, at: Moment): Moment | undefined {
-  const presence = presenceAt(carrier, at)
-  return presence.how === 'ran' ? presence.life.began : undefined
 }

@@ -72,8 +72,12 @@ describe('a kubelet restarted in mid-hook', () => {
         const { state, restartCount } = statusOf(await getPod(namespace, name), 'app') ?? {}
         return state?.running || restartCount ? true : undefined
       })
-      const { stdout } = await run(['timeline', '-n', namespace, `pod/${name}`, '-o', 'json'])
-      const { outcome, containers } = JSON.parse(stdout)
+      // That the sidecar wasn't ready is known once a probe has failed.
+      const { outcome, containers } = await until('its outcome', async () => {
+        const { stdout } = await run(['timeline', '-n', namespace, `pod/${name}`, '-o', 'json'])
+        const told = JSON.parse(stdout)
+        return told.outcome.kind === 'unknown' ? undefined : told
+      })
       assert.deepEqual(outcome.reasons, [{ why: 'kubelet-restarted', sidecars: ['sidecar'] }])
       assert.equal(outcome.kind, 'too-early')
       assert.equal(containers.find((each: { name: string }) => each.name === 'sidecar').ready, undefined)

@@ -17,14 +17,14 @@ import { judge } from '../../../src/outcome/outcome.ts'
 import { observe } from '../../../src/seen/observe.ts'
 import { jsonTimeline } from '../../../src/timeline/json.ts'
 import { timelineOf } from '../../../src/timeline/timeline.ts'
-import { create, createNamespace, deleteNamespaces, kubectl } from '../cluster.ts'
+import { create, createNamespace, kubectl, until } from '../cluster.ts'
 import { hasLock } from '../kubernetes.ts'
 import { app, type Container, pod, sidecar } from '../pod.ts'
 import { startSlowRegistry } from '../slow-registry.ts'
 import { startWebhook, type Webhook } from '../webhook.ts'
 
 // A matrix of bad days. Each app writes down, at each of its starts, whether its sidecars answered at that moment; every verdict on every start is then
-// compared with that. "Not known" is never wrong; to be of use, it has to be rare.
+// compared with that. "Not known" is never wrong; to be of use, it has to be rare. STARTS=all takes all pods, otherwise every third.
 
 const script = join(import.meta.dirname, '../../../scripts/cluster')
 const namespace = 'lives'
@@ -75,7 +75,7 @@ const one = (
   return { name, sidecars, app, gate, lock, restartPolicy, unprobed }
 }
 const each = Object.keys(behaviours) as Behaviour[]
-const cases: readonly Case[] = gates.flatMap((gate) =>
+const all: readonly Case[] = gates.flatMap((gate) =>
   locks.flatMap((lock) => [
     ...each.flatMap((behaviour) => [one([behaviour], 'again', gate, lock), one([behaviour], 'slow', gate, lock)]),
     ...(['crash-after', 'ends-after', 'steady'] as const).flatMap((behaviour) =>
@@ -92,6 +92,8 @@ const cases: readonly Case[] = gates.flatMap((gate) =>
     one(['crash-after', 'steady'], 'again', gate, lock),
   ]),
 )
+
+const cases = process.env.STARTS === 'all' ? all : all.filter((_, index) => index % 3 === 0)
 
 type Told = {
   from: string
@@ -121,20 +123,26 @@ describe(`what is said of every start of ${cases.length} pods, and what their ap
       await create(...cases.slice(at, at + 30).map(podOf))
       await sleep(12_000)
     }
-    await sleep(40_000)
+    // A node that is late has started none of them after some seconds; some never start.
+    await until('half of the apps to have started', async () => {
+      const found = await Promise.all(cases.map(({ name }) => truthOf(name)))
+      return found.filter((each) => each.length > 0).length >= cases.length / 2 ? true : undefined
+    })
+    await sleep(30_000)
   })
   after(async () => {
-    await deleteNamespaces(namespace)
+    // To its end: what still runs writes into that folder, and keeps the node busy for the next file.
+    await kubectl('delete', 'namespace', namespace, '--ignore-not-found', '--timeout=150s').catch(() => {})
     await webhook?.remove()
     await registry?.[Symbol.asyncDispose]()
-    await rm(truths, { recursive: true, force: true })
+    await rm(truths, { recursive: true, force: true, maxRetries: 10, retryDelay: 500 })
   })
 
   test('after a minute', () => compare('a minute'))
 
   test('after a restart of the kubelet', async () => {
     await promisify(execFile)(script, ['restart', 'kubelet'])
-    await sleep(45_000)
+    await sleep(60_000)
     await compare('the kubelet has restarted')
   })
 
