@@ -168,9 +168,11 @@ function readyIn(life: Life, sidecar: Container, gate: Gate, start: AppStart, gr
   const presence = throughGate(presenceAt(carrier, start.at), carrier, gate, start, grounds)
   if (presence.how === 'unsure') return unsure(presence.why)
   // What was restarted by itself was asked by nobody.
-  if (presence.how !== 'ran' || surelyBefore(presence.life.began, life.began)) return unsure('not-waited-again')
+  const isOther = carrier !== sidecar
+  if (presence.how !== 'ran' || (isOther && surelyBefore(presence.life.began, life.began)))
+    return unsure('not-waited-again')
   const { nth, began } = presence.life
-  if (carrier !== sidecar && life.nth > 0 && !surelyBefore(life.began, began)) return unsure('same-second')
+  if (isOther && life.nth > 0 && !surelyBefore(life.began, began)) return unsure('same-second')
   const why = nth === 0 ? unsureFirst(gate, start.at) : unsureAgain(began, gate, start, grounds)
   return why ? unsure(why) : watched(life, began, sidecar, gate, start, grounds)
 }
