@@ -76,10 +76,12 @@ function firstStart(
   restarted: (to: Moment) => boolean | undefined,
 ): Moment | undefined {
   const shown = firstRun(container)
-  const began = beginOf(shown)
   if (shown) {
-    const second = container.restarts > 0 ? beginOf(container.runs[container.restarts - 1]) : undefined
-    const until = Math.min((began?.at ?? 0) + 1000 + tellingTakes, second?.at ?? Number.POSITIVE_INFINITY)
+    const began = beginOf(shown)
+    // What is told later than this is another start.
+    const next = container.restarts > 0 ? beginOf(container.runs[container.restarts - 1])?.at : undefined
+    const ends = [began && began.at + tellingTakes + 1000, next, shown.ended && shown.ended + 1000]
+    const until = Math.min(...ends.filter((each) => each !== undefined))
     return told && began && told.at < until ? told : began
   }
   const [latest] = container.runs.flatMap((each) => beginOf(each) ?? [])

@@ -18,6 +18,8 @@ export interface Lived {
   readonly runs: readonly (readonly [from: number, to?: number, exitCode?: number])[]
   /** Of one that doesn't run. */
   readonly waiting?: { readonly reason: string; readonly message?: string }
+  /** When its hook failed for the first time. */
+  readonly hookFailed?: number
   /** When its readinessProbe failed for the first and the last time. */
   readonly failed?: readonly [number, number]
 }
@@ -125,7 +127,7 @@ function statusOf({ name, runs, waiting, unready = false }: Lived): V1ContainerS
 }
 
 /** Of a container that has started, and of probes that failed. */
-function eventsOf({ name, runs, begun, failed }: Lived): CoreV1Event[] {
+function eventsOf({ name, runs, begun, failed, hookFailed }: Lived): CoreV1Event[] {
   const about = { involvedObject: { kind: 'Pod', fieldPath: `spec.containers{${name}}` } }
   const [first] = runs
   const last = runs.at(-1)
@@ -133,6 +135,7 @@ function eventsOf({ name, runs, begun, failed }: Lived): CoreV1Event[] {
   return [
     ...(from === undefined ? [] : [event('Pulled', from, about, last?.[0], runs.length)]),
     ...(first && last ? [event('Started', first[0], about, last[0], runs.length)] : []),
+    ...(hookFailed === undefined ? [] : [event('FailedPostStartHook', hookFailed, about)]),
     ...(failed
       ? [event('Unhealthy', failed[0], { ...about, message: 'Readiness probe failed: 503' }, failed[1], 2)]
       : []),

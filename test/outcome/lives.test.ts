@@ -30,6 +30,19 @@ describe('every start of an app', () => {
     assert.match(drawTimeline(timelineOf(seen), look), /SF622 too early: sidecar was ready, ended 5 s before/)
   })
 
+  test('seconds after a hook failed is too early: a kubelet that is late starts nothing again in between', () => {
+    const runs = [
+      [1, 2, 1],
+      [6, 7, 1],
+      [20, 21, 1],
+      [45, 46, 1],
+    ] as const
+    const waiting = { reason: 'CrashLoopBackOff' }
+    const seen = lived([sidecar(runs, { hookFailed: 2.1, waiting }), app([[5.2]], { begun: 4 })], { now: 60 })
+    assert.deepEqual(starts(seen), ['0 too-early crashed'])
+    assert.deepEqual(starts({ ...seen, node: lived([], { now: 60, kubelet: [3] }).node }), ['0 unknown runs-lost'])
+  })
+
   test('with a lock, whose file nobody empties meanwhile, too', () => {
     const locked = sidecar([[1, 5, 1]], { hook: { ...hook, locks: true } })
     assert.deepEqual(starts(lived([locked, app([[10.3]], { begun: 3, locked: true })], { now: 12 })), [
