@@ -16,7 +16,7 @@ const run: fc.Arbitrary<Run> = fc.record({
   code: fc.constantFrom(0, 1, 137),
   down: rarely(fc.record({ after: ms(2500, 9000), lasts: ms(1500, 8000) })),
 })
-export const plan: fc.Arbitrary<Plan> = fc.record({
+const plan: fc.Arbitrary<Plan> = fc.record({
   gate: fc.constantFrom('hook', 'native'),
   locked: fc.boolean(),
   restartPolicy: fc.constantFrom('Always', 'Always', 'OnFailure', 'Never'),
@@ -42,7 +42,7 @@ const lag = ({ slow }: Plan) => 3 * slow + 12_000
 const all = ({ answered }: Found) => answered.every((each) => each === 'yes')
 
 /** What is wrong with what is said of such a life. */
-export function wrongs(plan: Plan): { wrong: string[]; said: string[] } {
+function wrongs(plan: Plan): { wrong: string[]; said: string[] } {
   const { found, seen } = simulate(plan)
   const { outcome, starts } = judge(seen)
   const wrong: string[] = []
