@@ -162,8 +162,9 @@ function isLate(
 ): boolean {
   const shown = containers.flatMap(({ runs }) => runs.flatMap(({ began = 0, ended = 0 }) => [began, ended]))
   const written = Math.max(taken, ready, unready, ...shown)
+  const told = Map.groupBy(events, ({ container }) => container)
   const turned = apps.flatMap(({ name }) => {
-    const own = events.filter(({ container }) => container === name)
+    const own = told.get(name) ?? []
     const lastOf = (...what: readonly Says[]) =>
       Math.max(0, ...own.filter(({ says }) => says && what.includes(says)).map(({ at, last = at }) => last))
     const turn = lastOf('begun', 'pulled')
