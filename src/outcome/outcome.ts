@@ -161,7 +161,7 @@ function isLate(
   now: number,
 ): boolean {
   const shown = containers.flatMap(({ runs }) => runs.flatMap(({ began = 0, ended = 0 }) => [began, ended]))
-  const written = Math.max(taken, ready, unready, ...shown)
+  const written = shown.reduce((latest, each) => Math.max(latest, each), Math.max(taken, ready, unready))
   const told = Map.groupBy(events, ({ container }) => container)
   const turned = apps.flatMap(({ name }) => {
     const own = told.get(name) ?? []
