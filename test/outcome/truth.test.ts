@@ -78,7 +78,7 @@ test('whatever a late observer sees of a pod, no verdict contradicts what its ap
       for (const each of said) counts[each.includes('unknown') ? 'unknown' : 'known']++
       assert.deepEqual(wrong, [])
     }),
-    runs(4000),
+    runs(10_000),
   )
   // It is more than half; by chance it is never a third.
   assert.ok(counts.known > counts.unknown / 2, JSON.stringify(counts))
