@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -19,6 +22,8 @@ type lock struct {
 	key      string
 	earlier  []wait        // the checks of earlier tiers: looked at once more before the file is written
 	handOver time.Duration // how long the kubelet is kept waiting; neverHandOver: until the checks have held or failed
+	leased   bool          // each open is answered, where a kernel and a file system can do that and the hook may end before
+	restarts time.Duration // how long a later open sleeps at most; alwaysWaits: as the first one
 }
 
 type lockJSON struct {
@@ -26,10 +31,15 @@ type lockJSON struct {
 	Key      string      `json:"key"`
 	Earlier  []checkJSON `json:"earlier"`
 	HandOver *string     `json:"handOver"`
+	Lease    *string     `json:"lease"`
+	Restarts *string     `json:"restarts"`
 }
 
 const (
 	neverHandOver = time.Duration(-1)
+	alwaysWaits   = time.Duration(-1)
+	restartsWait  = 5 * time.Second
+	mostRestarts  = 30 * time.Second
 	lockPrefix    = "ready-"
 	whyPrefix     = "why-"
 	// How often the reason is written, and a command asked when the time is up.
@@ -70,7 +80,13 @@ func (l *lockJSON) parse() (*lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	parsed := &lock{file: filepath.Clean(l.File), key: l.Key, handOver: neverHandOver}
+	parsed := &lock{file: filepath.Clean(l.File), key: l.Key, handOver: neverHandOver, leased: l.HandOver != nil && l.Lease == nil}
+	if l.Lease != nil && *l.Lease != "off" {
+		return nil, fmt.Errorf("lease is off, or missing, not %s", shown(strconv.Quote(*l.Lease)))
+	}
+	if parsed.restarts, err = parseRestarts(l.Restarts); err != nil {
+		return nil, fmt.Errorf("restarts: %w", err)
+	}
 	for _, w := range earlier {
 		// A tier that goes on without a sidecar doesn't hold back the next one for it either.
 		if !w.goOn {
@@ -80,19 +96,41 @@ func (l *lockJSON) parse() (*lock, error) {
 	if l.HandOver == nil {
 		return parsed, nil
 	}
-	if *l.HandOver == "0s" {
-		parsed.handOver = 0
-	} else if parsed.handOver, err = parseDuration(*l.HandOver); err != nil {
+	if parsed.handOver, err = parseFromZero(*l.HandOver); err != nil {
 		return nil, fmt.Errorf("handOver: %w", err)
 	}
 	return parsed, nil
 }
 
+func parseRestarts(text *string) (time.Duration, error) {
+	switch {
+	case text == nil:
+		return restartsWait, nil
+	case *text == "always":
+		return alwaysWaits, nil
+	}
+	d, err := parseFromZero(*text)
+	if err == nil && d > mostRestarts {
+		err = fmt.Errorf("%s is more than %v; or write always", *text, mostRestarts)
+	}
+	return d, err
+}
+
+func parseFromZero(text string) (time.Duration, error) {
+	if text == "0s" {
+		return 0, nil
+	}
+	return parseDuration(text)
+}
+
 // close empties the file. It isn't removed: so the kubelet's message names the key that is missing.
 func (l *lock) close() error { return replaceFile(l.file, "") }
 
-// open lets the kubelet create the containers behind. It takes only values in single quotes.
-func (l *lock) open() error { return replaceFile(l.file, l.key+"='ready'\n") }
+// open lets the kubelet create the containers behind.
+func (l *lock) open() error { return replaceFile(l.file, l.value()) }
+
+// value is what the kubelet wants to read. It takes only values in single quotes.
+func (l *lock) value() string { return l.key + "='ready'\n" }
 
 // replaceFile puts a file with this content in the place of path, whole: the kubelet may read it at any time. A link that a sidecar has
 // planted there isn't followed.
@@ -111,11 +149,7 @@ func replaceFile(path, content string) error {
 const lockMode = 0o666
 
 func renameOver(path, content string) error {
-	name := filepath.Join(filepath.Dir(path), ".new-"+filepath.Base(path))
-	if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	temp, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, lockMode)
+	temp, err := fileBeside(path)
 	if err != nil {
 		return err
 	}
@@ -148,7 +182,8 @@ func openPlanted(path string, flag int) (*os.File, error) {
 	return file, nil
 }
 
-// reset closes all tiers' locks in dir and removes whatever else is there. What can't be emptied isn't a file, so it is closed, too.
+// reset closes all tiers' locks in dir. It removes the files, since one that the init container made has no lease for another user; those
+// of others it may only empty, as the volume is sticky. What can't be emptied isn't a file, so it is closed, too.
 func reset(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -156,11 +191,10 @@ func reset(dir string) error {
 	}
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
-		if !strings.HasPrefix(entry.Name(), lockPrefix) {
-			if os.RemoveAll(path) != nil {
-				writeInPlace(path, "")
-			}
-		} else if err := replaceFile(path, ""); err != nil && !entry.IsDir() {
+		if os.RemoveAll(path) == nil || entry.IsDir() {
+			continue
+		}
+		if err := writeInPlace(path, ""); err != nil && strings.HasPrefix(entry.Name(), lockPrefix) {
 			return err
 		}
 	}
@@ -215,9 +249,38 @@ func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 	for i := range waits {
 		waits[i].start, waits[i].handedOver = start, s.lock.handOver >= 0
 	}
+	var held *os.File
+	opens := make(chan os.Signal, 1)
+	// unleased goes on without leases, as if there were none.
+	unleased := func(err error) {
+		held = nil
+		board.unleased("the lock can't be asked at the moment of a start, and stays open once it is: " + plain(err))
+	}
+	if s.lock.leased {
+		signal.Notify(opens, syscall.SIGIO)
+		var err error
+		if held, err = s.lock.hold(); err != nil {
+			unleased(err)
+		}
+	}
+	// As long as the hook can fail, which has the sidecar restarted, it does not end before.
+	asks := held != nil && !s.failsBeforeHandOver()
 	for {
+		if asks {
+			say(wordReady, "")
+			err := newAnswerer(s, board, start).serve(ctx, held, opens)
+			if ctx.Err() != nil {
+				board.held()
+				board.say(signalled(ctx, nil)...)
+				return
+			}
+			asks = false
+			unleased(err)
+		}
 		lines := waitForAll(ctx, waits)
 		switch {
+		case len(lines) == 0 && ctx.Err() == nil && held != nil:
+			asks = true
 		case len(lines) == 0 && ctx.Err() == nil:
 			if lines = missing(ctx, s.lock.earlier); len(lines) > 0 {
 				// The kubelet can't restart what has crashed in an earlier tier before this hook has ended.
@@ -243,8 +306,14 @@ func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 			for i := range waits {
 				waits[i].late, waits[i].handedOver = true, true
 			}
+			asks = held != nil
 		}
 	}
+}
+
+// failsBeforeHandOver is whether a sidecar that isn't ready in time fails the hook.
+func (s *spec) failsBeforeHandOver() bool {
+	return slices.ContainsFunc(s.waits, func(w wait) bool { return !w.goOn && w.timeout <= s.lock.handOver })
 }
 
 // missing asks each check once and returns a line for each that doesn't hold.
@@ -252,17 +321,11 @@ func missing(ctx context.Context, waits []wait) []string {
 	results := make(chan string, len(waits))
 	for _, w := range waits {
 		go func() {
-			ctx, cancel := context.WithTimeout(ctx, w.attemptTimeout)
-			defer cancel()
-			err := context.DeadlineExceeded
-			if w.check.kind != kindExec || takeExec(ctx) {
-				err, _ = w.try(ctx)
-			}
-			if err == nil {
-				results <- ""
+			if err := w.askOnce(ctx); err != nil {
+				results <- w.notHolding(err, true)
 				return
 			}
-			results <- w.name() + " of an earlier tier is no longer ready: " + plain(err)
+			results <- ""
 		}()
 	}
 	var lines []string

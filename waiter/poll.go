@@ -160,6 +160,24 @@ func (w wait) try(ctx context.Context) (err error, done bool) {
 	}
 }
 
+// askOnce makes one attempt that doesn't outlast its time. Of commands only one runs at a time.
+func (w wait) askOnce(ctx context.Context) error {
+	if w.check.kind == kindExec && !takeExec(ctx) {
+		return ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, w.attemptTimeout)
+	defer cancel()
+	err, _ := w.try(ctx)
+	return err
+}
+
+func (w wait) notHolding(err error, earlier bool) string {
+	if earlier {
+		return w.name() + " of an earlier tier is no longer ready: " + plain(err)
+	}
+	return w.name() + ": " + plain(err)
+}
+
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):

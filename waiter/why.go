@@ -13,29 +13,34 @@ import (
 
 const lockDirectory = "/.sidecar-first-lock"
 
-// A board is the file beside a lock's that says why it is closed: since when, and a line for each reason.
+// What a board begins with, and the time.
+const (
+	isOpen     = "open since "
+	isAnswered = "asked and answered at "
+	isHeld     = "held since "
+)
+
+// A board is the file beside a lock's that says whether it is closed: since when, and a line for each reason.
 type board struct {
 	path    string
 	mu      sync.Mutex
+	state   string
 	since   time.Time
 	reasons []string // what each wait waits for; empty: nothing
 	instead []string // said in their place
+	always  []string // said in any case
 	written string
+	last    time.Time   // when it was written
+	later   *time.Timer // nil: it needn't be written
 }
 
-// newBoard writes until the process ends.
 func newBoard(s *spec) *board {
 	tier := strings.TrimPrefix(filepath.Base(s.lock.file), lockPrefix)
-	b := &board{path: filepath.Join(filepath.Dir(s.lock.file), whyPrefix+tier), since: time.Now()}
+	b := &board{path: filepath.Join(filepath.Dir(s.lock.file), whyPrefix+tier), state: isHeld, since: time.Now()}
 	if s.before != nil {
 		b.instead = []string{"the hook that was there before (" + shown(s.before.name) + ") runs"}
 	}
-	b.write()
-	go func() {
-		for range time.Tick(lateInterval) {
-			b.write()
-		}
-	}()
+	b.change(func() {})
 	return b
 }
 
@@ -46,45 +51,79 @@ func (b *board) watched(waits []wait) []wait {
 	b.instead, b.reasons = nil, make([]string, len(waits))
 	b.mu.Unlock()
 	for i := range watched {
-		watched[i].note = func(reason string) {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.reasons[i] = reason
-		}
+		watched[i].note = func(reason string) { b.noting(func() { b.reasons[i] = reason }) }
 	}
 	return watched
 }
 
 // say shows these lines instead; none: what the waits wait for.
-func (b *board) say(lines ...string) {
-	b.mu.Lock()
+func (b *board) say(lines ...string) { b.change(func() { b.instead = lines }) }
+
+func (b *board) open() {
+	b.change(func() { b.state, b.since, b.instead, b.reasons = isOpen, time.Now(), nil, nil })
+}
+
+// answered is for one open; they may be many.
+func (b *board) answered(but ...string) {
+	b.noting(func() { b.set(isAnswered, but); b.since = time.Now() })
+}
+
+func (b *board) held(why ...string) { b.noting(func() { b.set(isHeld, why) }) }
+
+func (b *board) set(state string, lines []string) {
+	if b.state != state {
+		b.state, b.since = state, time.Now()
+	}
 	b.instead = lines
-	b.mu.Unlock()
+}
+
+// unleased also tells the sidecar's log.
+func (b *board) unleased(line string) {
+	logged([]string{line})
+	b.change(func() { b.state, b.always, b.instead = isHeld, []string{line}, nil })
+}
+
+// change is written at once.
+func (b *board) change(made func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	made()
 	b.write()
 }
 
-func (b *board) open() {
+// noting is written now or a little later: it may be called often.
+func (b *board) noting(made func()) {
 	b.mu.Lock()
-	b.since, b.instead, b.reasons = time.Now(), nil, nil
-	b.mu.Unlock()
-	b.write()
+	defer b.mu.Unlock()
+	before := b.state
+	made()
+	wait := time.Until(b.last.Add(lateInterval))
+	switch {
+	case wait <= 0 || b.state != before:
+		b.write()
+	case b.later != nil:
+	default:
+		b.later = time.AfterFunc(wait, func() { b.change(func() {}) })
+	}
 }
 
 // write is no more than a help to a person, so it may fail.
 func (b *board) write() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	if b.later != nil {
+		b.later.Stop()
+		b.later = nil
+	}
 	lines := b.instead
 	if lines == nil {
 		lines = slices.DeleteFunc(slices.Clone(b.reasons), func(reason string) bool { return reason == "" })
 	}
-	text := b.since.UTC().Format(time.RFC3339) + "\n" + message(lines)
+	text := b.state + b.since.UTC().Format(time.RFC3339) + "\n" + message(append(slices.Clone(b.always), lines...))
 	if text != b.written && replaceFile(b.path, text) == nil {
-		b.written = text
+		b.written, b.last = text, time.Now()
 	}
 }
 
-// why prints for each tier with a lock in dir whether it is open, and why not.
+// why prints for each tier with a lock in dir whether it is open, and why not. It doesn't open the lock's file, as that would be asking.
 func why(dir string, out io.Writer) int {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -97,18 +136,21 @@ func why(dir string, out io.Writer) int {
 		if !ok {
 			continue
 		}
-		name := "tier " + clean(tier)
-		since, reasons, told := strings.Cut(readPlanted(filepath.Join(dir, whyPrefix+tier)), "\n")
-		if readPlanted(filepath.Join(dir, entry.Name())) != "" {
-			fmt.Fprintf(out, "%s: open since %s\n", name, clean(since))
-			continue
+		state, reasons, told := strings.Cut(readPlanted(filepath.Join(dir, whyPrefix+tier)), "\n")
+		info, err := entry.Info()
+		hasValue := err == nil && info.Mode().IsRegular() && info.Size() > 0
+		switch {
+		case strings.HasPrefix(state, isOpen), strings.HasPrefix(state, isAnswered):
+		case strings.HasPrefix(state, isHeld):
+			code = exitNotReady
+		case hasValue: // Earlier waiters wrote only since when.
+			state, reasons = isOpen+state, ""
+		case told:
+			state, code = "closed since "+state, exitNotReady
+		default:
+			state, code = "closed: its hook has not begun", exitNotReady
 		}
-		code = exitNotReady
-		if !told {
-			fmt.Fprintf(out, "%s: closed: its hook has not begun\n", name)
-			continue
-		}
-		fmt.Fprintf(out, "%s: closed since %s\n", name, clean(since))
+		fmt.Fprintf(out, "tier %s: %s\n", clean(tier), clean(state))
 		for line := range strings.Lines(reasons) {
 			fmt.Fprintf(out, "  %s\n", clean(line))
 		}
