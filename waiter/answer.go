@@ -26,7 +26,7 @@ type answerer struct {
 	start  time.Time
 	round  time.Duration
 	lasts  time.Duration
-	asked  time.Time // when the last result was had
+	asked  time.Time // when the checks were asked the last time
 	why    []string  // a line for each check that didn't hold then
 	again  []int     // their waits
 	streak []int
@@ -68,13 +68,13 @@ func (a *answerer) serve(ctx context.Context, held *os.File, opens <-chan os.Sig
 			select {
 			case <-opens:
 			case <-rest.C:
-				a.giveMemoryBack()
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 			rest.Stop()
 		}
-		verdict, why := a.decide(ctx)
+		came := time.Now()
+		verdict, why := a.decide(ctx, came)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -84,9 +84,7 @@ func (a *answerer) serve(ctx context.Context, held *os.File, opens <-chan os.Sig
 		}
 		// From here on nobody else comes to the old file, so a result that is fresh now is one that each of them waited for.
 		if verdict == granted && !a.isFresh() {
-			if why = a.ask(ctx); len(why) > 0 {
-				verdict = a.inTheEnd()
-			}
+			verdict, why = a.decide(ctx, came)
 		}
 		if verdict != closed {
 			if _, err = held.WriteString(a.lock.value()); err != nil {
@@ -116,15 +114,15 @@ func (a *answerer) inTheEnd() reply {
 	return closed
 }
 
-// decide waits for the checks as long as an open may sleep, and returns the answer and what speaks against it.
-func (a *answerer) decide(ctx context.Context) (verdict reply, why []string) {
+// decide waits for the checks as long as those who came then may sleep, and returns the answer and what speaks against it.
+func (a *answerer) decide(ctx context.Context, came time.Time) (verdict reply, why []string) {
 	limit, inTheEnd := a.round, a.inTheEnd()
 	if inTheEnd == letThrough {
 		if limit = min(limit, a.lock.restarts); limit == 0 {
 			return letThrough, nil
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithDeadline(ctx, came.Add(limit))
 	defer cancel()
 	for {
 		why = a.why
@@ -170,15 +168,18 @@ func (a *answerer) ask(ctx context.Context) []string {
 		}
 	}
 	before := a.why
-	lines := a.askThese(ctx, slices.DeleteFunc(a.again, func(i int) bool { return !slices.Contains(all, i) }))
-	if len(lines) == 0 {
+	a.asked = time.Now()
+	again := slices.DeleteFunc(a.again, func(i int) bool { return !slices.Contains(all, i) })
+	lines := a.askThese(ctx, again)
+	if len(lines) == 0 && len(again) < len(all) {
+		a.asked = time.Now()
 		lines = a.askThese(ctx, all)
 	}
 	// An attempt that the end of the round cut short says less than the one before it.
 	if ctx.Err() != nil && len(lines) > 0 && len(before) > 0 {
 		lines = before
 	}
-	a.asked, a.why = time.Now(), lines
+	a.why = lines
 	return lines
 }
 
@@ -203,13 +204,6 @@ func (a *answerer) askThese(ctx context.Context, these []int) (lines []string) {
 		a.again = append(a.again, i)
 	}
 	return lines
-}
-
-func (a *answerer) giveMemoryBack() {
-	if a.tries > 0 {
-		a.tries = 0
-		debug.FreeOSMemory()
-	}
 }
 
 // logged says it in the sidecar's own log, where there is one: this process's streams are nobody's. In a container of its own this

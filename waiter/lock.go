@@ -241,9 +241,6 @@ func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 		}
 		sleep(ctx, beforeAgain)
 	}
-	if s.lock.handOver >= 0 {
-		time.AfterFunc(s.lock.handOver, func() { say(wordReady, "") })
-	}
 	start := time.Now()
 	waits := board.watched(s.waits)
 	for i := range waits {
@@ -262,6 +259,9 @@ func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 		if held, err = s.lock.hold(); err != nil {
 			unleased(err)
 		}
+	}
+	if s.lock.handOver >= 0 {
+		time.AfterFunc(s.lock.handOver-time.Since(start), func() { say(wordReady, "") })
 	}
 	// As long as the hook can fail, which has the sidecar restarted, it does not end before.
 	asks := held != nil && !s.failsBeforeHandOver()

@@ -21,6 +21,9 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(filteredName) != "" {
+		runFiltered()
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "waiter")
 		if err != nil {
