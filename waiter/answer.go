@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -15,7 +16,12 @@ const (
 	resultLasts = 25 * time.Millisecond
 	// In case a signal was lost.
 	lookAgain = 10 * time.Second
+	// A kubelet that opens files without waiting tries again after 10 s or more. It never reads a file that is leased.
+	unwaitedApart = 5 * time.Second
+	mostUnwaited  = 3
 )
+
+var errUnwaited = errors.New("it is opened without waiting")
 
 // An answerer answers each open of the lock's file, for as long as its container lives.
 type answerer struct {
@@ -31,6 +37,9 @@ type answerer struct {
 	again  []int     // their waits
 	streak []int
 	tries  int
+	// Opens, some time apart, that didn't wait for an answer that they would have had; and when the last was.
+	unwaited   int
+	unwaitedAt time.Time
 	// Since this process has answered one open with the value, an app has started behind this sidecar, and the sidecar may depend on it.
 	answered bool
 }
@@ -92,16 +101,23 @@ func (a *answerer) serve(ctx context.Context, held *os.File, opens <-chan os.Sig
 			}
 		}
 		// Nobody is there if it was opened without waiting.
-		if isOpened(held) {
-			if verdict == closed {
-				a.board.held(why...)
-			} else {
-				a.answered = true
-				a.board.answered(why...)
-			}
-		}
+		waits := isOpened(held)
 		held.Close()
 		held = next
+		switch {
+		case verdict == closed:
+			if waits {
+				a.board.held(why...)
+			}
+		case waits:
+			a.answered = true
+			a.board.answered(why...)
+		case !a.answered && time.Since(a.unwaitedAt) > unwaitedApart:
+			a.unwaitedAt = time.Now()
+			if a.unwaited++; a.unwaited == mostUnwaited {
+				return errUnwaited
+			}
+		}
 	}
 }
 

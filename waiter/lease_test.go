@@ -274,6 +274,23 @@ func TestOpensThatDontWait(t *testing.T) {
 	l.wantSoon("the first that waits", opened, read)
 }
 
+// A kubelet that will not wait for leases would never read the value.
+func TestOpensThatNeverWait(t *testing.T) {
+	l := newLeased(t)
+	l.ready.Store(true)
+	l.runs(nil)
+	l.until("a value for those who don't wait", func() bool {
+		file, err := os.OpenFile(l.file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return false
+		}
+		defer file.Close()
+		content, _ := io.ReadAll(file)
+		return string(content) == opened
+	})
+	l.whySoon(exitReady, "it is opened without waiting")
+}
+
 func TestWriters(t *testing.T) {
 	l := newLeased(t)
 	l.runs(m{"restarts": "always"})
