@@ -430,8 +430,12 @@ func TestWhyDoesNotTrustTheSidecar(t *testing.T) {
 	os.WriteFile(filepath.Join(dir, "ready-2"), nil, 0o600)
 	syscall.Mkfifo(filepath.Join(dir, "why-2"), 0o600)
 	os.Symlink("/etc/passwd", filepath.Join(dir, "ready-3"))
+	// As a waiter from before leases leaves it.
+	os.WriteFile(filepath.Join(dir, "ready-4"), []byte(opened), 0o600)
+	os.WriteFile(filepath.Join(dir, "why-4"), []byte("then\n"), 0o600)
 	r := run1(t, "--why", dir)
-	const want = "tier 1: closed since now\n   [2Jevil\ntier 2: closed: its hook has not begun\ntier 3: closed: its hook has not begun\n"
+	const want = "tier 1: closed since now\n   [2Jevil\ntier 2: closed: its hook has not begun\ntier 3: closed: its hook has not begun\n" +
+		"tier 4: open since then\n"
 	if r.code != exitNotReady || r.stdout != want {
 		t.Errorf("%d: %q", r.code, r.stdout)
 	}
