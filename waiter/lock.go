@@ -268,7 +268,8 @@ func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 	for {
 		if asks {
 			say(wordReady, "")
-			err := newAnswerer(s, board, start).serve(ctx, held, opens)
+			answers := newAnswerer(s, board, start)
+			err := answers.serve(ctx, held, opens)
 			if ctx.Err() != nil {
 				board.held()
 				board.say(signalled(ctx, nil)...)
@@ -276,6 +277,10 @@ func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 			}
 			asks = false
 			unleased(err)
+			if answers.answered {
+				// Without leases the lock would be open since then.
+				waits, s.lock.earlier = nil, nil
+			}
 		}
 		lines := waitForAll(ctx, waits)
 		switch {
