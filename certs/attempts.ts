@@ -1,4 +1,4 @@
-import type { Shown, Step } from './next-step.ts'
+import type { Shown, Step } from './decide-step.ts'
 
 type Action = Exclude<Step, { do: 'wait' }>
 

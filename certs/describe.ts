@@ -1,6 +1,6 @@
 import { printable } from '../src/admission/words/printable.ts'
 import type { Report } from '../src/kubernetes/event.ts'
-import type { LeafReason, MintReason, Shown, Step, Stranger } from './next-step.ts'
+import type { LeafReason, MintReason, Shown, Step, Stranger } from './decide-step.ts'
 
 const why: Record<MintReason | LeafReason, string> = {
   'secret-missing': 'there is no Secret',

@@ -1,5 +1,5 @@
 import type { ChartBar } from '../src/terminal/chart.ts'
-import type { Dated } from './next-step.ts'
+import type { Dated } from './decide-step.ts'
 
 export interface Life extends Dated {
   readonly name: string

@@ -1,7 +1,7 @@
 import type { Health } from '../src/kubernetes/health.ts'
-import { createMeters, createPulse } from '../src/kubernetes/meters.ts'
+import { createMeters, createPulse } from '../src/kubernetes/metrics.ts'
+import type { Dated, Phase } from './decide-step.ts'
 import type { CertsObserver } from './keep.ts'
-import type { Dated, Phase } from './next-step.ts'
 
 const day = 86_400_000
 /** Longer than the longest pause between two turns of the loop, a slow API server counted in. */

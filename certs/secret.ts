@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import { objectKeys } from '../src/kubernetes/names.ts'
 import type { Changes, StoredConfiguration, StoredSecret } from './cluster.ts'
+import type { Asked, Authority, Dated, Leaf, Retired, SecretShown } from './decide-step.ts'
 import {
   backdate,
   checkAuthorityPair,
@@ -11,7 +12,6 @@ import {
   signedBy,
   splitBundle,
 } from './faults.ts'
-import type { Asked, Authority, Dated, Leaf, Retired, SecretShown } from './next-step.ts'
 import type { CertificateProblem } from './problems.ts'
 
 /** The keys of the Secret, some without their `.crt` and `.key`. Servers get only `tls.crt` and `tls.key`. */

@@ -1,7 +1,7 @@
 import { drawChart, legend } from '../src/terminal/chart.ts'
 import type { Look } from '../src/terminal/look.ts'
+import type { Phase } from './decide-step.ts'
 import { type Life, left, lifeBars } from './life-bars.ts'
-import type { Phase } from './next-step.ts'
 import { type CertificateProblem, problemText } from './problems.ts'
 
 /** What `certs status` and `check` are about. */

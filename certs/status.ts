@@ -1,7 +1,7 @@
 import { answersOf } from './answers.ts'
+import { authorityDue, type Lifetimes, lackingTrust, leafDue, phaseOf } from './decide-step.ts'
 import { type Asking, foreignStatus } from './foreign.ts'
 import type { Life } from './life-bars.ts'
-import { authorityDue, type Lifetimes, lackingTrust, leafDue, phaseOf } from './next-step.ts'
 import { leafOf, look } from './secret.ts'
 import type { Status } from './show.ts'
 

@@ -1,5 +1,5 @@
 import type { V1Container, V1ContainerStatus, V1Pod, V1PodSpec } from '@kubernetes/client-node'
-import { isLockKey } from '../src/admission/hook/lock.ts'
+import { isLockKey } from '../src/admission/hook/lock-names.ts'
 import { kindOf } from '../src/admission/pod/kind.ts'
 import { mirrorKey } from '../src/admission/words/keys.ts'
 import type { WireObject } from '../src/kubernetes/follow.ts'

@@ -1,4 +1,4 @@
-import { createMeters, createPulse } from '../../src/kubernetes/meters.ts'
+import { createMeters, createPulse } from '../../src/kubernetes/metrics.ts'
 import { withContainer } from '../members.ts'
 import { noteOf, standing } from '../sidecar-state.ts'
 import { type Counts, failures as failureReasons, phases } from '../types.ts'

@@ -1,14 +1,14 @@
 import { type Decision, patched, refused, skipped, unchanged } from './decision.ts'
 import { type Absent, type Examined, examine, mayRefuse, requires } from './examine.ts'
-import { lockOf } from './hook/lock.ts'
+import { lockOf } from './hook/lock-names.ts'
 import type { Configuration } from './intent/configuration.ts'
 import type { Context } from './intent/context.ts'
 import { changeOf } from './patch/patch.ts'
 import type { Plan } from './plan/plan.ts'
 import type { Surroundings } from './pod/surroundings.ts'
 import type { Json, Operation } from './words/json.ts'
+import { mostAnswer } from './words/limits.ts'
 import { isCost, type Reason, type StartOrder, type Warning } from './words/messages.ts'
-import { mostAnswer } from './words/most.ts'
 
 /**
  * The one function behind `/mutate`, `/preview`, `inject` and the page: from a pod's manifest (any value; anyone may have written it)

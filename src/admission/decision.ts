@@ -1,9 +1,9 @@
 import type { Absent } from './examine.ts'
 import type { Change } from './patch/patch.ts'
-import type { Tiers } from './plan/tiers.ts'
+import type { Tiers } from './plan/shown-tiers.ts'
 import type { Operation } from './words/json.ts'
 import type { Problem, Said, Warning } from './words/messages.ts'
-import { shownWarnings } from './words/shown.ts'
+import { shownWarnings } from './words/shown-warnings.ts'
 
 /** Why, for people; `warnings` come worst first. */
 interface Explained {

@@ -16,8 +16,8 @@ import type { Read } from './pod/reader.ts'
 import { readStatus } from './pod/status.ts'
 import type { Operation } from './words/json.ts'
 import { keys, mirrorKey } from './words/keys.ts'
+import { mostProblems, told } from './words/limits.ts'
 import type { Problem, Reason, Warning } from './words/messages.ts'
-import { mostProblems, told } from './words/most.ts'
 import { slipOf } from './words/nearest.ts'
 
 /** Reads a pod's manifest, merges what it says with the rules, plans and patches. Never throws. */

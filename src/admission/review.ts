@@ -6,8 +6,8 @@ import { type Fields, isMap, nothing } from './pod/reader.ts'
 import type { Surroundings } from './pod/surroundings.ts'
 import { validate } from './validate.ts'
 import type { Operation } from './words/json.ts'
+import { mostProblems } from './words/limits.ts'
 import { coded, isCost, isHint, type Problem, type Reason, type Said, type Shape, textOf } from './words/messages.ts'
-import { mostProblems } from './words/most.ts'
 import { printable } from './words/printable.ts'
 
 /** The `response` of an AdmissionReview (admission.k8s.io/v1), but for the patch's encoding: `patch` is JSON, which the wire wants as base64. */

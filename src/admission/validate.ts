@@ -1,7 +1,7 @@
 import { allowed, refused, type Validity } from './decision.ts'
 import { type Absent, type Examined, examine, mayRefuse, requires } from './examine.ts'
 import { sameHook } from './hook/hook.ts'
-import { lockedBy, lockOf } from './hook/lock.ts'
+import { lockedBy, lockOf } from './hook/lock-names.ts'
 import { openedBy, unwrap } from './hook/unwrap.ts'
 import { withoutLease } from './hook/waiter.ts'
 import type { Configuration } from './intent/configuration.ts'

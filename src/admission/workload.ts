@@ -5,7 +5,7 @@ import { podTemplate } from './pod/template.ts'
 import { allowed, openReview, type Reviewed } from './review.ts'
 import { foresee } from './verdict.ts'
 import { coded, isCost, isProblem, type Warning } from './words/messages.ts'
-import { shownWarnings } from './words/shown.ts'
+import { shownWarnings } from './words/shown-warnings.ts'
 
 /**
  * Answers a parsed AdmissionReview (any value) of what pods are made from: it is always allowed, with what would be said of its pods.

@@ -6,12 +6,12 @@ import { remarkText } from '../configuration/faults.ts'
 import { FileError, readText } from '../files/files.ts'
 import type { Manifest } from '../install/apply.ts'
 import { type Connected, connect, survey } from '../install/connect.ts'
-import { unowned } from '../install/images.ts'
 import { manifests } from '../install/manifests.ts'
 import { ownNamespace } from '../install/namespace.ts'
 import { type Ability, abilityOf } from '../install/nodes.ts'
 import { partNames, render, standardImage, textOf, type Wanted } from '../install/render.ts'
 import { type Found, waiterImageOf } from '../install/settings.ts'
+import { unowned } from '../install/unowned-images.ts'
 import { mutatingReference, objectKeys, objectNames } from '../kubernetes/names.ts'
 import { heard, ignoredCodes, ignoreOption } from '../messages/ignore.ts'
 import { UsageError } from '../terminal/command.ts'
@@ -136,7 +136,7 @@ export const install = defineCommand({
     const wholes = documents.map((document): Manifest => document.toJS())
     const mutating = wholes.find(({ kind }) => kind === mutatingReference.kind)
     if (mutating !== undefined && configuration.rules.rules.some(({ enforce }) => enforce)) {
-      const { foresee } = await import('../check/installation/foresee.ts')
+      const { foresee } = await import('../check/installation/refused-by-upgrade.ts')
       const warnings = await foresee(objects, wanted.namespace, configuration, mutating)
       say('sidecar-first', warnings)
     }

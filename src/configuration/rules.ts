@@ -3,7 +3,7 @@ import { parseCheck } from '../admission/check/grammar.ts'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { type Preset, presetOf, presets } from '../admission/intent/presets.ts'
 import type { Rule } from '../admission/intent/rule.ts'
-import { isContainerName } from '../admission/intent/sidecars.ts'
+import { isContainerName } from '../admission/intent/tiers.ts'
 import {
   existingHooks,
   gates,

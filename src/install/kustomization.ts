@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { type Document, parse, parseAllDocuments } from 'yaml'
-import { kubectlDialect } from '../kubernetes/dialect.ts'
+import { kubectlDialect } from '../kubernetes/yaml.ts'
 
 /**
  * The objects of a folder with a `kustomization.yaml`, as YAML documents with their comments, in the order of its `resources`. Nothing else

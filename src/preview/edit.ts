@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isScalar, isSeq, type Node, type Pair, visit, type YAMLMap, type YAMLSeq } from 'yaml'
 import type { Json } from '../admission/words/json.ts'
-import { writeYaml } from '../kubernetes/dialect.ts'
+import { writeYaml } from '../kubernetes/yaml.ts'
 import { formatJson, isObject, type JsonObject } from './json.ts'
 
 /** Text from `start` to `end` (offsets) is to be replaced. */

@@ -1,6 +1,6 @@
 import { unwrap } from '../admission/hook/unwrap.ts'
 import { meshProxies } from '../admission/plan/order.ts'
-import type { PlannedSidecar, Tiers } from '../admission/plan/tiers.ts'
+import type { PlannedSidecar, Tiers } from '../admission/plan/shown-tiers.ts'
 import { kindOf } from '../admission/pod/kind.ts'
 import type { Container, Spec } from '../admission/pod/pod.ts'
 import { readMetadata, readSpec } from '../admission/pod/read.ts'

@@ -13,7 +13,7 @@ import {
   visit,
 } from 'yaml'
 import type { Json } from '../admission/words/json.ts'
-import { kubectlDialect } from '../kubernetes/dialect.ts'
+import { kubectlDialect } from '../kubernetes/yaml.ts'
 import { deepest, isObject, type JsonObject, parseJson, scanJson } from './json.ts'
 import type { Fault, Place, Problem } from './problems.ts'
 

@@ -1,4 +1,4 @@
-import { lockVolume } from '../admission/hook/lock.ts'
+import { lockVolume } from '../admission/hook/lock-names.ts'
 import { unwrap } from '../admission/hook/unwrap.ts'
 import { readHookValue } from '../admission/pod/read.ts'
 import { wordsFor } from '../admission/words/define.ts'

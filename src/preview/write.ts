@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Document } from 'yaml'
 import type { Operation } from '../admission/words/json.ts'
-import { writeYaml } from '../kubernetes/dialect.ts'
+import { writeYaml } from '../kubernetes/yaml.ts'
 import { applyEdits, type Edit, Exotic, editsFor, lineBreak } from './edit.ts'
 import { formatJson, type JsonObject } from './json.ts'
 import { type ManifestDocument, readManifests } from './manifests.ts'

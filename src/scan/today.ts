@@ -1,5 +1,5 @@
 import type { KnownSidecar } from '../admission/suggest/known.ts'
-import { type Asked, latest } from '../admission/words/asked.ts'
+import { type Asked, latest } from '../admission/words/probe-times.ts'
 import type { ScanSubject } from './subject.ts'
 
 /** The order and the gate of a sidecar today, by the spec alone. */

@@ -1,5 +1,5 @@
-import { type Asked, askedText, latest } from '../admission/words/asked.ts'
 import { define, passOn, tell } from '../admission/words/define.ts'
+import { type Asked, askedText, latest } from '../admission/words/probe-times.ts'
 import type { Values } from '../admission/words/values.ts'
 import { codeOf, type Trouble, wordsFor } from '../timeline/troubles.ts'
 import type { Evidence } from './evidence.ts'

@@ -5,10 +5,10 @@ import type {
   V1ContainerStatus,
   V1Pod,
 } from '@kubernetes/client-node'
-import { lockVolume } from '../admission/hook/lock.ts'
+import { lockVolume } from '../admission/hook/lock-names.ts'
 import { type Polls, pollsOf } from '../admission/hook/polls.ts'
 import { runsOwnHook } from '../admission/intent/own-hook.ts'
-import { parseSidecars } from '../admission/intent/sidecars.ts'
+import { parseSidecars } from '../admission/intent/tiers.ts'
 import { type Kind, kindOf } from '../admission/pod/kind.ts'
 import type { Container } from '../admission/pod/pod.ts'
 import { readMetadata, readSpec } from '../admission/pod/read.ts'

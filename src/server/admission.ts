@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Answered, asksIn, giveUp, readBeginning } from '../admission/give-up.ts'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import {
   type Reviewed,
@@ -8,9 +9,8 @@ import {
   reviewMark,
   reviewUnlocked,
 } from '../admission/review.ts'
-import { type Answered, asksIn, giveUp, readBeginning } from '../admission/unread.ts'
+import { mostAnswer } from '../admission/words/limits.ts'
 import { coded, codeOf, type Problem } from '../admission/words/messages.ts'
-import { mostAnswer } from '../admission/words/most.ts'
 import { reviewWorkload } from '../admission/workload.ts'
 import type { Refused } from '../requests/faults.ts'
 import type { Body } from './body.ts'

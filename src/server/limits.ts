@@ -1,6 +1,6 @@
 import type { Problem } from '../admission/words/messages.ts'
 import type { Body } from './body.ts'
-import { type Shape, scan } from './scan.ts'
+import { type Shape, scan } from './json-shape.ts'
 
 /**
  * Bytes of a review. A pod can be stored up to 1.5 MiB (etcd's limit for a request), the API server writes `<`, `>` and `&` in a review as six

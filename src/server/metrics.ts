@@ -1,4 +1,4 @@
-import { createMeters } from '../kubernetes/meters.ts'
+import { createMeters } from '../kubernetes/metrics.ts'
 import type { Serving } from './serving.ts'
 import { buckets, type Tallies, type Webhook } from './tally.ts'
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { createPages } from './pages.ts'
+import type { createPages } from './other-routes.ts'
 import { type Handler, sendBad, sendJson, wrongMethod } from './send.ts'
 import type { Serving } from './serving.ts'
 
@@ -14,7 +14,7 @@ export function createRoutes(context: Serving): { readonly answer: Handler; stop
     const { url = '', method } = request
     const [path] = url.split('?', 1)
     if (path !== '/healthz' && path !== '/readyz') {
-      pages ??= import('./pages.ts').then((module) => module.createPages(context))
+      pages ??= import('./other-routes.ts').then((module) => module.createPages(context))
       const { listener } = await pages
       listener(request, response)
     } else if (method !== 'GET' && method !== 'HEAD') sendBad(response, wrongMethod(method, 'GET, HEAD'))

@@ -1,5 +1,5 @@
 import type { Histogram } from 'prom-client'
-import { createMeters, createPulse } from '../kubernetes/meters.ts'
+import { createMeters, createPulse } from '../kubernetes/metrics.ts'
 import { gates, outcomes, waitOutcomes } from './labels.ts'
 import { type Counted, omissions } from './ledger.ts'
 

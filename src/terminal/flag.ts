@@ -1,5 +1,5 @@
 import { durationRange, parseDuration } from '../admission/check/duration.ts'
-import { isContainerName } from '../admission/intent/sidecars.ts'
+import { isContainerName } from '../admission/intent/tiers.ts'
 import { textOf } from '../admission/words/messages.ts'
 import { quote } from '../admission/words/quote.ts'
 import { UsageError } from './command.ts'

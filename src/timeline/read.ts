@@ -1,5 +1,5 @@
 import type { ClusterObject, Objects } from '../kubernetes/objects.ts'
-import { startsOf } from '../seen/of-workload.ts'
+import { startsOf } from '../seen/workload-pods.ts'
 import { type Many, together } from './many.ts'
 import { type Timeline, timelineOf } from './timeline.ts'
 

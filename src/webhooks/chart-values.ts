@@ -1,5 +1,5 @@
 import type { Configuration } from '../admission/intent/configuration.ts'
-import { writeYaml } from '../kubernetes/dialect.ts'
+import { writeYaml } from '../kubernetes/yaml.ts'
 import { configurationHash, type WebhookOptions, webhookConfigurations } from './configurations.ts'
 
 /**

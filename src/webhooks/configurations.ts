@@ -13,7 +13,6 @@ import { enforcedMark } from '../admission/mark.ts'
 import type { LabelSelector } from '../admission/pod/selector.ts'
 import type { FailurePolicy } from '../admission/words/choices.ts'
 import type { Coded } from '../admission/words/values.ts'
-import { writeYaml } from '../kubernetes/dialect.ts'
 import {
   labelsOf,
   mutatingReference,
@@ -22,6 +21,7 @@ import {
   workloadsReference,
 } from '../kubernetes/names.ts'
 import type { Reference } from '../kubernetes/objects.ts'
+import { writeYaml } from '../kubernetes/yaml.ts'
 import { condition, markedByOthers } from './condition.ts'
 import { coded } from './notices.ts'
 import { paths } from './path.ts'

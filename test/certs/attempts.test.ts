@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Attempts } from '../../certs/attempts.ts'
-import type { Leaf, Shown } from '../../certs/next-step.ts'
+import type { Leaf, Shown } from '../../certs/decide-step.ts'
 import { DAY, SECOND } from './world.ts'
 
 const year = { issued: 0, expires: 365 * DAY, signs: true }

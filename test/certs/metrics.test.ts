@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { phaseOf } from '../../certs/decide-step.ts'
 import { certsMetrics } from '../../certs/metrics.ts'
-import { phaseOf } from '../../certs/next-step.ts'
 
 test('who leads no more says nothing of the certificates: the next leader does', async () => {
   const { registry, observer } = certsMetrics(() => 0)

@@ -11,7 +11,7 @@ import {
   type SecretShown,
   type Shown,
   type Step,
-} from '../../certs/next-step.ts'
+} from '../../certs/decide-step.ts'
 
 export const SECOND = 1000
 export const HOUR = 3600 * SECOND

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Asked } from '../../certs/next-step.ts'
+import type { Asked } from '../../certs/decide-step.ts'
 import { issueAuthority } from '../../certs/x509.ts'
 import { objectKeys } from '../../src/kubernetes/names.ts'
 import { type Fate, startProxy } from '../apiserver/proxy.ts'

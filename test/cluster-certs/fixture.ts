@@ -9,9 +9,9 @@ import {
   PatchStrategy,
 } from '@kubernetes/client-node'
 import type { Cluster, StoredConfiguration, StoredSecret } from '../../certs/cluster.ts'
+import { type Lifetimes, next, type Phase, phaseOf, type Step } from '../../certs/decide-step.ts'
 import { isCovered, splitBundle } from '../../certs/faults.ts'
 import { kubernetes, type Names } from '../../certs/kubernetes.ts'
-import { type Lifetimes, next, type Phase, phaseOf, type Step } from '../../certs/next-step.ts'
 import { type CertsSettings, run } from '../../certs/run.ts'
 import { look } from '../../certs/secret.ts'
 import { serviceNames } from '../../certs/x509.ts'

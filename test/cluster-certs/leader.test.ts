@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { after, afterEach, before, test } from 'node:test'
-import type { Asked } from '../../certs/next-step.ts'
+import type { Asked } from '../../certs/decide-step.ts'
 import { objectKeys } from '../../src/kubernetes/names.ts'
 import { type ApiServer, startApiServer } from '../apiserver/apiserver.ts'
 import { type FaultyProxy, type Passing, startProxy } from '../apiserver/proxy.ts'

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { install } from '../../src/cli/install.ts'
 import { uninstall } from '../../src/cli/uninstall.ts'
-import { unowned } from '../../src/install/images.ts'
+import { unowned } from '../../src/install/unowned-images.ts'
 import { run } from '../cli/inside.ts'
 
 test('install prints YAML without a cluster, and its example is a call of it', async () => {

@@ -11,7 +11,7 @@ import { sarif } from '../../src/preview/show/sarif.ts'
 import { describe as inText } from '../../src/preview/show/text.ts'
 import { app, type Container, configuration, type Fields, pod, ready } from '../admission/pods.ts'
 
-/** What a decision shows (src/admission/words/shown.ts), and what it is chosen from: some hundred of each kind at most. */
+/** What a decision shows (src/admission/words/shown-warnings.ts), and what it is chosen from: some hundred of each kind at most. */
 const [mostShown, mostCollected] = [15, 1000]
 
 const envoy = { name: 'envoy', readinessProbe: ready }

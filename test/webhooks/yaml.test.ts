@@ -4,8 +4,8 @@ import { parseAllDocuments } from 'yaml'
 import { readConfiguration } from '../../src/configuration/read.ts'
 import { manifests } from '../../src/install/manifests.ts'
 import { render, textOf } from '../../src/install/render.ts'
-import { kubectlDialect } from '../../src/kubernetes/dialect.ts'
 import { endpoint } from '../../src/kubernetes/names.ts'
+import { kubectlDialect } from '../../src/kubernetes/yaml.ts'
 import { webhookConfigurations, webhookYaml } from '../../src/webhooks/configurations.ts'
 
 // kubectl takes an unquoted `on` for a truth value, and the API server then refuses the selector.

@@ -1,6 +1,6 @@
 import type { HttpCheck, PolledCheck, TcpCheck } from '../check/grammar.ts'
 import type { Header, Hook } from '../pod/pod.ts'
-import { lockDirectory, lockKey } from './lock.ts'
+import { lockDirectory, lockKey } from './lock-names.ts'
 import type { SpecCheck } from './waiter.ts'
 
 /** `$0` of the shell form, by which it is recognised. */

@@ -3,7 +3,7 @@ import { kindOf } from '../pod/kind.ts'
 import type { Container, Hook, RunAs } from '../pod/pod.ts'
 import type { LockRestarts, Waiter as WaiterConfiguration } from '../words/choices.ts'
 import type { Json } from '../words/json.ts'
-import { lockDirectory, lockMount } from './lock.ts'
+import { lockDirectory, lockMount } from './lock-names.ts'
 
 /** The names of what we add to a pod. */
 export const waiterName = 'sidecar-first-waiter'

@@ -21,11 +21,11 @@ import {
 } from '../words/choices.ts'
 import { byteLength } from '../words/json.ts'
 import { inOurDomain, isOurs, keys, perContainer, rolloutNote } from '../words/keys.ts'
+import { mostProblems } from '../words/limits.ts'
 import type { Problem, Warning } from '../words/messages.ts'
-import { mostProblems } from '../words/most.ts'
 import { type Parsed, parsed, problem } from '../words/parsed.ts'
 import type { Configuration } from './configuration.ts'
-import { parseSidecars, type TierNames } from './sidecars.ts'
+import { parseSidecars, type TierNames } from './tiers.ts'
 
 /** What a pod asks for with its annotations; undefined if it says nothing. */
 export interface Wishes {

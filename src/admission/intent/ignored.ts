@@ -1,7 +1,7 @@
 import type { Metadata } from '../pod/pod.ts'
 import { keys } from '../words/keys.ts'
+import { mostProblems } from '../words/limits.ts'
 import { heard, isIgnorable, type Warning } from '../words/messages.ts'
-import { mostProblems } from '../words/most.ts'
 
 /** The codes that a pod doesn't want to hear of, as it wrote them. */
 export function ignoredBy({ annotations }: Pick<Metadata, 'annotations'>): ReadonlySet<string> {

@@ -1,8 +1,8 @@
 import type { Metadata } from '../pod/pod.ts'
 import { readMetadata } from '../pod/read.ts'
 import { isOurs, keys } from '../words/keys.ts'
+import { told } from '../words/limits.ts'
 import { heard, type Warning } from '../words/messages.ts'
-import { told } from '../words/most.ts'
 import { ignoredBy } from './ignored.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { hookJson } from '../hook/hook.ts'
-import { lockDir, lockMount, lockVariable, lockVolume } from '../hook/lock.ts'
+import { lockDir, lockMount, lockVariable, lockVolume } from '../hook/lock-names.ts'
 import { resetCommand, waiterMount } from '../hook/waiter.ts'
 import type { LockParts, VariableChanges } from '../plan/lock.ts'
 import type { Order } from '../plan/order.ts'

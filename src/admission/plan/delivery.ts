@@ -11,8 +11,8 @@ import type { Configuration } from '../intent/configuration.ts'
 import type { Container, RunAs, Spec } from '../pod/pod.ts'
 import type { Json } from '../words/json.ts'
 import type { Problem } from '../words/messages.ts'
+import { isDirectory } from './directories.ts'
 import type { LineUp } from './line-up.ts'
-import { isDirectory } from './mounted.ts'
 
 /** What is still missing for the waiter to get into the pod. */
 export interface Delivery {

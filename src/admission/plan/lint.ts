@@ -1,7 +1,7 @@
 import type { Container } from '../pod/pod.ts'
 import type { Surroundings } from '../pod/surroundings.ts'
+import { mostProblems } from '../words/limits.ts'
 import type { Warning } from '../words/messages.ts'
-import { mostProblems } from '../words/most.ts'
 import { type HookGroup, hookGroups, timeoutOf } from './gate.ts'
 import { type LineUp, type Member, waits } from './line-up.ts'
 

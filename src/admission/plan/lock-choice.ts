@@ -1,4 +1,4 @@
-import { lockedBy, lockVolume } from '../hook/lock.ts'
+import { lockedBy, lockVolume } from '../hook/lock-names.ts'
 import { openedBy } from '../hook/unwrap.ts'
 import { installs, waiterName } from '../hook/waiter.ts'
 import type { Context } from '../intent/context.ts'

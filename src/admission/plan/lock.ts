@@ -1,4 +1,4 @@
-import { isLockKey, lockDirectory, lockKey, lockOf, lockVolume, readsLock } from '../hook/lock.ts'
+import { isLockKey, lockDirectory, lockKey, lockOf, lockVolume, readsLock } from '../hook/lock-names.ts'
 import { shellPolls } from '../hook/shell.ts'
 import { openedBy } from '../hook/unwrap.ts'
 import { installs, isInstaller, waiterName } from '../hook/waiter.ts'
@@ -8,9 +8,9 @@ import type { Surroundings } from '../pod/surroundings.ts'
 import type { LockRestarts } from '../words/choices.ts'
 import { keys } from '../words/keys.ts'
 import type { Problem } from '../words/messages.ts'
+import { isDirectory } from './directories.ts'
 import type { Gate, Opening } from './gate.ts'
 import { type LineUp, type Member, waits } from './line-up.ts'
-import { isDirectory } from './mounted.ts'
 import type { Order } from './order.ts'
 
 /**

@@ -10,16 +10,16 @@ import type { Problem, Warning } from '../words/messages.ts'
 import { printable } from '../words/printable.ts'
 import { concerns } from './concerns.ts'
 import { type Delivery, planDelivery } from './delivery.ts'
-import { loopholes } from './enforced.ts'
 import { planHold } from './hold.ts'
 import type { LineUp, Member } from './line-up.ts'
 import { lint } from './lint.ts'
 import type { LockParts } from './lock.ts'
+import { loopholes } from './loopholes.ts'
 import { findObstacles } from './obstacles.ts'
 import { hooksOfOlder, olderWaiter, tooOldWaiter } from './older.ts'
 import type { Order } from './order.ts'
+import { lockedMembers, shownTiers, type Tiers } from './shown-tiers.ts'
 import { type ProbeChange, probeChange } from './startup-probe.ts'
-import { lockedMembers, shownTiers, type Tiers } from './tiers.ts'
 
 /** What is to be true of the pod afterwards, as far as it isn't yet. */
 export interface Plan {

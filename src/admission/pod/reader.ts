@@ -1,6 +1,6 @@
 import type { Json } from '../words/json.ts'
+import { mostProblems } from '../words/limits.ts'
 import type { Problem, Shape } from '../words/messages.ts'
-import { mostProblems } from '../words/most.ts'
 
 /** None of the fields read here is a property that all objects inherit, so a key like `constructor` in a manifest is only a key. */
 export type Fields = { readonly [key: string]: Json }

@@ -4,10 +4,10 @@ import { isCalled, isDeclined, said } from '../intent/injected.ts'
 import { runsOwnHook } from '../intent/own-hook.ts'
 import { type Preset, presets } from '../intent/presets.ts'
 import { isComparable } from '../intent/rule-index.ts'
-import { isContainerName } from '../intent/sidecars.ts'
+import { isContainerName } from '../intent/tiers.ts'
 import { isNative } from '../pod/kind.ts'
 import type { Container, Metadata, Pod, Spec } from '../pod/pod.ts'
-import { type Asked, askedOf } from '../words/asked.ts'
+import { type Asked, askedOf } from '../words/probe-times.ts'
 import { ownPreset } from './own.ts'
 
 /** A well-known sidecar of a pod, and what holds the app back for it today. */

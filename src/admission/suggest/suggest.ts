@@ -6,10 +6,10 @@ import type { Deadlock } from '../intent/presets.ts'
 import type { Metadata, Pod } from '../pod/pod.ts'
 import { readMetadata, readSpec } from '../pod/read.ts'
 import { type Fields, isMap } from '../pod/reader.ts'
-import { type Asked, latest } from '../words/asked.ts'
 import { keys, perContainer } from '../words/keys.ts'
 import type { Said } from '../words/messages.ts'
-import { askable } from './checks.ts'
+import { type Asked, latest } from '../words/probe-times.ts'
+import { askable } from './askable.ts'
 import { type KnownSidecar, knownSidecars, partsOf } from './known.ts'
 
 /** What a pod with well-known sidecars could say so that they are ready before its app. */

@@ -1,5 +1,5 @@
-import { askedText } from '../words/asked.ts'
 import { printable } from '../words/printable.ts'
+import { askedText } from '../words/probe-times.ts'
 import type { KnownSidecar } from './known.ts'
 import type { Why } from './suggest.ts'
 

@@ -1,5 +1,5 @@
-import { type Asked, askedText } from './asked.ts'
 import { keys, perContainer } from './keys.ts'
+import { type Asked, askedText } from './probe-times.ts'
 import type { Values, Words } from './values.ts'
 
 /** By its first letter; a U is nearly always spoken as in user. */

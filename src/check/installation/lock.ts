@@ -1,5 +1,5 @@
 import type { V1MutatingWebhookConfiguration, V1Node, V1Pod } from '@kubernetes/client-node'
-import { lockKey, lockVariable } from '../../admission/hook/lock.ts'
+import { lockKey, lockVariable } from '../../admission/hook/lock-names.ts'
 import type { Configuration } from '../../admission/intent/configuration.ts'
 import { knowsLock, lockSince } from '../../admission/plan/lock.ts'
 import type { Json } from '../../admission/words/json.ts'

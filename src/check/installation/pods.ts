@@ -12,9 +12,9 @@ import type { Uncovered } from '../findings/pods.ts'
 import type { Finding } from '../findings.ts'
 import { covering, createdOf, dueOf, type Standing, standingOf, whyUncovered } from '../pod/coverage.ts'
 import { sidecarsOf } from '../pod/start.ts'
+import { closely, judgeStarts, type StartedPod } from '../pod/started.ts'
 import { lastingKinds, manifestOf } from '../pod/subject.ts'
 import { type Check, type Installed, needed, type Site, validConfiguration } from '../site.ts'
-import { closely, judgeStarts, type StartedPod } from './starts.ts'
 
 /** How many namespaces are read at a time. */
 const atOnce = 8

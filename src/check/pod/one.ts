@@ -11,10 +11,10 @@ import type { Installed } from '../site.ts'
 import { type Circumstances, circumstancesOf, sidecarsToday } from './circumstances.ts'
 import { authorIsWarned, createdOf } from './coverage.ts'
 import { creationFindings } from './creation.ts'
-import { explain } from './explain.ts'
-import { workloadFindings } from './of-workload.ts'
+import { workloadFindings } from './pods-of-workload.ts'
 import { startFindings } from './start.ts'
 import type { SubjectKind } from './subject.ts'
+import { explain } from './template.ts'
 
 /**
  * Reads one pod, or a workload with a template, and says why it was patched or wasn't.

@@ -13,7 +13,7 @@ import { type FileNotice, fileNoticeCode, fileNoticeText } from '../notices.ts'
 import { type Preview, type Previewed, previewObjects, type Readable, readObjects, tiersOf } from '../preview.ts'
 import { faultCode, faultText, type Problem } from '../problems.ts'
 import { withSettings } from '../settings.ts'
-import type { Trial } from '../trial.ts'
+import type { Trial } from '../tried-lines.ts'
 
 /** An input with what would happen to each of its objects. */
 export interface PreviewedFile {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Warning } from '../../../src/admission/words/messages.ts'
 import { printable } from '../../../src/admission/words/printable.ts'
-import { shownWarnings } from '../../../src/admission/words/shown.ts'
+import { shownWarnings } from '../../../src/admission/words/shown-warnings.ts'
 import { app, decided, pod, ready, warningsOf } from '../pods.ts'
 
 test('the worst come first, nothing twice, the rest counted', () => {

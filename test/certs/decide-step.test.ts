@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Leaf, leafDue, next, type Shown } from '../../certs/next-step.ts'
+import { type Leaf, leafDue, next, type Shown } from '../../certs/decide-step.ts'
 import { runs } from '../runs.ts'
 import { DAY, endsWell, established, HOUR, lifetimes, SECOND, SKEW, World } from './world.ts'
 

@@ -1,5 +1,5 @@
+import { mostProblems } from './limits.ts'
 import { type Severity, severities, severityOf, type Warning } from './messages.ts'
-import { mostProblems } from './most.ts'
 
 // The API server drops all warnings of an answer once they are over 4,096 characters together; 15 of ours can't be.
 const most = 15

@@ -1,4 +1,4 @@
-import { parseSidecars } from '../admission/intent/sidecars.ts'
+import { parseSidecars } from '../admission/intent/tiers.ts'
 import { type Fields, isMap } from '../admission/pod/reader.ts'
 import type { Line } from '../admission/suggest/suggest.ts'
 import type { Delivery, GateChoice } from '../admission/words/choices.ts'

@@ -1,9 +1,9 @@
 import { ClusterError } from '../../kubernetes/failure.ts'
 import type { ClusterObject, Objects } from '../../kubernetes/objects.ts'
 import { judge, type Outcome } from '../../outcome/outcome.ts'
-import { startsOf } from '../../seen/of-workload.ts'
+import { startsOf } from '../../seen/workload-pods.ts'
 import type { Finding } from '../findings.ts'
-import { judgeStarts, type StartedPod } from '../installation/starts.ts'
+import { judgeStarts, type StartedPod } from './started.ts'
 
 interface Asked {
   readonly objects: Objects

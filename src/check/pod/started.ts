@@ -5,7 +5,7 @@ import { observe, type Seen, seenByStatus } from '../../seen/observe.ts'
 import { type Owner, ownerOf, ownerText } from '../../seen/owner.ts'
 import { likeness, type Part, type Trouble, troublesOf } from '../../timeline/troubles.ts'
 import type { Finding } from '../findings.ts'
-import { secondsSince } from '../pod/start.ts'
+import { secondsSince } from './start.ts'
 
 /** A pod that has sidecars, whoever created it, and how it started. */
 export interface StartedPod extends Pick<Judged, 'outcome' | 'lacking' | 'starts' | 'down' | 'app'> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Shape, scan } from '../../src/server/scan.ts'
+import { type Shape, scan } from '../../src/server/json-shape.ts'
 
 /** The same numbers, from what the text stands for. */
 function shapeOf(value: unknown): Shape {

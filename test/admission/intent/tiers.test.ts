@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseSidecars } from '../../../src/admission/intent/sidecars.ts'
+import { parseSidecars } from '../../../src/admission/intent/tiers.ts'
 import { textOf } from '../../../src/admission/words/messages.ts'
 
 const good: readonly [string, readonly (readonly string[] | '*')[]][] = [
