@@ -1,6 +1,6 @@
 /**
  * node scripts/shipped/chart.ts FOLDER: writes the Helm chart. Its templates are what `install` renders, with Helm's expressions where a flag's value
- * would stand; chart/ has what Helm alone needs. test/shipped/chart.test.ts compares what both make.
+ * would stand; chart/ has what Helm alone needs. test/shipped/chart.process.test.ts compares what both make.
  */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
