@@ -30,7 +30,8 @@ export function drawn({ without, with: patched }: Starts): Forecast {
   const end = Math.max(...[...without, ...patched].map(({ ready, hook }) => Math.max(ready, hook?.until ?? 0))) + tail
   const bars = (all: readonly Start[]) => {
     const sidecars = new Set(all.flatMap(({ name, role }) => (role === 'sidecar' ? [name] : [])))
-    return all.map((each) => ({ ...each, ...told(each, sidecars), segments: segmentsOf(each, all, end) }))
+    const leased = new Set(all.flatMap(({ meanwhile = [] }) => meanwhile))
+    return all.map((each) => ({ ...each, ...told(each, sidecars, leased), segments: segmentsOf(each, all, end) }))
   }
   const both = { without: bars(without), with: bars(patched) }
   const doing = [...both.without, ...both.with].flatMap(({ segments }) => segments.map((each) => each.doing))
@@ -60,8 +61,8 @@ function segmentsOf(
   })
 }
 
-/** The cases, the worst first. */
-function told(start: Start, sidecars: ReadonlySet<string>): Told {
+/** The cases, the worst first. @param leased whose hook returns, and leaves the waiting to the lock */
+function told(start: Start, sidecars: ReadonlySet<string>, leased: ReadonlySet<string>): Told {
   const { name, role, after, notReady, outlook, needs } = start
   if (outlook === 'never') {
     const sentence = `${name} never starts: what it waits for needs ${needs}.`
@@ -84,7 +85,7 @@ function told(start: Start, sidecars: ReadonlySet<string>): Told {
     return { mood: 'doubtful', note, sentence: `${name} ${note}, which starts later.` }
   }
   const waited = after.filter((other) => sidecars.has(other))
-  const note = noteOf(start, waited)
+  const note = leased.has(name) ? 'the lock waits for it' : noteOf(start, waited)
   if (outlook === 'doubtful') {
     return { mood: 'doubtful', note, sentence: `${name} may start late: what it waits for may need ${needs}.` }
   }

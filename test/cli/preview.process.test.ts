@@ -77,12 +77,12 @@ test('preview draws the start without and with us, in ASCII where the locale wan
     chart,
     `\
   without sidecar-first
-  app                   ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓████████████████████████████████  too early for proxy
-  proxy                      ░░░░░░░░░░░░░░░░░░████████████████████████████████
+  app                   ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓███████████████████████████████  too early for proxy
+  proxy                     ░░░░░░░░░░░░░░░░░░███████████████████████████████
   with sidecar-first
   sidecar-first-waiter  ▬▬▬▬▬▬▬▬▬
-  proxy                               ▒▒▒▒░░░░░░░░░░░░░░███████████████████████
-  app                                                        ░░░░░░░░░█████████  after proxy
+  proxy                              ▒▒▒▒▒░░░░░░░░░░░░░██████████████████████  the lock waits for it
+  app                                                      ░░░░░░░░░█████████  after proxy
   ▬ runs to its end   ░ not ready yet   ▒ its hook waits, nothing else starts   █ ready   ▓ runs too early
   The order is what counts: steps, not measured time.`,
   )

@@ -111,9 +111,12 @@ test('the chart is also available as text', async () => {
   await page.locator('[data-example=two-tiers]').click()
   await says(page, /shop/)
   const bar = page.locator('figure').last().getByRole('listitem').filter({ hasText: 'otel' }).first()
-  assert.equal(await bar.locator('.note').textContent(), 'hook waits for envoy, otel')
+  assert.equal(await bar.locator('.note').textContent(), 'the lock waits for it')
   const told = await bar.getByRole('img').getAttribute('aria-label')
-  assert.match(told ?? '', /^its hook waits, nothing else starts, step \d+ to \d+; ready, step \d+ to \d+$/)
+  assert.match(
+    told ?? '',
+    /^its hook waits, nothing else starts, step \d+ to \d+; not ready yet, step.*; ready, step \d+ to \d+$/,
+  )
   const colours = page.getByRole('listitem').filter({ hasText: /^its hook waits, nothing else starts$/ })
   assert.equal(await colours.count(), 0, 'nobody is read what a colour means')
 })
