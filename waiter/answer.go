@@ -40,21 +40,37 @@ type answerer struct {
 	// Opens, some time apart, that didn't wait for an answer that they would have had; and when the last was.
 	unwaited   int
 	unwaitedAt time.Time
-	// Since this process has answered one open with the value, an app has started behind this sidecar, and the sidecar may depend on it.
-	answered bool
+	// How many later tiers there were, and had answered themselves, when this process gave the value: -1 before it has.
+	behind int
 }
 
 func newAnswerer(s *spec, b *board, start time.Time) *answerer {
-	breakTime, _ := os.ReadFile("/proc/sys/fs/lease-break-time")
 	a := &answerer{
-		lock: s.lock, board: b, start: start, round: roundOf(string(breakTime)), lasts: resultLasts,
-		waits: slices.Concat(s.waits, s.lock.earlier), own: len(s.waits),
+		lock: s.lock, board: b, start: start, round: round(), lasts: resultLasts,
+		waits: slices.Concat(s.waits, s.lock.earlier), own: len(s.waits), behind: -1,
 	}
 	a.streak = make([]int, len(a.waits))
 	if slices.ContainsFunc(a.waits, func(w wait) bool { return w.check.kind == kindExec }) {
 		a.lasts = execInterval
 	}
 	return a
+}
+
+// tooSlow is why no open can be answered in a round, in which the checks may have to be asked four times: those that failed before and
+// all of them, before the swap and after it.
+func (s *spec) tooSlow() error {
+	var commands, longest time.Duration
+	for _, w := range slices.Concat(s.waits, s.lock.earlier) {
+		if w.check.kind == kindExec { // One after another.
+			commands += w.attemptTimeout
+		} else {
+			longest = max(longest, w.attemptTimeout)
+		}
+	}
+	if takes := max(commands, longest); takes > round()/4 {
+		return fmt.Errorf("its checks may take %v", takes)
+	}
+	return nil
 }
 
 // What those who sleep are given.
@@ -71,6 +87,7 @@ const (
 func (a *answerer) serve(ctx context.Context, held *os.File, opens <-chan os.Signal) error {
 	defer func() { held.Close() }()
 	a.board.say("no container behind it has been about to be created")
+	came := time.Now()
 	for {
 		for !isAsked(held) {
 			rest := time.NewTimer(lookAgain)
@@ -81,8 +98,8 @@ func (a *answerer) serve(ctx context.Context, held *os.File, opens <-chan os.Sig
 				return ctx.Err()
 			}
 			rest.Stop()
+			came = time.Now()
 		}
-		came := time.Now()
 		verdict, why := a.decide(ctx, came)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -91,7 +108,9 @@ func (a *answerer) serve(ctx context.Context, held *os.File, opens <-chan os.Sig
 		if err != nil {
 			return err
 		}
-		// From here on nobody else comes to the old file, so a result that is fresh now is one that each of them waited for.
+		// From here on nobody else comes to the old file, so a result that is fresh now is one that each of them waited for. Whoever comes to
+		// the new one comes from now on.
+		swapped := time.Now()
 		if verdict == granted && !a.isFresh() {
 			verdict, why = a.decide(ctx, came)
 		}
@@ -103,16 +122,18 @@ func (a *answerer) serve(ctx context.Context, held *os.File, opens <-chan os.Sig
 		// Nobody is there if it was opened without waiting.
 		waits := isOpened(held)
 		held.Close()
-		held = next
+		held, came = next, swapped
 		switch {
 		case verdict == closed:
 			if waits {
 				a.board.held(why...)
 			}
 		case waits:
-			a.answered = true
+			if tiers, all := laterTiers(a.lock.file); all {
+				a.behind = max(a.behind, tiers)
+			}
 			a.board.answered(why...)
-		case !a.answered && time.Since(a.unwaitedAt) > unwaitedApart:
+		case a.behind < 0 && time.Since(a.unwaitedAt) > unwaitedApart:
 			a.unwaitedAt = time.Now()
 			if a.unwaited++; a.unwaited == mostUnwaited {
 				return errUnwaited
@@ -121,10 +142,17 @@ func (a *answerer) serve(ctx context.Context, held *os.File, opens <-chan os.Sig
 	}
 }
 
+// hasAnswered is whether an app has started behind this sidecar, which may depend on it. What was answered while there were fewer tiers
+// was the creation of the next tier's sidecar: an app is created behind all of them, and the kubelet asks the latest first.
+func (a *answerer) hasAnswered() bool {
+	tiers, _ := laterTiers(a.lock.file)
+	return a.behind >= tiers
+}
+
 // inTheEnd is the answer when the checks don't hold in time. Until one open has got the value it is another round, as the kubelet tries
 // again. Afterwards an app has started behind this sidecar, which may not be ready because that app is gone.
 func (a *answerer) inTheEnd() reply {
-	if a.answered && a.lock.restarts != alwaysWaits {
+	if a.hasAnswered() && a.lock.restarts != alwaysWaits {
 		return letThrough
 	}
 	return closed
@@ -148,7 +176,7 @@ func (a *answerer) decide(ctx context.Context, came time.Time) (verdict reply, w
 		switch {
 		case len(why) == 0:
 			return granted, nil
-		case !a.answered && a.isEarlierMissing():
+		case !a.hasAnswered() && a.isEarlierMissing():
 			return closed, why
 		case ctx.Err() == nil:
 			a.board.held(why...)
@@ -177,7 +205,7 @@ func (a *answerer) ask(ctx context.Context) []string {
 	all := make([]int, 0, len(a.waits))
 	for i, w := range a.waits {
 		switch {
-		case i >= a.own && a.answered: // It has an answer of its own to give, and may wait for an app, too.
+		case i >= a.own && a.hasAnswered(): // It has an answer of its own to give, and may wait for an app, too.
 		case w.goOn && time.Since(a.start) >= w.timeout:
 		default:
 			all = append(all, i)
@@ -228,16 +256,18 @@ func logged(lines []string) {
 	if os.Getppid() != 0 {
 		return
 	}
-	log, err := os.OpenFile("/proc/1/fd/2", os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	// By the system's own calls: Go would wait until somebody reads a pipe that is full.
+	log, err := syscall.Open("/proc/1/fd/2", syscall.O_WRONLY|syscall.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOCTTY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
-	defer log.Close()
+	defer syscall.Close(log)
 	// Never into a file that the sidecar writes.
-	if info, err := log.Stat(); err != nil || info.Mode().IsRegular() {
+	var stat syscall.Stat_t
+	if syscall.Fstat(log, &stat) != nil || stat.Mode&syscall.S_IFMT == syscall.S_IFREG {
 		return
 	}
 	for _, line := range lines {
-		fmt.Fprintf(log, "sidecar-first: %s\n", line)
+		syscall.Write(log, fmt.Appendf(nil, "sidecar-first: %s\n", line))
 	}
 }

@@ -70,6 +70,11 @@ func control(file *os.File, command, argument int) (int, error) {
 	return int(result), nil
 }
 
+func round() time.Duration {
+	breakTime, _ := os.ReadFile("/proc/sys/fs/lease-break-time")
+	return roundOf(string(breakTime))
+}
+
 // roundOf is how long an open may sleep before it is answered, in any case before the kernel lets it through.
 func roundOf(breakTime string) time.Duration {
 	const longest = 30 * time.Second

@@ -40,6 +40,8 @@ const (
 	alwaysWaits   = time.Duration(-1)
 	restartsWait  = 5 * time.Second
 	mostRestarts  = 30 * time.Second
+	// A check whose time is up as the hook ends still fails it.
+	afterHandOver = time.Second
 	lockPrefix    = "ready-"
 	whyPrefix     = "why-"
 	// How often the reason is written, and a command asked when the time is up.
@@ -255,8 +257,11 @@ func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 	}
 	if s.lock.leased {
 		signal.Notify(opens, syscall.SIGIO)
-		var err error
-		if held, err = s.lock.hold(); err != nil {
+		err := s.tooSlow()
+		if err == nil {
+			held, err = s.lock.hold()
+		}
+		if err != nil {
 			unleased(err)
 		}
 	}
@@ -277,14 +282,20 @@ func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 			}
 			asks = false
 			unleased(err)
-			if answers.answered {
+			if answers.hasAnswered() {
 				// Without leases the lock would be open since then.
 				waits, s.lock.earlier = nil, nil
 			}
 		}
-		lines := waitForAll(ctx, waits)
+		inTime, cancel := ctx, func() {}
+		if held != nil { // The hook has ended by then, and the kubelet may come.
+			inTime, cancel = context.WithDeadline(ctx, start.Add(s.lock.handOver+afterHandOver))
+		}
+		lines := waitForAll(inTime, waits)
+		isOver := inTime.Err() != nil
+		cancel()
 		switch {
-		case len(lines) == 0 && ctx.Err() == nil && held != nil:
+		case held != nil && ctx.Err() == nil && (len(lines) == 0 || isOver):
 			asks = true
 		case len(lines) == 0 && ctx.Err() == nil:
 			if lines = missing(ctx, s.lock.earlier); len(lines) > 0 {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -74,7 +75,7 @@ func (b *board) set(state string, lines []string) {
 	if b.state != state {
 		b.state, b.since = state, time.Now()
 	}
-	b.instead = lines
+	b.instead, b.reasons = lines, nil
 }
 
 // unleased also tells the sidecar's log.
@@ -120,6 +121,21 @@ func (b *board) write() {
 	text := b.state + b.since.UTC().Format(time.RFC3339) + "\n" + message(append(slices.Clone(b.always), lines...))
 	if text != b.written && replaceFile(b.path, text) == nil {
 		b.written, b.last = text, time.Now()
+	}
+}
+
+// laterTiers is how many tiers behind this lock's have begun, and whether each of them has let a container be created.
+func laterTiers(file string) (tiers int, all bool) {
+	number, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(file), lockPrefix))
+	if err != nil {
+		return 0, true
+	}
+	for all = true; ; tiers++ {
+		text := readPlanted(filepath.Join(filepath.Dir(file), whyPrefix+strconv.Itoa(number+tiers+1)))
+		if text == "" {
+			return tiers, all
+		}
+		all = all && !strings.HasPrefix(text, isHeld)
 	}
 }
 
