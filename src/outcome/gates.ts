@@ -49,12 +49,13 @@ export type Unsure =
 
 /** All gates whose container has started. */
 export function gatesOf(containers: readonly Container[], kubelet: Kubelet): readonly Gate[] {
+  const ready = new Set(containers.flatMap((each) => (each.ready ? each.name : [])))
   return containers.flatMap((container, index): Gate[] => {
     const { name: at, hook, kind, started: from, hasStartupProbe } = container
     if (!from || kind === 'init') return []
     const behind = containers.slice(index + 1)
     const next = behind.find(({ begun }) => begun !== undefined)?.begun
-    const about = { at, from, container, next, kubelet }
+    const about = { at, from, container, next, kubelet, ready }
     const plain = { at, from, for: [at], locks: false, handsOver: false, patience: undefined }
     if (hook === 'foreign') return [{ ...plain, by: 'foreign-hook', opening: ofForeign(about) }]
     // Its time isn't known, so a failure is never called one of time.
@@ -90,16 +91,24 @@ interface About {
   /** When something behind the gate began. */
   readonly next: Moment | undefined
   readonly kubelet: Kubelet
+  /** What the kubelet calls ready now. */
+  readonly ready: ReadonlySet<string>
 }
 
 function ofOurs(about: About, polls: Polls, behind: readonly Container[]): Opening {
-  const { container, from, next } = about
+  const { container, from, next, ready } = about
   const { lock } = polls
   if (lock !== undefined) {
     const held = behind.filter(({ locks }) => locks.includes(lock))
     const opened = held.find(({ started }) => started !== undefined)?.started
     if (!opened && held.length === 0) return { how: 'open', moment: next, why: 'handed-over' }
-    if (!opened) return held.some(hasPassed) ? { how: 'open', moment: undefined, why: 'events' } : { how: 'closed' }
+    if (!opened) {
+      if (held.some(hasPassed)) return { how: 'open', moment: undefined, why: 'events' }
+      // The hook is over, for it's over before anything is called ready; and nobody is seen to wait for the lock.
+      const isLocked = held.some(({ trouble }) => trouble?.why === 'locked')
+      const isOver = !isLocked && polls.checks.every((each) => ready.has(each.container))
+      return isOver ? { how: 'open', moment: undefined, why: 'handed-over' } : { how: 'closed' }
+    }
     const late = polls.checks.some(
       ({ onTimeout, timeout }) => onTimeout === 'continue' && opened.at - from.at >= timeout,
     )

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Outcome } from '../../src/outcome/outcome.ts'
 import { runs } from '../runs.ts'
+import { type Lived, lived } from './lived.ts'
 import { recordedNames, recordedPod } from './recorded.ts'
 import { judge, type Seen, timelineOf } from './seen.ts'
 
@@ -158,6 +159,41 @@ describe('an app that runs, whose status has lost its first start', () => {
     const app = seen.pod.status?.containerStatuses?.find((each) => each.name === 'app')
     Object.assign(app ?? {}, { state: { running: { startedAt: null } } })
     assert.equal(told({ ...seen, events: [] }), 'unknown: lost ')
+  })
+})
+
+describe("an app's own fault behind a lock", () => {
+  const faults = [
+    { reason: 'ImagePullBackOff', message: 'Back-off pulling image "shop:typo"' },
+    { reason: 'CreateContainerConfigError', message: 'secret "x" not found' },
+    { reason: 'CreateContainerError', message: 'no such device' },
+  ]
+  const pod = fc.record({
+    native: fc.boolean(),
+    fault: fc.constantFrom(...faults, undefined),
+    now: fc.integer({ min: 5, max: 3000 }),
+    hasEvents: fc.boolean(),
+    tiers: fc.integer({ min: 1, max: 3 }),
+  })
+
+  test('is told as long as it lasts, and no gate whose sidecars are ready is blamed for it, nor for a slow image', () => {
+    fc.assert(
+      fc.property(pod, ({ native, fault, now, hasEvents, tiers }) => {
+        const names = Array.from({ length: tiers }, (_, tier) => `sidecar-${tier}`)
+        const sidecars = names.map((name, tier): Lived => {
+          const own = { name, hook: { for: [name], locks: true }, probed: true, runs: [[tier + 1]] } as const
+          return native ? { ...own, native } : own
+        })
+        const waiting = fault ?? { reason: 'ContainerCreating' }
+        const app = { name: 'app', locked: true, runs: [], waiting } as const
+        const seen = lived([...sidecars, app], { now, named: names.join(',') })
+        const { outcome, gates } = judge(hasEvents ? seen : { ...seen, events: undefined })
+        const said = outcome.kind === 'stuck' ? outcome.reason.container : outcome.kind
+        assert.equal(said, fault ? 'app' : 'unknown')
+        assert.ok(gates.every(({ opening }) => opening.how !== 'closed'))
+      }),
+      runs(100),
+    )
   })
 })
 
