@@ -78,8 +78,9 @@ function firstStart(
   const shown = firstRun(container)
   if (shown) {
     const began = beginOf(shown)
-    // What is told later than this is another start.
-    const next = container.restarts > 0 ? beginOf(container.runs[container.restarts - 1])?.at : undefined
+    // What is told later than this is another start. Of two in the same second, if both are told, the first one is told first.
+    const again = container.restarts > 0 ? beginOf(container.runs[container.restarts - 1])?.at : undefined
+    const next = again === began?.at && times > container.restarts ? undefined : again
     const ends = [began && began.at + tellingTakes + 1000, next, shown.ended && shown.ended + 1000]
     const until = Math.min(...ends.filter((each) => each !== undefined))
     return told && began && told.at < until ? told : began

@@ -24,13 +24,10 @@ export function keptEvent(event: CoreV1Event): SeenEvent | undefined {
   return seen
 }
 
-/** What is the same of two events of one pod: of these, the first is kept, with the last time. */
+/** Whether they are one event, told again when it has happened again. */
 export const sameAs = (one: SeenEvent, other: SeenEvent): boolean =>
-  one.says === other.says && one.container === other.container && one.host === other.host
+  one.at === other.at && one.says === other.says && one.container === other.container && one.host === other.host
 
-/** One for both. */
-export function merged(one: SeenEvent, other: SeenEvent): SeenEvent {
-  const [first, second] = one.at <= other.at ? [one, other] : [other, one]
-  const last = Math.max(first.last ?? 0, second.last ?? 0, second.at)
-  return { ...first, last: last > first.at ? last : undefined }
-}
+/** An older list may have it as it was. */
+export const newer = (one: SeenEvent, other: SeenEvent): SeenEvent =>
+  (one.times ?? 1) > (other.times ?? 1) ? one : other

@@ -3,7 +3,7 @@ import { mostContainers } from '../admission/pod/read.ts'
 import { isNotReady, mostName, type SeenEvent } from '../seen/event.ts'
 import type { LiveContainer, LivePod } from '../seen/pod.ts'
 import { beginOf, firstFailure, firstRun } from '../seen/runs.ts'
-import { keptEvent, keptPod, merged, sameAs } from './kept.ts'
+import { keptEvent, keptPod, newer, sameAs } from './kept.ts'
 import { createGraves, createKubelets, createLimbo } from './memory.ts'
 import { type CountedStart, countedStart, type StartSubject, startSubjectOf } from './start.ts'
 
@@ -194,7 +194,7 @@ export function createLedger({ now, since, counted }: Counting) {
   function add(one: Pending, event: SeenEvent): void {
     if (one.ending && isNotReady(event.says)) return
     const same = one.events.findIndex((each) => sameAs(each, event))
-    if (same >= 0) one.events[same] = merged(one.events[same] ?? event, event)
+    if (same >= 0) one.events[same] = newer(one.events[same] ?? event, event)
     else if (one.events.length < mostEventsOfOne && kept < mostEvents) {
       one.events.push(event)
       kept++

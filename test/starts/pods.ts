@@ -57,21 +57,25 @@ export function eventsOf({
   given,
   proxy: first,
   app: second,
+  fails,
+  gone,
   node,
   ahead,
 }: Life): { from: number; event: CoreV1Event }[] {
-  const event = (reason: string, ms: number, container?: string): { from: number; event: CoreV1Event } => {
+  /** @param again so long after the first time it happens for the second time: it's the same event with another count */
+  const event = (reason: string, ms: number, container?: string, again?: number) => {
     const at = given + ms + (container ? ahead : 0)
     const name = `${uid}.${(BigInt(at) * 1_000_000n).toString(16).padStart(16, '0')}`
     return {
-      from: given + ms,
+      from: given + ms + (again ?? 0),
       event: {
         metadata: { name, namespace: 'shop' },
         involvedObject: { kind: 'Pod', uid, ...(container && { fieldPath: `spec.containers{${container}}` }) },
         source: container ? { component: 'kubelet', host: node } : { component: 'default-scheduler' },
         reason,
-        count: 1,
+        count: again === undefined ? 1 : 2,
         firstTimestamp: wire(at),
+        lastTimestamp: wire(at + (again ?? 0)),
       } as CoreV1Event,
     }
   }
@@ -81,5 +85,6 @@ export function eventsOf({
     event('Started', first, 'istio-proxy'),
     event('Pulled', second - 20, 'app'),
     event('Started', second, 'app'),
+    ...(fails !== undefined && given + second + fails < gone ? [event('Started', second, 'app', fails)] : []),
   ]
 }
