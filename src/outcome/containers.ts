@@ -27,8 +27,14 @@ export interface Container extends LiveContainer {
 }
 
 /** In the order in which the kubelet starts them. @param events in the order of their time */
-export function containersOf(pod: LivePod, events: readonly SeenEvent[], kubelet: Kubelet): readonly Container[] {
+export function containersOf(
+  pod: LivePod,
+  events: readonly SeenEvent[],
+  kubelet: Kubelet,
+  now: number,
+): readonly Container[] {
   const happened = Map.groupBy(events, ({ container }) => container)
+  const unseen = events.length > 0 ? 0 : Math.max(0, ...pod.containers.map(mayWait))
   const unready = pod.containers.filter(({ kind, ready }) => kind !== 'init' && !ready)
   return pod.containers.map((container) => {
     const own = happened.get(container.name) ?? []
@@ -50,6 +56,7 @@ export function containersOf(pod: LivePod, events: readonly SeenEvent[], kubelet
     const alone = unready.length === 1 && unready[0] === container
     return {
       ...container,
+      trouble: isTrouble(container, lives.at(-1), now - unseen) ? container.trouble : undefined,
       begun: started && !(turned && before(turned, started)) ? started : turned,
       started,
       lastStarted: beginOf(container.runs[0]),
@@ -62,6 +69,16 @@ export function containersOf(pod: LivePod, events: readonly SeenEvent[], kubelet
       waiting: started ? undefined : isLocked ? container.waiting : (refused?.message ?? container.waiting),
     }
   })
+}
+
+/** Whether what its status shows is one by then. While a hook runs, a kubelet writes nothing; an event tells what has started since. */
+const isTrouble = ({ trouble, restarts }: LiveContainer, last: Life | undefined, now: number): boolean =>
+  trouble?.why !== 'not-restarted' || ((trouble.from ?? 0) <= now && !(last && last.nth > restarts))
+
+/** How long the hook of a container that isn't seen to run may wait, in ms. */
+function mayWait({ state, hook }: LiveContainer): number {
+  if (state === 'running' || !hook) return 0
+  return typeof hook === 'object' ? Math.max(...hook.checks.map(({ timeout }) => timeout)) : 60_000
 }
 
 /**

@@ -56,7 +56,7 @@ export function judge(seen: Seen, more: readonly string[] = []): Judged {
   const { pod, now } = seen
   const events = (seen.events ?? []).toSorted((a, b) => a.at - b.at)
   const kubelet = kubeletOf(seen)
-  const containers = containersOf(pod, events, kubelet)
+  const containers = containersOf(pod, events, kubelet, now)
   const gates = gatesOf(containers, kubelet)
   const sidecars = sidecarsOf(pod, more)
   const apps = appsOf(containers, sidecars)
@@ -69,7 +69,8 @@ export function judge(seen: Seen, more: readonly string[] = []): Judged {
     const outcome = unknown({ why: nothing ?? 'no-app', sidecars: [] })
     return { ...judged, lacking: [], starts: [], unjudged: 0, down: undefined, outcome }
   }
-  const lacking = apps.some(({ state }) => state === 'running') ? due.flatMap(lackingOf) : []
+  const isOver = pod.phase === 'Succeeded' || pod.phase === 'Failed'
+  const lacking = !isOver && apps.some(({ state }) => state === 'running') ? due.flatMap(lackingOf) : []
   const verdict = verdicts({ containers, gates, due, events: seen.events && events, kubelet, now })
   const isYoung = seen.events !== undefined && events.length > 0 && now - (pod.created ?? 0) < eventsLast
   const all = apps
@@ -77,7 +78,7 @@ export function judge(seen: Seen, more: readonly string[] = []): Judged {
     .toSorted((a, b) => a.at.at - b.at.at)
   const starts = all.slice(0, mostStarts).map((start): JudgedStart => {
     const each = due.map((sidecar) => verdict(sidecar, start))
-    return { ...start, outcome: howItStarted(each, isYoung) }
+    return { ...start, outcome: howItStarted(each, { isYoung, isOver }) }
   })
   const first = starts.find(({ container, nth }) => container === app.name && nth === 0)
   const outcome = first?.outcome ?? howItWaits(pod, apps, judged, kubelet, now)
@@ -89,6 +90,10 @@ export function judge(seen: Seen, more: readonly string[] = []): Judged {
 const mostStarts = 64
 
 const unknown = (...reasons: readonly Unknown[]): Outcome => ({ kind: 'unknown', reasons })
+
+/** Whether its status says anything of its containers: where a pod is evicted, it may not. */
+const isShown = ({ containers }: LivePod): boolean =>
+  containers.some(({ runs, waiting }) => runs.length > 0 || waiting !== undefined)
 
 /** Whom the app shall find: by the pod's annotations, and by the hooks of ours, whatever the annotations say. */
 function sidecarsOf({ named, containers }: LivePod, more: readonly string[]): ReadonlySet<string> {
@@ -106,13 +111,17 @@ function lackingOf({ name, trouble }: Container): Lacking[] {
 type Found = Pick<Judged, 'containers' | 'gates'>
 
 /** An app has started: was each of its sidecars ready? */
-function howItStarted(verdicts: readonly Verdict[], isYoung: boolean): JudgedStart['outcome'] {
+function howItStarted(
+  verdicts: readonly Verdict[],
+  { isYoung, isOver }: { readonly isYoung: boolean; readonly isOver: boolean },
+): JudgedStart['outcome'] {
   const early = verdicts.flatMap((each) => (each.early ? [each.early] : []))
   if (early.length > 0) return { kind: 'too-early', reasons: once(early) }
   const unsure = verdicts.flatMap((each) => (each.unsure ? [each.unsure] : []))
-  const reasons = unsure.map((each) =>
-    isYoung && each.why === 'events' ? ({ ...each, why: 'event-missing' } as const) : each,
-  )
+  const reasons = unsure.map((each): Unknown => {
+    if (isOver && each.why === 'status-late') return { ...each, why: 'status-lost' }
+    return isYoung && each.why === 'events' ? { ...each, why: 'event-missing' } : each
+  })
   if (reasons.length > 0) return { kind: 'unknown', reasons: once(reasons) }
   return { kind: 'held', unwatched: verdicts.flatMap((each) => each.unwatched ?? []) }
 }
@@ -132,7 +141,8 @@ function howItWaits(
   kubelet: Kubelet,
   now: number,
 ): Outcome {
-  if (pod.phase === 'Succeeded' || pod.phase === 'Failed') return unknown({ why: 'ended', sidecars: [] })
+  if (pod.phase === 'Succeeded' || pod.phase === 'Failed')
+    return unknown({ why: isShown(pod) ? 'ended' : 'status-lost', sidecars: [] })
   // What runs, or has run, waits for nobody.
   const hasRun = ({ state, lives, runs }: Container) =>
     state === 'running' || lives.length > 0 || runs.some(({ how }) => how !== 'never-ran')
@@ -175,23 +185,35 @@ function isLate(
 
 /** An app has started, and one doesn't run: what keeps it from it? One that is done is not meant. */
 function downOf(pod: LivePod, apps: readonly Container[], found: Found, now: number): Stuck | undefined {
-  if (pod.phase === 'Succeeded' || pod.phase === 'Failed') return undefined
-  const down = apps.filter(({ state, runs, trouble }) => trouble && !(state === 'ended' && runs[0]?.exitCode === 0))
+  if (pod.phase === 'Succeeded') return undefined
+  if (pod.phase === 'Failed') return failedWith(pod, apps)
+  const down = apps.filter(({ runs, trouble }) => trouble && !(trouble.why === 'ended' && runs[0]?.exitCode === 0))
   const own = down.find(({ trouble }) => trouble && trouble.why !== 'locked')
-  if (own?.trouble?.why === 'ended') {
-    const { name: container, trouble } = own
-    return { why: 'ended', container, since: sinceOf(own), message: trouble.message, apps: [] }
-  }
-  if (own) {
-    const stuck = holdUp(pod, [own], found, now, true)
-    return stuck && { ...stuck, since: own.lives.at(-1)?.ended ?? stuck.since }
-  }
-  return down.length > 0 ? holdUp(pod, down, found, now) : undefined
+  if (!own) return down.length > 0 ? holdUp(pod, down, found, now) : undefined
+  const { name: container, trouble, lives } = own
+  const since = lives.at(-1)?.ended ?? sinceOf(own, pod)
+  if (trouble?.why === 'ended') return { why: 'ended', container, since, message: trouble.message, apps: [] }
+  // What a native sidecar or an init container lacks keeps the app from being started again.
+  const before = found.containers.filter(({ kind }) => kind !== 'regular')
+  const held =
+    trouble?.why === 'not-restarted' ? holdUp(pod, before, { ...found, containers: before }, now, true) : undefined
+  const stuck = held ?? holdUp(pod, [own], found, now, true)
+  return stuck && { ...stuck, since }
+}
+
+/** An app that ended by itself has failed with its pod; anything else was ended with it, and nothing may have written that down. */
+function failedWith({ failure, unready, taken, created }: LivePod, apps: readonly Container[]): Stuck | undefined {
+  const app =
+    apps.find(({ state }) => state === 'running') ??
+    (failure === undefined ? undefined : apps.find(({ lives }) => lives.length > 0))
+  if (!app) return undefined
+  const since = app.lives.at(-1)?.ended ?? coarse(unready ?? taken ?? created)
+  return { why: 'pod-failed', container: app.name, since, message: failure ?? 'its status has no reason' }
 }
 
 /** In the order of the start: what holds up what is behind it? @param alone only the app itself is to blame */
 function holdUp(
-  { taken }: LivePod,
+  pod: LivePod,
   apps: readonly Container[],
   { containers, gates }: Found,
   now: number,
@@ -211,7 +233,7 @@ function holdUp(
     const trouble = !alone && last && last.nth > restarts ? undefined : container.trouble
     // The hook of its last run is the one that waits.
     const waitsSince = gate && last && last.began.at > gate.from.at ? last.began : gate?.from
-    const since = sinceOf(container)
+    const since = sinceOf(container, pod)
     if (trouble?.why === 'ended' && keys.has(name) && kind === 'regular') {
       const waiting = apps.filter((each) => each.trouble?.why === 'locked').map((each) => each.name)
       return { why: 'ended', container: name, since, message: trouble.message, apps: waiting }
@@ -225,7 +247,7 @@ function holdUp(
     if (gate.by === 'startup-probe') return stuckOn('startup-probe', name, gate, waitsSince)
     return stuckOn(locked ? 'locked' : 'hook', locked?.name ?? name, gate, waitsSince)
   }
-  const since = locked && (locked.lastStarted ?? gates[0]?.from ?? coarse(taken))
+  const since = locked && (locked.lastStarted ?? gates[0]?.from ?? coarse(pod.taken))
   if (!locked || !since || now - since.at < patience) return undefined
   const behind = containers.slice(0, containers.indexOf(locked)).filter(({ kind }) => kind !== 'init')
   return { why: 'locked', container: locked.name, since, sidecars: behind.map(({ name }) => name) }
@@ -238,5 +260,8 @@ const stuckOn = (why: 'hook' | 'startup-probe' | 'locked', container: string, ga
   sidecars: gate.for,
 })
 
-const sinceOf = ({ hookFailed, hadTrouble, ended, started }: Container): Moment | undefined =>
-  hookFailed ?? hadTrouble?.moment ?? ended ?? started
+/** Without events nobody knows more than since when the pod isn't ready, at the latest. */
+const sinceOf = (
+  { hookFailed, hadTrouble, ended, started }: Container,
+  { unready, taken, created }: LivePod,
+): Moment | undefined => hookFailed ?? hadTrouble?.moment ?? ended ?? started ?? coarse(unready ?? taken ?? created)

@@ -18,7 +18,7 @@ export type Stuck = {
   /** The container to look at. */
   readonly container: string
 } & (
-  | { readonly why: 'crashed' | 'image' | 'start-failed'; readonly message: string }
+  | { readonly why: 'crashed' | 'image' | 'start-failed' | 'not-restarted' | 'pod-failed'; readonly message: string }
   /** It has ended, nothing restarts it, and these wait for it; nobody, if it is the app. */
   | { readonly why: 'ended'; readonly message: string; readonly apps: readonly string[] }
   /** A hook, a startupProbe or the lock waits for these, and has for longer than is usual. */
@@ -33,6 +33,8 @@ export interface Unknown {
     | 'starting'
     | 'lost'
     | 'ended'
+    /** The pod has ended, and its status has nothing of its containers. */
+    | 'status-lost'
     | 'no-app'
     | 'no-sidecars'
     | 'not-waited-for'

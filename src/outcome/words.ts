@@ -65,6 +65,10 @@ export function stuckText(stuck: Stuck): string {
       return `the image of ${container} can't be pulled: ${stuck.message}`
     case 'start-failed':
       return `${container} can't be started: ${stuck.message}`
+    case 'not-restarted':
+      return `${container} has ended, and isn't started again: ${stuck.message}`
+    case 'pod-failed':
+      return `the pod has failed, and nothing in it runs any more: ${stuck.message}`
     case 'hook':
       return `it waits for ${all(stuck.sidecars)}, in the hook of ${container}`
     case 'startup-probe':
@@ -93,9 +97,11 @@ export function stuckNext({ why, container }: Stuck, pod: string): string {
     case 'hook':
       return `compare what the hook asks with what listens so far: a check that needs a container behind ${container} never passes; kubectl get pod ${pod} -o yaml`
     case 'ended':
+    case 'pod-failed':
       return `nothing restarts it; delete the pod: kubectl delete pod ${pod}`
     case 'image':
     case 'start-failed':
+    case 'not-restarted':
     case 'startup-probe':
     case 'locked':
       return `kubectl describe pod ${pod}`
@@ -122,6 +128,8 @@ export function unknownText({ why, sidecars }: Unknown): string {
       return 'its app has started, and when it first did is lost: the status keeps the last two runs, and there are no events of that start'
     case 'ended':
       return 'it ended before its app began'
+    case 'status-lost':
+      return 'the pod has ended, and its status no longer says what its containers did'
     case 'no-app':
       return 'every container is a sidecar'
     case 'no-sidecars':
@@ -170,6 +178,8 @@ export function lackingText({ sidecar, why, message }: Lacking): string {
       return `the image of ${sidecar} can't be pulled: ${message}`
     case 'start-failed':
       return `${sidecar} can't be started: ${message}`
+    case 'not-restarted':
+      return `${sidecar} has ended, and isn't started again: ${message}`
     default:
       return why satisfies never
   }
@@ -184,6 +194,7 @@ export function lackingNext({ sidecar, why }: Lacking, pod: string): string {
       return `kubectl logs ${pod} -c ${sidecar}`
     case 'image':
     case 'start-failed':
+    case 'not-restarted':
       return `kubectl describe pod ${pod}`
     default:
       return why satisfies never

@@ -37,6 +37,8 @@ export interface LivePod {
   /** Since when not all of them have been ready; absent while they are. */
   readonly unready: number | undefined
   readonly phase: string | undefined
+  /** Why it has failed as a whole: it was evicted, say. Then its status may have what its containers did before that. */
+  readonly failure: string | undefined
   readonly restartPolicy: string
   /** The sidecars that its annotations name. */
   readonly named: readonly string[]
@@ -69,9 +71,14 @@ export interface LiveContainer {
   readonly runs: readonly Run[]
 }
 
-/** `locked`: it waits for a sidecar, by a lock of ours. `ended`: it isn't started again. */
+/**
+ * `locked`: it waits for a sidecar, by a lock of ours. `ended`: nothing starts it again. `not-restarted`: it has run, and should have been started again
+ * by now.
+ */
 export interface Trouble {
-  readonly why: 'crashed' | 'image' | 'start-failed' | 'locked' | 'ended'
+  readonly why: 'crashed' | 'image' | 'start-failed' | 'locked' | 'ended' | 'not-restarted'
+  /** Until this moment all is well, in ms. */
+  readonly from?: number
   /** In the words of the kubelet or of the container itself. */
   readonly message: string
 }
@@ -98,18 +105,24 @@ export function livePod({ metadata, spec, status }: V1Pod, most: number): LivePo
   const seen = (container: V1Container, kind: Kind): LiveContainer => ({
     ...declared(container, kind, hooks.get(container.name)),
     byPreset: byPreset(container.name),
-    ...shown(container, kind, restartPolicy, statuses.get(container.name), most),
+    ...shown(container, kind, { restartPolicy, down }, statuses.get(container.name), most),
   })
+  const created = msOf(metadata?.creationTimestamp)
+  const taken = msOf(status?.startTime)
+  const unready = since('ContainersReady', 'False')
+  // In a pod that is being deleted, nothing is started again.
+  const down = metadata?.deletionTimestamp ? undefined : (unready ?? taken ?? created)
   return {
     name: metadata?.name ?? '',
     namespace: metadata?.namespace ?? '',
     node: nodeName,
-    created: msOf(metadata?.creationTimestamp),
+    created,
     given: since('PodScheduled'),
-    taken: msOf(status?.startTime),
+    taken,
     ready: since('ContainersReady'),
-    unready: since('ContainersReady', 'False'),
+    unready,
     phase: status?.phase,
+    failure: status?.phase === 'Failed' ? failureOf(status)?.slice(0, most) : undefined,
     restartPolicy,
     named: namedBy(metadata?.annotations ?? {}),
     containers: [
@@ -120,6 +133,9 @@ export function livePod({ metadata, spec, status }: V1Pod, most: number): LivePo
     ],
   }
 }
+
+const failureOf = ({ reason, message }: NonNullable<V1Pod['status']>): string | undefined =>
+  reason && message ? `${reason}: ${message}` : reason
 
 /** What it asks for, and how it was patched. Anybody may have written either. */
 function namedBy(annotations: Readonly<Record<string, string>>): readonly string[] {
@@ -170,16 +186,24 @@ function declared(container: V1Container, kind: Kind, polls: Polls | 'known' | u
   } as const
 }
 
+/** What of a pod says whether a container is started again. */
+interface Again {
+  readonly restartPolicy: string
+  /** Since when one doesn't run that doesn't say so; undefined where nothing is started again. */
+  readonly down: number | undefined
+}
+
 /** What its status says of it. */
 function shown(
   container: V1Container,
   kind: Kind,
-  restartPolicy: string,
+  { restartPolicy, down }: Again,
   status: V1ContainerStatus | undefined,
   most: number,
 ) {
   const { waiting, running, terminated } = status?.state ?? {}
-  const trouble = status && troubleOf(container, kind, status, kind === 'native' ? 'Always' : restartPolicy)
+  const trouble =
+    status && troubleOf(container, kind, status, { restartPolicy: kind === 'native' ? 'Always' : restartPolicy, down })
   return {
     restarts: status?.restartCount ?? 0,
     state: running ? 'running' : terminated ? 'ended' : 'waiting',
@@ -214,7 +238,7 @@ function troubleOf(
   container: V1Container,
   kind: Kind,
   { state, lastState, restartCount }: V1ContainerStatus,
-  restartPolicy: string,
+  { restartPolicy, down }: Again,
 ): Trouble | undefined {
   const { waiting, terminated } = state ?? {}
   const { reason = '', message = '' } = waiting ?? {}
@@ -225,14 +249,24 @@ function troubleOf(
   const words = run?.message?.trim() || (run && `exit code ${run.exitCode}`) || message
   const why = isNever(run?.reason) ? 'start-failed' : 'crashed'
   if (isCrashLoop(reason)) return { why, message: words }
-  if (!terminated) return undefined
-  const failed = terminated.exitCode !== 0
-  if (kind === 'init') return failed ? { why, message: words } : undefined
-  const again = restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && failed)
+  if (!run || state?.running) return undefined
+  const failed = run.exitCode !== 0
+  if (kind === 'init') return terminated && failed ? { why, message: words } : undefined
+  const again = waiting !== undefined || restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && failed)
   if (!again) return { why: why === 'start-failed' ? why : 'ended', message: words }
-  // The first time it's started again at once; then there is a back-off, in which a native sidecar stays `terminated`.
-  return restartCount > 0 ? { why, message: words } : undefined
+  // There is a back-off from the second time on, in which a native sidecar stays `terminated`.
+  if (terminated && restartCount > 0 && (failed || kind === 'native')) return { why, message: words }
+  const since = msOf(run.finishedAt) ?? down
+  if (down === undefined || since === undefined || endedBy(run.reason) === 'never-ran') return undefined
+  return {
+    why: 'not-restarted',
+    from: since + atOnce,
+    message: waiting ? `${words}, then ${message || reason || 'nothing'}` : words,
+  }
 }
+
+/** The first time it's started again at once; with an image to pull or a node that was away, it may take so long, in ms. */
+const atOnce = 60_000
 
 /** The API's type of this client may not know the field yet. */
 type FileKey = {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Outcome } from '../../src/outcome/outcome.ts'
 import { runs } from '../runs.ts'
-import { type Lived, lived } from './lived.ts'
+import { began, type Lived, lived } from './lived.ts'
 import { recordedNames, recordedPod } from './recorded.ts'
 import { judge, type Seen, timelineOf } from './seen.ts'
 
@@ -160,6 +160,94 @@ describe('an app that runs, whose status has lost its first start', () => {
     Object.assign(app ?? {}, { state: { running: { startedAt: null } } })
     assert.equal(told({ ...seen, events: [] }), 'unknown: lost ')
   })
+})
+
+describe('what has run and does not now', () => {
+  const reasons = ['ContainerCreating', 'PodInitializing', 'ContainerStatusUnknown', 'PostStartHookError', 'Whatever']
+  const end = fc.record({
+    who: fc.constantFrom('app', 'sidecar', 'all'),
+    native: fc.boolean(),
+    restartPolicy: fc.constantFrom('Always', 'OnFailure'),
+    exitCode: fc.constantFrom(0, 1, 137, 255),
+    waiting: fc.option(fc.constantFrom(...reasons), { nil: undefined }),
+    ago: fc.integer({ min: 1, max: 40_000 }),
+    hasEvents: fc.boolean(),
+  })
+  type End = typeof end extends fc.Arbitrary<infer E> ? E : never
+  function after({ who, native, restartPolicy, exitCode, waiting, ago, hasEvents }: End): Seen {
+    const run = (name: string, from: number): Lived => {
+      if (who !== name && who !== 'all') return { name, runs: [[from]] }
+      return { name, runs: [[from, 50, exitCode]], ...(waiting !== undefined && { waiting: { reason: waiting } }) }
+    }
+    const sidecar = { ...run('sidecar', 1), hook: { for: ['sidecar'] }, ...(native && { native: true as const }) }
+    const seen = lived([sidecar, run('app', 3)], { now: 50 + ago, restartPolicy, unready: 50 })
+    return hasEvents ? seen : { ...seen, events: undefined }
+  }
+  const isDone = ({ restartPolicy, exitCode, waiting }: End) =>
+    restartPolicy === 'OnFailure' && exitCode === 0 && waiting === undefined
+
+  test('is a problem after a minute, however it ended and whatever it waits for', () => {
+    fc.assert(
+      fc.property(end, (end) => {
+        fc.pre(!isDone(end))
+        const { down, lacking } = judge(after(end))
+        // Without events, a hook of ten minutes may run by then.
+        const least = end.hasEvents || end.who === 'app' ? 60 : 660
+        const isLong = end.ago >= least + 2
+        if (!isLong && end.ago > 58) return
+        if (end.who === 'sidecar') assert.deepEqual(lacking.length, isLong ? 1 : 0)
+        else assert.equal(down !== undefined, isLong)
+        if (down) assert.equal(down.since?.at, began + 50_000)
+      }),
+      runs(500),
+    )
+  })
+
+  test('is none where nothing is started again: the pod is being deleted', () => {
+    fc.assert(
+      fc.property(end, (end) => {
+        fc.pre(!(end.restartPolicy === 'OnFailure' && end.exitCode === 0))
+        const seen = after(end)
+        Object.assign(seen.pod.metadata ?? {}, { deletionTimestamp: new Date(began) })
+        const { down, lacking } = judge(seen)
+        assert.deepEqual([down, lacking], [undefined, []])
+      }),
+      runs(100),
+    )
+  })
+})
+
+describe('a pod that has failed', () => {
+  /** As an eviction leaves it. */
+  const evicted = (statuses: 'stale' | 'none', events: boolean): Seen => {
+    const seen = structuredClone(recordedPod('held'))
+    const { status } = seen.pod
+    Object.assign(status ?? {}, { phase: 'Failed', reason: 'Evicted', message: 'low on memory' })
+    if (statuses === 'none') Object.assign(status ?? {}, { containerStatuses: [], initContainerStatuses: [] })
+    return { ...seen, ...(!events && { events: undefined }) }
+  }
+
+  test('has no running app, whatever its status has kept of it', () => {
+    const { outcome, down, lacking } = judge(evicted('stale', true))
+    assert.deepEqual([outcome.kind, down?.why, lacking], ['held', 'pod-failed', []])
+    assert.match(down && 'message' in down ? down.message : '', /Evicted: low on memory/)
+    assert.equal(judge(evicted('none', true)).down?.why, 'pod-failed')
+  })
+
+  test('and whose status says nothing any more is not asked again in some seconds, nor said to have ended before its app began', () => {
+    for (const events of [true, false])
+      assert.equal(told(evicted('none', events)), `unknown: status-lost ${events ? 'one+two+three' : ''}`)
+  })
+})
+
+test('what is stuck or down is so since a moment, also without events', () => {
+  for (const name of recordedNames) {
+    const seen = recordedPod(name)
+    const { outcome, down } = judge({ ...seen, now: seen.now + 1_800_000, events: undefined, node: undefined })
+    for (const each of [outcome.kind === 'stuck' ? outcome.reason : undefined, down]) {
+      if (each) assert.ok(each.since && each.since.at < seen.now, name)
+    }
+  }
 })
 
 describe("an app's own fault behind a lock", () => {

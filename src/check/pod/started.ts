@@ -76,8 +76,8 @@ export function judgeStarts(all: readonly StartedPod[], now: number): readonly F
 /** What hides what. */
 const ranks: readonly (readonly Part[])[] = [['stuck'], ['down', 'lacking'], ['too-early'], ['again']]
 
-/** A start that nothing held back is left to those who judge whether something should have. */
+/** A start that nothing held back is left to those who judge whether something should have. Of a pod that has failed, another has the place. */
 function worst(pod: StartedPod): readonly Trouble[] {
-  const all = troublesOf(pod).filter(({ what }) => what.why !== 'never-gated')
+  const all = troublesOf(pod).filter(({ what }) => what.why !== 'never-gated' && what.why !== 'pod-failed')
   return ranks.map((parts) => all.filter(({ part }) => parts.includes(part))).find(({ length }) => length > 0) ?? []
 }

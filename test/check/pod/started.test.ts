@@ -34,6 +34,18 @@ describe('how pods started', () => {
     assert.deepEqual(await findings(seenAt('held'), seenAt('native'), seenAt('no-sidecars'), seenAt('waiting')), [])
   })
 
+  test('is no news of one that was evicted: another has its place', async () => {
+    const { pod, now } = recordedPod('held')
+    Object.assign(pod.status ?? {}, { phase: 'Failed', reason: 'Evicted' })
+    const seen = seenOf({ pod, now, events: undefined, node: undefined })
+    assert.deepEqual(
+      startFindings(seen, judge(seen)).map((each) => told(each).code),
+      ['SF624', 'SF627'],
+    )
+    const one = { name: 'web-1', owner: { kind: 'Deployment', namespace: 'shop', name: 'web' }, ...judge(seen) }
+    assert.deepEqual(judgeStarts([one], now), [])
+  })
+
   for (const [name, says] of [
     ['crash-loop', /^problem: Pod record\/crash-loop without a sidecar: sidecar keeps ending: exit code 1/],
     ['crash-loop-later', /^problem: .* sidecar keeps ending/],
