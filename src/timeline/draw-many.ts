@@ -97,7 +97,7 @@ export function linesOf(many: Many): readonly string[] {
     }),
     ...(coarse > 0
       ? [
-          `not known: ${coarse} of these starts are known to the second only, since events are gone or may not be listed`,
+          `not known: ${coarse} of these starts ${coarse === 1 ? 'is' : 'are'} known to the second only: one of their events (Scheduled, Started) is missing, may not be listed, or isn't exact`,
         ]
       : []),
     ...(expired ? ['not known: the list of pods expired on the way and went on as of then: a pod may be missing'] : []),

@@ -97,6 +97,16 @@ describe('the starts of several pods', () => {
     assert.match(drawMany(together(blind, about), look), /2 of these starts are known to the second only/)
   })
 
+  test('without one event only: no more is said to be gone than is', () => {
+    for (const reason of ['Scheduled', 'Started']) {
+      const seen = recordedPod('held')
+      const events = seen.events?.filter((each) => each.reason !== reason)
+      const text = drawMany(together([timelineOf({ ...seen, events })], about), look)
+      assert.match(text, /1 of these starts is known to the second only: one of their events \(Scheduled, Started\) /)
+      assert.doesNotMatch(text, /events are gone/)
+    }
+  })
+
   test('JSON has every pod, with codes', () => {
     const { pods, reasons, started } = JSON.parse(jsonMany(many('held', 'timed-out', 'native-image', 'no-sidecars')))
     assert.deepEqual(
