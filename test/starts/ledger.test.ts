@@ -388,6 +388,38 @@ describe('a start', () => {
     assert.equal(told.starts[0]?.seconds, 0.8)
   })
 
+  test('is judged by each event, as a check judges it: of several alike, not only by the first and the last', () => {
+    const { pod, events = [] } = recordedPod('held')
+    const at = Date.parse(
+      `${pod.status?.containerStatuses?.find(({ name }) => name === 'app')?.state?.running?.startedAt}`,
+    )
+    const source = { component: 'kubelet', host: pod.spec?.nodeName }
+    const failed = (ms: number) => ({
+      metadata: { name: `web.${ms}` },
+      involvedObject: { kind: 'Pod', fieldPath: 'spec.containers{three}' },
+      source,
+      reason: 'Unhealthy',
+      message: `Readiness probe failed: ${ms}`,
+      firstTimestamp: new Date(at + ms),
+    })
+    const outcomeWith = (...times: readonly number[]) => {
+      const { ledger, told, ends } = counts()
+      ledger.pod({ ...pod, metadata: { ...pod.metadata, uid: 'a', namespace: 'shop' } })
+      for (const each of [...events, ...times.map(failed)])
+        ledger.event({
+          ...each,
+          metadata: { ...each.metadata, namespace: 'shop' },
+          source: each.source?.component === 'kubelet' ? source : each.source,
+          involvedObject: { ...each.involvedObject, uid: 'a' },
+        } as CoreV1Event)
+      ends('a')
+      return told.starts[0]?.outcome
+    }
+    assert.equal(outcomeWith(-60_000, 300_000), outcomeWith())
+    assert.equal(outcomeWith(-60_000, 5000, 300_000), 'unknown')
+    assert.equal(outcomeWith(), 'held')
+  })
+
   test('waits for its events while none come, but not for ever; and not at all where they may not be read', () => {
     for (const [state, after] of [
       ['coming', 2],
