@@ -203,6 +203,15 @@ describe('what has run and does not now', () => {
     )
   })
 
+  test('is none where it has been started again since its status was written: a hook runs', () => {
+    const app: Lived = { name: 'app', runs: [[3]] }
+    const sidecar: Lived = { name: 'sidecar', hook: { for: ['sidecar'] }, runs: [[1, 50, 1]] }
+    const status = lived([sidecar, app], { now: 400 })
+    const { events } = lived([{ ...sidecar, runs: [[1, 50, 1], [60]] }, app], { now: 400 })
+    assert.equal(judge(status).lacking.length, 1)
+    assert.deepEqual(judge({ ...status, events }).lacking, [])
+  })
+
   test('is none where nothing is started again: the pod is being deleted', () => {
     fc.assert(
       fc.property(end, (end) => {
