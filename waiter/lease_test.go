@@ -251,7 +251,7 @@ func TestReaderThatKeepsTheFile(t *testing.T) {
 	l.wantSoon("a later one", opened, read)
 }
 
-// Each is answered, and counts as none: nobody has read the value, but for one that found the file before the swap and opened it after.
+// Each is answered. One that found the file before the swap and opened it after has the value.
 func TestOpensThatDontWait(t *testing.T) {
 	l := newLeased(t)
 	l.runs(m{"restarts": "0s"})
@@ -271,9 +271,17 @@ func TestOpensThatDontWait(t *testing.T) {
 	if asked, most := l.asked.Load()-before, int64(time.Since(began)/resultLasts)+1; asked > most {
 		t.Errorf("%d checks, not %d at most", asked, most)
 	}
-	if between > 0 { // That was the first.
-		return
+}
+
+// It counts as none: nobody has read the value.
+func TestAnOpenThatDoesntWait(t *testing.T) {
+	l := newLeased(t)
+	l.runs(m{"restarts": "0s"})
+	l.ready.Store(true)
+	if _, err := os.OpenFile(l.file, os.O_RDONLY|syscall.O_NONBLOCK, 0); !errors.Is(err, syscall.EWOULDBLOCK) {
+		t.Fatalf("it could be opened: %v", err)
 	}
+	l.until("the answer", func() bool { return l.asked.Load() > 0 })
 	l.ready.Store(false)
 	time.Sleep(2 * resultLasts)
 	read := l.opens1()
