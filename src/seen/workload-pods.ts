@@ -40,17 +40,19 @@ export async function* podsOf(
 
 /**
  * What a cluster shows of each of them: with one list of pods, of their events and of those of the nodes, however many pods there are.
+ * @param whole called with each of them as the API server has it, before the first one is given
  * @throws ClusterError if its pods may not be listed
  */
 export async function* startsOf(
   objects: Objects,
   workload: OfKind,
   now: () => number,
-  expired?: () => void,
+  { expired, whole }: { readonly expired?: () => void; readonly whole?: (pod: V1Pod) => void } = {},
 ): AsyncIterable<Seen> {
   const pods = new Map<string, string>()
   const nodeNames = new Set<string | undefined>()
   for await (const pod of podsOf(objects, workload, expired)) {
+    whole?.(pod)
     // As a text: ten thousand pods with a megabyte of variables each would be ten gigabytes.
     pods.set(pod.metadata?.uid ?? '', JSON.stringify(livePod(pod, mostText)))
     nodeNames.add(pod.spec?.nodeName)

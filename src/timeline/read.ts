@@ -16,7 +16,7 @@ export async function readStarts(
   const { namespace = '', name = '' } = object.metadata ?? {}
   const timelines: Timeline[] = []
   let expired = false
-  for await (const seen of startsOf(objects, { kind, object }, now, () => (expired = true))) {
+  for await (const seen of startsOf(objects, { kind, object }, now, { expired: () => (expired = true) })) {
     timelines.push(timelineOf(seen, sidecars))
   }
   return together(timelines, { kind, namespace, name, expired })

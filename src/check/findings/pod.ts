@@ -1,7 +1,7 @@
 import { define, passOn, wordsFor } from '../../admission/words/define.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { codeOf, textOf, type Warning } from '../../admission/words/messages.ts'
-import type { Values } from '../../admission/words/values.ts'
+import type { Code, Values } from '../../admission/words/values.ts'
 import { mutatingReference, validatingReference } from '../../kubernetes/names.ts'
 import type { JudgedStart } from '../../outcome/outcome.ts'
 import type { Early, Lacking, Stuck, Unknown } from '../../outcome/why.ts'
@@ -24,7 +24,16 @@ import {
 } from '../../outcome/words.ts'
 import type { Today } from '../../scan/today.ts'
 import { told as scanned } from '../../scan/words.ts'
-import { forText, type Uncovered, uncoveredNext, uncoveredText, type Where, where } from './pods.ts'
+import {
+  type Affected,
+  forText,
+  podsText,
+  type Uncovered,
+  uncoveredNext,
+  uncoveredText,
+  type Where,
+  where,
+} from './pods.ts'
 import { fullName } from './webhooks.ts'
 
 const late = 'before its namespace was labelled, or before the configuration named its containers'
@@ -56,6 +65,14 @@ interface Scanned {
   /** Why no line would help. */
   readonly why: string | undefined
 }
+/** What would be said of `pod`, one of those that stand alike. */
+interface Alike extends Affected {
+  readonly pod: string
+  readonly told: { readonly code: Code; readonly text: string; readonly next?: string }
+}
+const alikeCode = ({ told }: Alike) => told.code
+const alikeText = (data: Alike) => `${podsText(data)}, such as ${data.pod}: ${data.told.text}`
+const alikeNext = ({ told }: Alike) => told.next ?? ''
 interface Warned {
   readonly warning: Warning
   /** Where in the object that was asked about: `spec.template.metadata.annotations[sidecar-first.dev/gate]`. */
@@ -260,6 +277,8 @@ export const podFindings = {
       },
     },
   ),
+  'pods-stand-wrong': passOn('problem', alikeCode, alikeText, alikeNext),
+  'pods-stand-doubtful': passOn('warning', alikeCode, alikeText, alikeNext),
   'pods-unread': warning<{ message: string }>('SF631', {
     example: { message: 'pods is forbidden' },
     text: ({ message }) => `its pods can't be looked at, so how they started is not known: ${message}`,

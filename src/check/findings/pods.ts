@@ -55,7 +55,7 @@ const manyMissed = {
   late: 'created while no replica answered, or before the namespace or the configuration named them',
 } as const
 
-interface Affected {
+export interface Affected {
   /** `Deployment shop/web`. */
   readonly owner: string
   readonly affected: { readonly some: number; readonly all: number } | undefined
@@ -65,7 +65,7 @@ interface Pods extends Affected {
   readonly renew: string
 }
 
-function podsText({ owner, affected }: Affected): string {
+export function podsText({ owner, affected }: Affected): string {
   return affected === undefined
     ? owner
     : `${owner}: ${affected.some} of ${affected.all} ${affected.all === 1 ? 'pod' : 'pods'}`

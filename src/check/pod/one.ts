@@ -13,8 +13,8 @@ import { authorIsWarned, createdOf } from './coverage.ts'
 import { creationFindings } from './creation.ts'
 import { workloadFindings } from './pods-of-workload.ts'
 import { startFindings } from './start.ts'
-import type { SubjectKind } from './subject.ts'
-import { explain } from './template.ts'
+import { podKind, type SubjectKind } from './subject.ts'
+import { explain, verdictOn } from './template.ts'
 
 /**
  * Reads one pod, or a workload with a template, and says why it was patched or wasn't.
@@ -38,7 +38,7 @@ export async function examineOne(
   const isPod = kind.kind === 'Pod'
   const asked = {
     ...circumstancesOf({ object, kind, namespace }, { installed, version, home }),
-    made: isPod ? { created: createdOf(object), renew: renewal(ownerOf(object as V1Pod), [name]) } : undefined,
+    made: isPod ? madeOf(object as V1Pod) : undefined,
     mutating: mutating.ok ? mutating.value : 'unreadable',
     validating: validating.ok ? validating.value : undefined,
   } as const
@@ -54,7 +54,13 @@ export async function examineOne(
       ? await started(object as V1Pod, asked, objects, now)
       : [
           ...(await creationFindings(objects, kind, object)),
-          ...(await workloadFindings(object, { objects, now, kind: kind.kind, sidecars: sidecarsToday(asked) })),
+          ...(await workloadFindings(object, {
+            objects,
+            now,
+            kind: kind.kind,
+            sidecars: sidecarsToday(asked),
+            verdict: (pod) => verdictOn({ ...asked, ...podIn(pod) }),
+          })),
         ]),
     ...misplacedKeys(kind.kind, object, pod, kind.template).map(
       (warning) => ({ kind: 'admission-warning', warning }) as const,
@@ -66,6 +72,18 @@ export async function examineOne(
       : finding
   return findings.map((finding) => told(placed(finding)))
 }
+
+const madeOf = (pod: V1Pod) => ({
+  created: createdOf(pod),
+  renew: renewal(ownerOf(pod), [pod.metadata?.name ?? '']),
+})
+
+/** What a pod of a workload has for itself, where it was asked about the workload. */
+const podIn = (pod: V1Pod) => ({
+  pod: pod as Circumstances['pod'],
+  made: madeOf(pod),
+  surroundings: podKind.surroundings,
+})
 
 /** How a pod really started, whoever created it. */
 async function started(pod: V1Pod, asked: Circumstances, objects: Objects, now: () => number): Promise<Finding[]> {

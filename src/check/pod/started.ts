@@ -53,11 +53,15 @@ function mayShowMore({ outcome, containers, sidecars }: Judged, { pod, now }: Se
   return sidecars.size > 0 && age < eventsLast && (waits ? age > patience : odd)
 }
 
-/** Alike ones of an owner are one finding. */
-export function judgeStarts(all: readonly StartedPod[], now: number): readonly Finding[] {
+/** Alike ones of an owner are one finding. @param dropped what is left to somebody else */
+export function judgeStarts(
+  all: readonly StartedPod[],
+  now: number,
+  dropped: (trouble: Trouble) => boolean = () => false,
+): readonly Finding[] {
   const owners = Map.groupBy(all, ({ owner }) => ownerText(owner))
   return [...owners].flatMap(([owner, group]): Finding[] => {
-    const troubles = group.flatMap((one) => worst(one).map((trouble) => ({ one, trouble })))
+    const troubles = group.flatMap((one) => worst(one, dropped).map((trouble) => ({ one, trouble })))
     const alike = Map.groupBy(troubles, ({ trouble }) => likeness(trouble))
     return [...alike.values()].flatMap((some): Finding[] => {
       const [first] = some
@@ -76,8 +80,8 @@ export function judgeStarts(all: readonly StartedPod[], now: number): readonly F
 /** What hides what. */
 const ranks: readonly (readonly Part[])[] = [['stuck'], ['down', 'lacking'], ['too-early'], ['again']]
 
-/** A start that nothing held back is left to those who judge whether something should have. Of a pod that has failed, another has the place. */
-function worst(pod: StartedPod): readonly Trouble[] {
-  const all = troublesOf(pod).filter(({ what }) => what.why !== 'never-gated' && what.why !== 'pod-failed')
+/** Of a pod that has failed, another has the place. */
+function worst(pod: StartedPod, dropped: (trouble: Trouble) => boolean): readonly Trouble[] {
+  const all = troublesOf(pod).filter((trouble) => trouble.what.why !== 'pod-failed' && !dropped(trouble))
   return ranks.map((parts) => all.filter(({ part }) => parts.includes(part))).find(({ length }) => length > 0) ?? []
 }

@@ -12,9 +12,11 @@ export interface SubjectKind {
 const template = ['spec', 'template']
 const inJob = ['spec', 'jobTemplate', ...template]
 
+export const podKind = named('po', 'v1', 'Pod', [])
+
 /** By kubectl's names: a kind's own, its plural, and a short one. */
 const kinds: readonly (SubjectKind & { readonly names: readonly string[] })[] = [
-  named('po', 'v1', 'Pod', []),
+  podKind,
   named('deploy', 'apps/v1', 'Deployment', template),
   named('sts', 'apps/v1', 'StatefulSet', template),
   named('ds', 'apps/v1', 'DaemonSet', template),

@@ -38,13 +38,9 @@ interface Case extends Omit<Circumstances, 'covers'> {
 
 /** In the order of the causes: what it asks for, whether the API server calls the webhook, what the webhook makes of it. */
 export function explain(asked: Case): readonly Finding[] {
-  const { pod, made, namespace, configuration } = asked
-  const webhooks = asked.mutating === 'unreadable' ? [] : (asked.mutating?.webhooks ?? [])
-  const covers = covering(webhooks, namespace)
-  // What it would do, where it only observes.
-  const standing = standingOf(pod, { ...configuration, mode: 'enforce' }, covers, asked.surroundings)
+  const { pod, made, configuration } = asked
+  const { covers, standing, fate } = standingIn(asked)
   const { kind } = standing
-  const fate = concluded(standing.decision)
   const warnings = fate.decision.warnings
     .filter((each) => !isCost(each) && each.kind !== 'container-awaited')
     .map((each): Finding => ({ kind: 'admission-warning', warning: each }))
@@ -56,6 +52,20 @@ export function explain(asked: Case): readonly Finding[] {
     ...warnings,
     ...unguarded(asked, fate, { ...asked.surroundings, sets: setsOf(covers) }),
   ]
+}
+
+/** How it stands, and nothing else. */
+export function verdictOn(asked: Case): Finding {
+  const { covers, standing, fate } = standingIn(asked)
+  return verdict(asked, standing, fate, covers)
+}
+
+function standingIn({ pod, mutating, namespace, configuration, surroundings }: Case) {
+  const webhooks = mutating === 'unreadable' ? [] : (mutating?.webhooks ?? [])
+  const covers = covering(webhooks, namespace)
+  // What it would do, where it only observes.
+  const standing = standingOf(pod, { ...configuration, mode: 'enforce' }, covers, surroundings)
+  return { covers, standing, fate: concluded(standing.decision) }
 }
 
 function verdict(asked: Case, standing: Standing, fate: Certain, covers: readonly V1MutatingWebhook[]): Finding {

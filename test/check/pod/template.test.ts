@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { CoreV1Event } from '@kubernetes/client-node'
+import type { CoreV1Event, V1Pod } from '@kubernetes/client-node'
 import { examineOne } from '../../../src/check/pod/one.ts'
 import { parseSubject } from '../../../src/check/pod/subject.ts'
 import type { Installed } from '../../../src/check/site.ts'
 import { ClusterError } from '../../../src/kubernetes/failure.ts'
 import type { Objects } from '../../../src/kubernetes/objects.ts'
-import { asking, installation, namespace, patched, shop } from '../cluster.ts'
+import { lived } from '../../outcome/lived.ts'
+import { asking, installation, namespace, ofDeployment, patched, shop } from '../cluster.ts'
 
 const optIn = installation()
 const ok = <T>(value: T) => ({ ok: true, value }) as const
@@ -19,12 +20,14 @@ async function check(
   {
     status = {},
     events = [],
+    pods = [],
     home = shop,
     configuration = optIn.configuration,
     written = false,
   }: {
     status?: object
     events?: CoreV1Event[] | 'forbidden'
+    pods?: V1Pod[]
     home?: object
     configuration?: typeof optIn.configuration
     /** As `inject` has written it. */
@@ -34,7 +37,7 @@ async function check(
   const asked = asking('web', { annotations })
   const { metadata, spec } = written ? patched(asked, configuration) : asked
   const workload = {
-    metadata: { name: 'web', uid: 'u' },
+    metadata: { name: 'web', namespace: 'shop', uid: 'u' },
     spec: {
       selector: { matchLabels: { app: 'web' } },
       template: { metadata: { annotations: metadata?.annotations }, spec },
@@ -42,9 +45,12 @@ async function check(
     status,
   }
   const objects = {
-    read: async ({ kind }: { kind: string }) => (kind === 'Namespace' ? home : workload),
+    read: async ({ kind }: { kind: string }) => (kind === 'Namespace' ? home : kind === 'Pod' ? pods[0] : workload),
     async *items({ kind }: { kind: string }) {
-      if (kind === 'Pod') return
+      if (kind === 'Pod') {
+        yield* pods
+        return
+      }
       if (events === 'forbidden') throw new ClusterError('forbidden', 'the API server answered 403')
       yield* events
     },
@@ -67,7 +73,44 @@ async function check(
   return found.map(({ code, level, text }) => `${level} ${code} ${text}`)
 }
 
+/** A pod of the Deployment web whose app began before envoy was ready. */
+function early(configuration?: typeof optIn.configuration, phase = 'Running'): V1Pod {
+  const { pod } = lived(
+    [
+      { name: 'app', runs: [[1]] },
+      { name: 'envoy', runs: [[4]] },
+    ],
+    { now: 60, named: 'envoy' },
+  )
+  const asked = asking('web-1', { uid: 'web-1', ...ofDeployment('web') })
+  const { metadata, spec } = configuration ? patched(asked, configuration) : asked
+  return { metadata, spec, status: { ...pod.status, phase } } as V1Pod
+}
+
 describe('check of a workload', () => {
+  test('says of its pods what check pod/ says of them, under the same codes', async () => {
+    const other = installation('defaults: { timeout: 77s }\n').configuration
+    const codes = (lines: readonly string[]) =>
+      lines.flatMap((line) => /^(?:problem|warning) SF\d+/.exec(line)?.[0] ?? [])
+    const seen = new Set<string>()
+    for (const pod of [early(), early(other), early(optIn.configuration)]) {
+      const one = codes(await check('pod/web-1', {}, { pods: [pod] }))
+      const all = codes(await check('deploy/web', { [sidecars]: 'envoy' }, { pods: [pod] }))
+      assert.deepEqual(all.toSorted(), one.toSorted())
+      for (const code of one) seen.add(code)
+    }
+    assert.deepEqual([...seen].toSorted(), ['problem SF620', 'warning SF619', 'warning SF622'])
+  })
+
+  test('counts its pods that nothing patched, but for those that have ended', async () => {
+    const pods = [early(), early(), early(optIn.configuration), early(undefined, 'Succeeded')]
+    const found = await check('deploy/web', { [sidecars]: 'envoy' }, { pods })
+    assert.match(
+      found.join('\n'),
+      /^problem SF620 Deployment shop\/web: 2 of 3 pods, such as web-1: it should start envoy, before app, and doesn't: /m,
+    )
+  })
+
   test('whose sidecar is misspelt says that its pods are refused, and what is meant', async () => {
     const found = await check('deploy/web', { [sidecars]: 'envoyy' })
     assert.match(found.join('\n'), /^problem SF615 its pods are refused: SF173 .*did you mean envoy\?$/m)
