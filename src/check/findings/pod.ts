@@ -114,6 +114,13 @@ export const podFindings = {
     means: 'Whether the API server sends the pod is not known.',
     next: 'Grant the right that the message names.',
   }),
+  'own-namespace-unread': warning('SF668', {
+    example: { namespace: 'shop' },
+    text: ({ namespace }) =>
+      `whether the webhook is called for it is not known: you may not read the namespace ${namespace}`,
+    means: 'Its labels say whether the webhook covers a namespace.',
+    next: 'Get the right to get that namespace.',
+  }),
   'default-configuration': warning<{ live: 'invalid' | 'missing or may not be read' }>('SF604', {
     example: { live: 'missing or may not be read' },
     text: ({ live }) => `judged by the default configuration: the live one is ${live}`,

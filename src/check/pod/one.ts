@@ -1,6 +1,7 @@
 import type { KubernetesObject, V1Namespace, V1Pod } from '@kubernetes/client-node'
 import { misplacedKeys } from '../../admission/intent/misplaced.ts'
 import type { Json } from '../../admission/words/json.ts'
+import { allowed } from '../../kubernetes/failure.ts'
 import type { Objects } from '../../kubernetes/objects.ts'
 import { judge } from '../../outcome/outcome.ts'
 import { pathOf } from '../../preview/place.ts'
@@ -26,11 +27,14 @@ export async function examineOne(
 ): Promise<readonly Told[]> {
   const object = await objects.read<KubernetesObject>({ ...kind, metadata: { name, namespace } })
   if (!object) return [told({ kind: 'subject-missing', subject: kind.kind, name, namespace })]
-  const home = await objects.read<V1Namespace>({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
+  const reference = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }
+  const home = await allowed(objects.read<V1Namespace>(reference))
   const findings: Finding[] = []
   if (object.metadata?.deletionTimestamp !== undefined) findings.push({ kind: 'subject-ending', subject: kind.kind })
   const { mutating, validating } = installed
   if (!mutating.ok) findings.push({ kind: 'webhooks-unreadable', message: mutating.error.message })
+  const uncertain = mutating.ok && mutating.value !== undefined && home === undefined
+  if (uncertain) findings.push({ kind: 'own-namespace-unread', namespace })
   const live = installed.configuration.ok ? installed.configuration.value : undefined
   if (!live?.read.ok) {
     findings.push({ kind: 'default-configuration', live: live ? 'invalid' : 'missing or may not be read' })
@@ -39,7 +43,8 @@ export async function examineOne(
   const asked = {
     ...circumstancesOf({ object, kind, namespace }, { installed, version, home }),
     made: isPod ? madeOf(object as V1Pod) : undefined,
-    mutating: mutating.ok ? mutating.value : 'unreadable',
+    // Without its namespace's labels nobody knows who is called for it.
+    mutating: mutating.ok && !uncertain ? mutating.value : 'unreadable',
     validating: validating.ok ? validating.value : undefined,
   } as const
   const { pod } = asked

@@ -28,7 +28,8 @@ async function check(
     status?: object
     events?: CoreV1Event[] | 'forbidden'
     pods?: V1Pod[]
-    home?: object
+    /** Its namespace. */
+    home?: object | 'forbidden'
     configuration?: typeof optIn.configuration
     /** As `inject` has written it. */
     written?: boolean
@@ -45,7 +46,8 @@ async function check(
     status,
   }
   const objects = {
-    read: async ({ kind }: { kind: string }) => (kind === 'Namespace' ? home : kind === 'Pod' ? pods[0] : workload),
+    read: async ({ kind }: { kind: string }) =>
+      kind === 'Namespace' ? (home === 'forbidden' ? forbidden() : home) : kind === 'Pod' ? pods[0] : workload,
     async *items({ kind }: { kind: string }) {
       if (kind === 'Pod') {
         yield* pods
@@ -71,6 +73,10 @@ async function check(
     { ...(parseSubject(subject) ?? assert.fail()), namespace: 'shop' },
   )
   return found.map(({ code, level, text }) => `${level} ${code} ${text}`)
+}
+
+const forbidden = () => {
+  throw new ClusterError('forbidden', 'the API server answered 403')
 }
 
 /** A pod of the Deployment web whose app began before envoy was ready. */
@@ -100,6 +106,17 @@ describe('check of a workload', () => {
       for (const code of one) seen.add(code)
     }
     assert.deepEqual([...seen].toSorted(), ['problem SF620', 'warning SF619', 'warning SF622'])
+  })
+
+  test('says what can be told without the right to get its namespace, and not that it is uncovered', async () => {
+    for (const subject of ['pod/web-1', 'deploy/web']) {
+      const more = { pods: [early()], home: 'forbidden' as const }
+      const found = (await check(subject, { [sidecars]: 'envoy' }, more)).join('\n')
+      assert.match(found, /^warning SF668 .*the namespace shop$/m)
+      assert.match(found, /^warning SF612 it should start envoy, before app$/m)
+      assert.match(found, /too early/)
+      assert.doesNotMatch(found, /SF614|SF617|SF620|labelled/)
+    }
   })
 
   test('counts its pods that nothing patched, but for those that have ended', async () => {
