@@ -14,7 +14,13 @@ export async function creationFindings(
   { kind }: SubjectKind,
   { metadata, status }: Workload,
 ): Promise<readonly Finding[]> {
-  const message = hasCondition.has(kind) ? replicaFailure(status) : await lastFailure(objects, metadata)
+  const { name = '', namespace = '', uid = '' } = metadata ?? {}
+  const job = kind === 'CronJob' ? newestJob(name, status) : undefined
+  const failure = (about: string) => lastFailure(objects, { namespace, fieldSelector: about })
+  const message = hasCondition.has(kind)
+    ? replicaFailure(status)
+    : ((await failure(`involvedObject.uid=${uid}`)) ??
+      (job && (await failure(`involvedObject.kind=Job,involvedObject.name=${job}`))))
   return message === undefined ? [] : [{ kind: 'not-created', message: message.slice(0, mostText) }]
 }
 
@@ -31,10 +37,18 @@ function replicaFailure(status: unknown): string | undefined {
   return typeof failure?.message === 'string' ? failure.message : undefined
 }
 
-/** Why the last pod could not be created; undefined where one was created since, or events may not be read. */
-async function lastFailure(objects: Objects, metadata: KubernetesObject['metadata']): Promise<string | undefined> {
-  const { namespace = '', uid = '' } = metadata ?? {}
-  const selection = { namespace, fieldSelector: `involvedObject.uid=${uid}` }
+/** A CronJob names its Jobs after the minute they are due; an older one may be from before its template was corrected. */
+function newestJob(name: string, status: unknown): string | undefined {
+  const { lastScheduleTime } = (status ?? {}) as { readonly lastScheduleTime?: string }
+  const due = msOf(lastScheduleTime)
+  return due === undefined ? undefined : `${name}-${Math.floor(due / 60_000)}`
+}
+
+/** Why the last one could not be created; undefined where one was created since, or events may not be read. */
+async function lastFailure(
+  objects: Objects,
+  selection: { readonly namespace: string; readonly fieldSelector: string },
+): Promise<string | undefined> {
   let last: { readonly at: number; readonly event: CoreV1Event } | undefined
   let left = mostEvents
   try {

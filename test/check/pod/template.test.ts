@@ -48,13 +48,13 @@ async function check(
   const objects = {
     read: async ({ kind }: { kind: string }) =>
       kind === 'Namespace' ? (home === 'forbidden' ? forbidden() : home) : kind === 'Pod' ? pods[0] : workload,
-    async *items({ kind }: { kind: string }) {
+    async *items({ kind }: { kind: string }, { fieldSelector = '' }: { fieldSelector?: string }) {
       if (kind === 'Pod') {
         yield* pods
         return
       }
-      if (events === 'forbidden') throw new ClusterError('forbidden', 'the API server answered 403')
-      yield* events
+      if (events === 'forbidden') forbidden()
+      else yield* events.filter(selects(fieldSelector))
     },
   }
   const installed = {
@@ -75,6 +75,13 @@ async function check(
   return found.map(({ code, level, text }) => `${level} ${code} ${text}`)
 }
 
+/** As the API server reads a field selector. */
+const selects = (fieldSelector: string) => (event: object) =>
+  fieldSelector.split(',').every((each) => {
+    const [path = '', value] = each.split('=')
+    return path.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], event) === value
+  })
+
 const forbidden = () => {
   throw new ClusterError('forbidden', 'the API server answered 403')
 }
@@ -92,6 +99,16 @@ function early(configuration?: typeof optIn.configuration, phase = 'Running'): V
   const { metadata, spec } = configuration ? patched(asked, configuration) : asked
   return { metadata, spec, status: { ...pod.status, phase } } as V1Pod
 }
+
+/** About the workload itself, if nothing else is said. */
+const event = (reason: string, at: string, message = reason, about: object = { uid: 'u' }) =>
+  ({
+    metadata: { name: `web.${at}` },
+    involvedObject: about,
+    reason,
+    message,
+    lastTimestamp: at,
+  }) as unknown as CoreV1Event
 
 describe('check of a workload', () => {
   test('says of its pods what check pod/ says of them, under the same codes', async () => {
@@ -180,14 +197,6 @@ describe('check of a workload', () => {
   })
 
   test('of a kind without such a condition looks at its last event about pods', async () => {
-    const event = (reason: string, at: string, message = reason) =>
-      ({
-        metadata: { name: `web.${at}` },
-        involvedObject: {},
-        reason,
-        message,
-        lastTimestamp: at,
-      }) as unknown as CoreV1Event
     const [early, late] = ['2026-01-01T00:00:00Z', '2026-01-01T00:01:00Z']
     const of = async (...events: CoreV1Event[]) =>
       (await check('sts/web', { [sidecars]: 'envoy' }, { events })).join('\n')
@@ -203,5 +212,29 @@ describe('check of a workload', () => {
     assert.doesNotMatch(await of(event('FailedCreate', ''), event('SuccessfulCreate', late)), /SF634/)
     const unread = await check('sts/web', { [sidecars]: 'envoy' }, { events: 'forbidden' })
     assert.doesNotMatch(unread.join('\n'), /SF634/)
+  })
+
+  test('that is a CronJob says what keeps its newest Job from having pods', async () => {
+    const minute = 29_000_000
+    const at = (minutes: number) => new Date((minute + minutes) * 60_000).toISOString()
+    const job = (of: number) => ({ kind: 'Job', name: `web-${minute + of}`, namespace: 'shop', uid: `j${of}` })
+    const created = (of: number) => event('SuccessfulCreate', at(of), `Created job web-${minute + of}`)
+    const denied = (of: number, till: number) => event('FailedCreate', at(till), `denied, ${of}`, job(of))
+    const made = (of: number) => event('SuccessfulCreate', at(of), 'Created pod', job(of))
+    const of = async (newest: number | undefined, ...events: CoreV1Event[]) => {
+      const status = newest === undefined ? {} : { lastScheduleTime: at(newest) }
+      const found = await check('cronjob/web', { [sidecars]: 'envoy' }, { events, status })
+      return found.filter((line) => line.includes('SF634'))
+    }
+    const denial = "problem SF634 its pods can't be created: denied, "
+    assert.deepEqual(await of(0, created(0), denied(0, 0)), [`${denial}0`])
+    // Its controller goes on to create Jobs, and each of them tries again and again.
+    assert.deepEqual(await of(1, created(0), denied(0, 2), created(1), denied(1, 1)), [`${denial}1`])
+    assert.deepEqual(await of(1, created(0), denied(0, 2), created(1), made(1)), [])
+    assert.deepEqual(await of(0, created(0), event('FailedCreate', at(1), 'no Job: quota'), made(0)), [
+      "problem SF634 its pods can't be created: no Job: quota",
+    ])
+    // One that was deleted had the same name.
+    assert.deepEqual(await of(undefined, denied(0, 1)), [])
   })
 })
