@@ -30,7 +30,7 @@ export interface Judged {
   readonly outcome: Outcome
   /** Every start of every app that something still tells of, in the order of their time; the first app's first one is the outcome. */
   readonly starts: readonly JudgedStart[]
-  /** So many more, which nobody has looked at. */
+  /** So many later ones, which nobody has looked at. */
   readonly unjudged: number
   /** Why an app doesn't run now, though one has started before. */
   readonly down: Stuck | undefined
@@ -76,7 +76,7 @@ export function judge(seen: Seen, more: readonly string[] = []): Judged {
   const all = apps
     .flatMap(({ name, lives }) => lives.map(({ nth, began }) => ({ container: name, nth, at: began })))
     .toSorted((a, b) => a.at.at - b.at.at)
-  const starts = all.slice(0, mostStarts).map((start): JudgedStart => {
+  const starts = all.slice(0, Math.max(1, Math.floor(mostCompared / due.length))).map((start): JudgedStart => {
     const each = due.map((sidecar) => verdict(sidecar, start))
     return { ...start, outcome: howItStarted(each, { isYoung, isOver }) }
   })
@@ -86,8 +86,20 @@ export function judge(seen: Seen, more: readonly string[] = []): Judged {
   return { ...judged, lacking, starts, unjudged: all.length - starts.length, down, outcome }
 }
 
-/** Each is compared with each sidecar, and anybody may write hundreds of both. */
-const mostStarts = 64
+/** Starts are compared with each sidecar, and anybody may write hundreds of both: 181 of each take some 40 ms. */
+const mostCompared = 32_768
+
+/** Starts of pods, and how many of them nobody has looked at. */
+export interface Unjudged {
+  readonly all: number
+  readonly more: number
+}
+
+/** undefined where every start is judged. */
+export function unjudgedOf(pods: readonly Pick<Judged, 'starts' | 'unjudged'>[]): Unjudged | undefined {
+  const more = pods.reduce((sum, { unjudged }) => sum + unjudged, 0)
+  return more === 0 ? undefined : { all: pods.reduce((sum, { starts }) => sum + starts.length, more), more }
+}
 
 const unknown = (...reasons: readonly Unknown[]): Outcome => ({ kind: 'unknown', reasons })
 

@@ -1,5 +1,5 @@
 import type { Code } from '../admission/words/values.ts'
-import type { Outcome } from './outcome.ts'
+import type { Outcome, Unjudged } from './outcome.ts'
 import type { Early, Lacking, Stuck, Unknown } from './why.ts'
 
 /** The public codes, of `check` and `timeline`. */
@@ -115,8 +115,8 @@ export const unwatchedText = (names: readonly string[]): string =>
   `${all(names)} ${names.length > 1 ? 'were ready when their gates' : 'was ready when its gate'} opened, and ran on; a readinessProbe and its events would tell more`
 
 /** Some starts aren't judged. */
-export const unjudgedText = (judged: number, more: number): string =>
-  `of ${judged + more} starts of its apps, the first ${judged} are judged`
+export const unjudgedText = ({ all, more }: Unjudged): string =>
+  `${more} of ${all} starts of its apps are not judged: there are too many`
 
 /** Why nobody can say how a pod started. */
 export function unknownText({ why, sidecars }: Unknown): string {

@@ -1,4 +1,5 @@
 import { printable } from '../admission/words/printable.ts'
+import { unjudgedText } from '../outcome/words.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../terminal/chart.ts'
 import { type Look, styled } from '../terminal/look.ts'
 import { seconds, timelineBars, waitText, whyNot } from './draw.ts'
@@ -69,7 +70,7 @@ function noteOf(timeline: Timeline): string {
 
 /** What the starts have in common, the outcomes first. Every text that somebody else wrote is cut and on one line. */
 export function linesOf(many: Many): readonly string[] {
-  const { started, waits, groups, namespace, timelines, expired } = many
+  const { started, waits, groups, namespace, timelines, expired, unjudged } = many
   const coarse = started?.coarse ?? 0
   const open = timelines.filter((each) => !appStart(each) && !appOf(each)?.lost).length
   return [
@@ -100,6 +101,7 @@ export function linesOf(many: Many): readonly string[] {
           `not known: ${coarse} of these starts ${coarse === 1 ? 'is' : 'are'} known to the second only: one of their events (Scheduled, Started) is missing, may not be listed, or isn't exact`,
         ]
       : []),
+    ...(unjudged ? [`not known: ${unjudgedText(unjudged)}`] : []),
     ...(expired ? ['not known: the list of pods expired on the way and went on as of then: a pod may be missing'] : []),
   ]
 }

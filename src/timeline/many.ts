@@ -1,4 +1,4 @@
-import type { Outcome } from '../outcome/outcome.ts'
+import { type Outcome, type Unjudged, unjudgedOf } from '../outcome/outcome.ts'
 import type { Wait } from '../outcome/waits.ts'
 import { outcomeWords } from '../outcome/words.ts'
 import type { ContainerStart, Timeline } from './timeline.ts'
@@ -11,6 +11,7 @@ export interface Many {
   readonly name: string
   /** The list of its pods went on as of later than it began, so one may be missing. */
   readonly expired: boolean
+  readonly unjudged: Unjudged | undefined
   /** The slowest first; what hasn't started before all others, and last those whose start is lost. */
   readonly timelines: readonly Timeline[]
   /** How many pods started how. `no-sidecars`: nothing says that they have any. */
@@ -53,6 +54,7 @@ export function together(timelines: readonly Timeline[], { kind, namespace, name
     namespace,
     name,
     expired,
+    unjudged: unjudgedOf(each.map(({ appStarts: starts, unjudged }) => ({ starts, unjudged }))),
     timelines: timelines.toSorted((a, b) => lateness(b) - lateness(a) || 0),
     outcomes,
     started: spread(timelines.flatMap((timeline) => appStart(timeline) ?? [])),

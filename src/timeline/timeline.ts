@@ -2,7 +2,7 @@ import { waiterName } from '../admission/hook/waiter.ts'
 import type { Container } from '../outcome/containers.ts'
 import type { Gate, Opening } from '../outcome/gates.ts'
 import type { Life } from '../outcome/lives.ts'
-import { type Judged, type JudgedStart, judge, type Outcome } from '../outcome/outcome.ts'
+import { type Judged, type JudgedStart, judge, type Outcome, unjudgedOf } from '../outcome/outcome.ts'
 import { type Late, lateOf, type Wait, waitsOf } from '../outcome/waits.ts'
 import type { Lacking, Stuck } from '../outcome/why.ts'
 import { unjudgedText } from '../outcome/words.ts'
@@ -52,6 +52,8 @@ export interface Timeline {
   readonly outcome: Outcome
   /** Every start of every app that something still tells of. */
   readonly appStarts: readonly JudgedStart[]
+  /** So many later ones, which nobody has looked at. */
+  readonly unjudged: number
   /** Why an app doesn't run now, though one has started before. */
   readonly down: Stuck | undefined
   readonly lacking: readonly Lacking[]
@@ -99,6 +101,7 @@ export function timelineOf(seen: Seen, more: readonly string[] = []): Timeline {
     sidecars,
     outcome,
     appStarts,
+    unjudged: judged.unjudged,
     down,
     lacking,
     waits: waitsOf(judged, until),
@@ -199,11 +202,9 @@ function earliest(moments: readonly (Moment | undefined)[]): Moment | undefined 
   return moments.reduce((least, moment) => (moment && (!least || moment.at < least.at) ? moment : least), undefined)
 }
 
-function unknowns(
-  starts: readonly ContainerStart[],
-  { events, starts: judged, unjudged }: Judged,
-  crowded = false,
-): string[] {
+function unknowns(starts: readonly ContainerStart[], judged: Judged, crowded = false): string[] {
+  const { events } = judged
+  const cut = unjudgedOf([judged])
   const restarted = starts.filter(({ restarts }) => restarts > 0).map(({ name }) => name)
   const gated = starts.some(({ hook }) => (hook?.waitsFor.length ?? 0) > 1)
   const lacking = starts.some(({ started, begun }) => (started ?? begun)?.exact === false)
@@ -232,7 +233,7 @@ function unknowns(
     ...(starts.some(({ kind, name }) => kind === 'init' && name !== waiterName)
       ? ['the end of an init container is known to the second']
       : []),
-    ...(unjudged > 0 ? [unjudgedText(judged.length, unjudged)] : []),
+    ...(cut ? [unjudgedText(cut)] : []),
     ...open.map(({ name }) => `the end of the hook of ${name} leaves no trace: nothing starts after it`),
     ...(silent.length > 0 ? [`whether and when ${silent.join(', ')} was ready`] : []),
     ...(restarted.length > 0

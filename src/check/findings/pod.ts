@@ -3,7 +3,7 @@ import { keys } from '../../admission/words/keys.ts'
 import { codeOf, textOf, type Warning } from '../../admission/words/messages.ts'
 import type { Code, Values } from '../../admission/words/values.ts'
 import { mutatingReference, validatingReference } from '../../kubernetes/names.ts'
-import type { JudgedStart } from '../../outcome/outcome.ts'
+import type { JudgedStart, Unjudged } from '../../outcome/outcome.ts'
 import type { Early, Lacking, Stuck, Unknown } from '../../outcome/why.ts'
 import {
   downCode,
@@ -212,9 +212,9 @@ export const podFindings = {
     text: ({ unwatched }) =>
       `its app began after its sidecars were ready${unwatched.length > 0 ? ` (${unwatchedText(unwatched)})` : ''}`,
   }),
-  'starts-unjudged': ok('SF635', {
-    example: { judged: 64, more: 3 },
-    text: ({ judged, more }) => unjudgedText(judged, more),
+  'starts-unjudged': ok<Unjudged & { owner: string | undefined }>('SF635', {
+    example: { all: 768, more: 640, owner: undefined },
+    text: ({ owner, ...cut }) => `${owner === undefined ? '' : `${owner}: `}${unjudgedText(cut)}`,
   }),
   'too-early': warning<Where & { early: readonly Early[] }>(outcomeCodes['too-early'], {
     example: { ...where, early },

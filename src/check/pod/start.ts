@@ -1,5 +1,5 @@
 import type { Decision } from '../../admission/decision.ts'
-import type { Judged, JudgedStart } from '../../outcome/outcome.ts'
+import { type Judged, type JudgedStart, unjudgedOf } from '../../outcome/outcome.ts'
 import type { Seen } from '../../seen/observe.ts'
 import type { Where } from '../findings/pods.ts'
 import type { Finding } from '../findings.ts'
@@ -10,13 +10,14 @@ export const sidecarsOf = (decision: Decision): readonly string[] =>
 
 /** How one pod really started, at each start of its apps, and what is wrong by now. */
 export function startFindings({ pod, now }: Seen, judged: Judged): Finding[] {
-  const { outcome, lacking, sidecars, starts, unjudged, down, app } = judged
+  const { outcome, lacking, sidecars, starts, down, app } = judged
+  const cut = unjudgedOf([judged])
   if (sidecars.size === 0) return []
   const where = { namespace: pod.namespace, pod: pod.name }
   const later = starts.filter(({ container, nth }) => container !== app || nth > 0)
   const after: Finding[] = [
     ...later.flatMap((start) => laterFinding(start, where)),
-    ...(unjudged > 0 ? [{ kind: 'starts-unjudged', judged: starts.length, more: unjudged } as const] : []),
+    ...(cut ? [{ kind: 'starts-unjudged', owner: undefined, ...cut } as const] : []),
     ...(down ? [{ kind: 'down', ...where, down, seconds: secondsSince(down.since?.at, now) } as const] : []),
     ...lacking.map((each) => ({ kind: 'lacking', ...where, lacking: each }) as const),
   ]

@@ -1,6 +1,6 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import type { Objects } from '../../kubernetes/objects.ts'
-import { type Judged, judge } from '../../outcome/outcome.ts'
+import { type Judged, judge, unjudgedOf } from '../../outcome/outcome.ts'
 import { observe, type Seen, seenByStatus } from '../../seen/observe.ts'
 import { type Owner, ownerOf, ownerText } from '../../seen/owner.ts'
 import { likeness, type Part, type Trouble, troublesOf } from '../../timeline/troubles.ts'
@@ -8,7 +8,7 @@ import type { Finding } from '../findings.ts'
 import { secondsSince } from './start.ts'
 
 /** A pod that has sidecars, whoever created it, and how it started. */
-export interface StartedPod extends Pick<Judged, 'outcome' | 'lacking' | 'starts' | 'down' | 'app'> {
+export interface StartedPod extends Pick<Judged, 'outcome' | 'lacking' | 'starts' | 'unjudged' | 'down' | 'app'> {
   readonly name: string
   readonly owner: Owner
 }
@@ -38,7 +38,14 @@ export function closely(objects: Objects, now: () => number) {
 }
 
 /** Of thousands no more is kept. */
-const startIn = ({ outcome, lacking, starts, down, app }: Judged) => ({ outcome, lacking, starts, down, app })
+const startIn = ({ outcome, lacking, starts, unjudged, down, app }: Judged) => ({
+  outcome,
+  lacking,
+  starts,
+  unjudged,
+  down,
+  app,
+})
 
 /**
  * Whether events could show more than the status does: an app that hasn't started after a while may be held up by a hook; what befell a sidecar may
@@ -63,7 +70,7 @@ export function judgeStarts(
   return [...owners].flatMap(([owner, group]): Finding[] => {
     const troubles = group.flatMap((one) => worst(one, dropped).map((trouble) => ({ one, trouble })))
     const alike = Map.groupBy(troubles, ({ trouble }) => likeness(trouble))
-    return [...alike.values()].flatMap((some): Finding[] => {
+    const found = [...alike.values()].flatMap((some): Finding[] => {
       const [first] = some
       if (!first) return []
       const { one, trouble } = first
@@ -74,6 +81,8 @@ export function judgeStarts(
       }
       return [{ kind: trouble.part === 'lacking' ? 'pods-wrong' : 'pods-doubtful', ...about, seconds: undefined }]
     })
+    const cut = unjudgedOf(group)
+    return cut ? [...found, { kind: 'starts-unjudged', owner, ...cut }] : found
   })
 }
 

@@ -7,6 +7,8 @@ import { workloadFindings } from '../../../src/check/pod/pods-of-workload.ts'
 import { parseSubject } from '../../../src/check/pod/subject.ts'
 import { ClusterError } from '../../../src/kubernetes/failure.ts'
 import type { ClusterObject, Objects } from '../../../src/kubernetes/objects.ts'
+import { drawMany } from '../../../src/timeline/draw-many.ts'
+import { readStarts } from '../../../src/timeline/read.ts'
 import { type Lived, lived } from '../../outcome/lived.ts'
 import { recordedPod } from '../../outcome/recorded.ts'
 import type { Seen } from '../../outcome/seen.ts'
@@ -54,6 +56,7 @@ function server(all: readonly Seen[], pods: (V1Pod | ClusterError)[] = all.map((
   return { items } as unknown as Objects
 }
 
+const terminal = { width: 110, color: false, unicode: true, terminal: false }
 const kind = parseSubject('deploy/web')?.kind ?? assert.fail()
 const verdict = () => ({ kind: 'left-alone', why: '' }) as const
 const look = async (workload: ClusterObject, objects: Objects, now: number): Promise<string[]> =>
@@ -118,6 +121,31 @@ describe('check deploy/NAME', () => {
       lines,
       /problem SF627 Deployment shop\/web: 1 of 2 pods without a running app for 52 s: app keeps ending: exit code 1/,
     )
+  })
+
+  test('says which of its starts was too early however many apps have started, or that not all are judged', async () => {
+    const sidecar: Lived = { name: 'sidecar', hook: { for: ['sidecar'] }, runs: [[1, 30, 1], [40]] }
+    const last: Lived = { name: 'last', runs: [[10, 32, 1], [34.2]] }
+    const lines = async (apps: number, ...sidecars: readonly Lived[]) => {
+      const others = Array.from({ length: apps }, (_, nth): Lived => ({ name: `app-${nth}`, runs: [[9]] }))
+      const seen = owned(lived([sidecar, ...sidecars, ...others, last], { now: 60 }), 'web-abc-1')
+      const objects = server([seen])
+      const about = { kind: 'Deployment', object: deployment() }
+      const many = drawMany(await readStarts(objects, about, () => seen.now, []), terminal)
+      return [(await look(deployment(), objects, seen.now)).join('\n'), many]
+    }
+    for (const apps of [1, 70, 400]) {
+      for (const told of await lines(apps)) {
+        assert.match(told, /SF628 .*started again too early: sidecar .*ended 4 s before/)
+        assert.doesNotMatch(told, /judged/)
+      }
+    }
+    const more = Array.from({ length: 250 }, (_, nth) => `sidecar-${nth}`).map(
+      (name): Lived => ({ ...sidecar, name, hook: { for: [name] } }),
+    )
+    const [check = '', timeline = ''] = await lines(250, ...more)
+    assert.match(check, /^ok SF635 Deployment shop\/web: \d+ of 252 starts of its apps are not judged/m)
+    assert.match(timeline, /^not known: \d+ of 252 starts of its apps are not judged/m)
   })
 
   test("leaves out other workloads' pods, whatever their labels", async () => {
