@@ -5,7 +5,7 @@ import type { ScanSubject } from './subject.ts'
 /** The order and the gate of a sidecar today, by the spec alone. */
 export type Today = { readonly app: string; readonly sidecar: string } & (
   | { readonly kind: 'unguarded'; readonly order: 'app-first' | 'sidecar-first' | 'native' }
-  /** Its hook waits, but the app starts before it. */
+  /** A hook waits for it, but the app starts before that. */
   | { readonly kind: 'late-hook' }
   /** A hook of its own that no preset knows. */
   | { readonly kind: 'unknown-hook' }
@@ -38,7 +38,7 @@ function gateOf({ gate, behind }: KnownSidecar): Gate {
     case 'startup-probe':
       return gate
     case 'sidecar-first':
-      return { kind: 'ours' }
+      return { kind: order === 'sidecar-first' ? 'ours' : 'late-hook' }
     case 'init-container':
       return { kind: 'prepared', init: gate.name }
     case 'not-yet-there':

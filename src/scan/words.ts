@@ -109,8 +109,8 @@ export const words = {
   }),
   'late-hook': warning('SF902', {
     example: { app: 'app', sidecar: 'istio-proxy' },
-    text: ({ app, sidecar }) => `${app}, then ${sidecar}, whose own hook waits in vain: the app has started by then`,
-    means: 'Its hook holds back only what is listed behind it, and the app stands in front.',
+    text: ({ app, sidecar }) => `${app}, then the hook that waits for ${sidecar}, in vain: the app has started by then`,
+    means: 'A hook holds back only what is listed behind it, and the app stands in front.',
     next: line,
   }),
   'unknown-hook': note('SF903', {
@@ -221,7 +221,7 @@ export const words = {
     next: 'Scan again in a minute.',
   }),
   'asked-in-vain': warning('SF951', {
-    text: `nothing more: it asks already, but no webhook has acted on it; sidecar-first check says why`,
+    text: `nothing more: it asks already, but isn't as the webhook would make it; sidecar-first check says why`,
     means: 'The pod template has the annotation, and the pods run without the order.',
     next: '`sidecar-first check -n NAMESPACE pod/NAME` says why: most often no webhook is installed, or the namespace is not selected.',
   }),

@@ -132,6 +132,13 @@ test('a manifest that asks for something else, or for what cannot be done, is st
     ],
     [asking(`${sidecars}, sidecar-first.dev/inject: "false"`), /SF901 /],
     [asking(`${sidecars}, check.sidecar-first.dev/istio-proxy: none`), /SF901 /],
+    [
+      asking(
+        'sidecar-first.dev/sidecars: "app, istio-proxy"',
+        probed + app.replace('}', ', readinessProbe: {tcpSocket: {port: 80}}}'),
+      ),
+      /SF953 .* wouldn't wait for istio-proxy/,
+    ],
   ]
   for (const [input, says] of wrong) {
     const { code, stdout } = await scan(input, '--fail-on', 'unguarded')

@@ -1,4 +1,5 @@
-import { unwrap } from '../hook/unwrap.ts'
+import { lockOf } from '../hook/lock-names.ts'
+import { openedBy, unwrap } from '../hook/unwrap.ts'
 import { imageTexts, matchesImage } from '../intent/glob.ts'
 import { isCalled, isDeclined, said } from '../intent/injected.ts'
 import { runsOwnHook } from '../intent/own-hook.ts'
@@ -19,7 +20,7 @@ export interface KnownSidecar {
   readonly by: 'name' | 'image' | 'injector'
   /** Undefined if an injector is still to add it. */
   readonly container: Container | undefined
-  /** The app containers that are listed before it; none before a native sidecar. */
+  /** The app containers that start before it, or before the hook of ours that waits for it; none before a native sidecar. */
   readonly behind: readonly string[]
   readonly gate: GateToday
   /** Whether the app waits for it today. */
@@ -52,11 +53,17 @@ export function knownSidecars(
   own: ReadonlySet<string> = none,
 ): readonly KnownSidecar[] {
   const { sidecars: found, apps } = partsOf({ metadata, spec }, own)
-  const awaited = new Set(
-    [...spec.initContainers, ...spec.containers].flatMap(({ postStart }) => unwrap(postStart)?.waitsFor ?? []),
+  // The one whose hook waits for it, for each.
+  const awaited = new Map(
+    [...spec.initContainers, ...spec.containers]
+      .toReversed()
+      .flatMap((carrier) => (unwrap(carrier.postStart)?.waitsFor ?? []).map((name) => [name, carrier] as const)),
   )
   const there = found.map(({ container, preset, by }): KnownSidecar => {
-    const behind = container.list === 'initContainers' ? [] : apps.filter(({ index }) => index < container.index)
+    const { list, index, postStart } = awaited.get(container.name) ?? container
+    const key = openedBy(postStart)
+    const isLocked = ({ variables }: Container) => key !== undefined && variables().some((each) => lockOf(each) === key)
+    const behind = list === 'initContainers' ? [] : apps.filter((app) => app.index < index && !isLocked(app))
     const gate = gateToday(container, preset, { spec, awaited })
     const names = behind.map(({ name }) => name)
     return { name: container.name, preset, by, container, behind: names, gate, holds: holds(gate, names) }
@@ -137,7 +144,7 @@ export function recognise({
 function gateToday(
   container: Container,
   { ownHook, preparedBy }: Preset,
-  { spec, awaited }: { readonly spec: Spec; readonly awaited: ReadonlySet<string> },
+  { spec, awaited }: { readonly spec: Spec; readonly awaited: ReadonlyMap<string, Container> },
 ): GateToday {
   const { name, list, startupProbe } = container
   if (awaited.has(name)) return { kind: 'sidecar-first' }
@@ -158,9 +165,10 @@ function gateToday(
 function holds(gate: GateToday, behind: readonly string[]): boolean {
   switch (gate.kind) {
     case 'startup-probe':
-    case 'sidecar-first':
     case 'init-container':
       return true
+    case 'sidecar-first':
+      return behind.length === 0
     case 'own-hook':
       return gate.waits && behind.length === 0
     case 'none':

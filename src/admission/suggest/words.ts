@@ -24,7 +24,9 @@ export function todayText({ gate, behind, holds }: KnownSidecar): string {
       if (gate.waits) return `${place}, so its own hook holds back nothing: ${waits}`
       return `${place === '' ? 'starts first with' : `${place}, with`} a hook of its own that isn't known to wait`
     case 'sidecar-first':
-      return 'sidecar-first holds the app until it is ready'
+      return holds
+        ? 'sidecar-first holds the app until it is ready'
+        : `has a hook of sidecar-first, but ${listed(behind)} ${behind.length === 1 ? 'starts' : 'start'} before that: ${waits}`
     case 'init-container':
       return `${gate.name}, an init container, does its work before the app starts`
     case 'not-yet-there':
