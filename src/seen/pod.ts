@@ -39,7 +39,6 @@ export interface LivePod {
   readonly phase: string | undefined
   /** Why it has failed as a whole: it was evicted, say. Then its status may have what its containers did before that. */
   readonly failure: string | undefined
-  readonly restartPolicy: string
   /** The sidecars that its annotations name. */
   readonly named: readonly string[]
   /** In the order in which the kubelet starts them. */
@@ -123,7 +122,6 @@ export function livePod({ metadata, spec, status }: V1Pod, most: number): LivePo
     unready,
     phase: status?.phase,
     failure: status?.phase === 'Failed' ? failureOf(status)?.slice(0, most) : undefined,
-    restartPolicy,
     named: namedBy(metadata?.annotations ?? {}),
     containers: [
       ...initContainers.map((each) =>
@@ -202,8 +200,8 @@ function shown(
   most: number,
 ) {
   const { waiting, running, terminated } = status?.state ?? {}
-  const trouble =
-    status && troubleOf(container, kind, status, { restartPolicy: kind === 'native' ? 'Always' : restartPolicy, down })
+  const again = { restartPolicy: container.restartPolicy ?? restartPolicy, down }
+  const trouble = status && troubleOf(container, kind, status, again)
   return {
     restarts: status?.restartCount ?? 0,
     state: running ? 'running' : terminated ? 'ended' : 'waiting',
@@ -252,7 +250,11 @@ function troubleOf(
   if (!run || state?.running) return undefined
   const failed = run.exitCode !== 0
   if (kind === 'init') return terminated && failed ? { why, message: words } : undefined
-  const again = waiting !== undefined || restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && failed)
+  const again =
+    waiting !== undefined ||
+    restartPolicy === 'Always' ||
+    (restartPolicy === 'OnFailure' && failed) ||
+    isRuled(container, run.exitCode)
   if (!again) return { why: why === 'start-failed' ? why : 'ended', message: words }
   // There is a back-off from the second time on, in which a native sidecar stays `terminated`.
   if (terminated && restartCount > 0 && (failed || kind === 'native')) return { why, message: words }
@@ -267,6 +269,12 @@ function troubleOf(
 
 /** The first time it's started again at once; with an image to pull or a node that was away, it may take so long, in ms. */
 const atOnce = 60_000
+
+/** Whether a rule of its own starts it again, whatever its policy. */
+const isRuled = ({ restartPolicyRules = [] }: V1Container, exitCode: number): boolean =>
+  restartPolicyRules.some(({ exitCodes: { operator, values = [] } = { operator: '' } }) =>
+    operator === 'In' ? values.includes(exitCode) : operator === 'NotIn' && !values.includes(exitCode),
+  )
 
 /** The API's type of this client may not know the field yet. */
 type FileKey = {

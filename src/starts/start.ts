@@ -108,7 +108,7 @@ export function countedStart(
     }),
     early: guardedOf(judged, early, label),
     // What fails again and again has another cause than a sidecar that was late.
-    crashed: appsOf(judged).some((app) => failed.has(app.name) && (isWell(app) || pod.restartPolicy === 'Never')),
+    crashed: appsOf(judged).some((app) => failed.has(app.name) && (isWell(app) || app.trouble?.why === 'ended')),
   }
 }
 

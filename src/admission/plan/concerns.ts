@@ -1,5 +1,5 @@
 import { isLoopback, type PolledCheck } from '../check/grammar.ts'
-import { isNative, kindOf } from '../pod/kind.ts'
+import { isNative, kindOf, restartPolicyOf } from '../pod/kind.ts'
 import type { Container, Spec } from '../pod/pod.ts'
 import type { Surroundings } from '../pod/surroundings.ts'
 import { keys } from '../words/keys.ts'
@@ -31,13 +31,13 @@ export function concerns(
     warnings.push({ kind: 'init-container-first', name: member.sidecar.name, early: early.sidecar.name })
   }
   const gated = regular.filter(waits)
-  if (spec.restartPolicy !== 'Always' && gated.length > 0) {
-    warnings.push({
-      kind: 'not-restarted',
-      names: namesOf(gated),
-      restartPolicy: spec.restartPolicy,
-      locked: lock.openings.size > 0,
-    })
+  const restarted = Map.groupBy(gated, ({ container }) => {
+    const policy = restartPolicyOf(container, spec)
+    return container.hasRestartRules && policy !== 'Always' ? `${policy} with rules` : policy
+  })
+  for (const [restartPolicy, some] of restarted) {
+    if (restartPolicy === 'Always') continue
+    warnings.push({ kind: 'not-restarted', names: namesOf(some), restartPolicy, locked: lock.openings.size > 0 })
   }
   for (const { sidecar, resolved } of spec.hostNetwork ? members : []) {
     if (resolved.kind === 'polled' && onLoopback(resolved.check)) {

@@ -3,11 +3,13 @@ import { openedBy } from '../hook/unwrap.ts'
 import { installs, waiterName } from '../hook/waiter.ts'
 import type { Context } from '../intent/context.ts'
 import type { Intent } from '../intent/intent.ts'
+import { restartPolicyOf } from '../pod/kind.ts'
 import type { Pod, Spec } from '../pod/pod.ts'
 import type { LockChoice } from '../words/choices.ts'
 import { keys } from '../words/keys.ts'
 import type { NoLock, Problem, Warning } from '../words/messages.ts'
 import type { Gate } from './gate.ts'
+import type { Member } from './line-up.ts'
 import { knowsLock, opens } from './lock.ts'
 
 /** Whether the app of a pod is locked. */
@@ -54,13 +56,14 @@ export function lockingOf({ metadata, spec }: Pod, { lock }: Intent, context: Co
 /** Why these gates lock nothing after all; `unasked` where nobody has to know. */
 export function withoutLock(
   gates: readonly Gate[],
-  { spec: { restartPolicy } }: Pod,
+  { spec }: Pod,
   { choice, regardless }: { readonly choice: LockChoice; readonly regardless: boolean },
 ): NoLock | 'unasked' | undefined {
   const opening = gates.filter(opens)
   if (opening.length === 0) return choice === 'on' ? 'no-hook' : 'unasked'
   if (regardless) return undefined
-  if (restartPolicy === 'Never' && opening.some(({ native }) => !native)) return 'never-restarted'
+  const isLost = ({ container }: Member) => restartPolicyOf(container, spec) === 'Never'
+  if (opening.some(({ native, members }) => !native && members.some(isLost))) return 'never-restarted'
   const polls = opening.some(({ members }) => members.some(({ resolved }) => resolved.kind === 'polled'))
   return polls ? undefined : 'own-hook'
 }

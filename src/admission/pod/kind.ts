@@ -1,4 +1,4 @@
-import type { Container } from './pod.ts'
+import type { Container, Spec } from './pod.ts'
 
 /** `init` runs to its end before what comes behind it; `native` is an init container that stays; `regular` is one of `containers`. */
 export type Kind = 'init' | 'native' | 'regular'
@@ -11,5 +11,9 @@ export function kindOf({
   if (list === 'containers') return 'regular'
   return restartPolicy === 'Always' ? 'native' : 'init'
 }
+
+/** Of a regular container: its own outranks the pod's. */
+export const restartPolicyOf = ({ restartPolicy }: Container, spec: Pick<Spec, 'restartPolicy'>): string =>
+  restartPolicy || spec.restartPolicy
 
 export const isNative = (container: Container): boolean => kindOf(container) === 'native'

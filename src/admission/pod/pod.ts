@@ -81,8 +81,10 @@ export interface Container {
   readonly hasOtherLifecycle: boolean
   readonly postStart: Hook | undefined
   readonly terminationMessagePath: string
-  /** Of the container itself; `Always` makes an init container a native sidecar. */
+  /** Of the container itself, which outranks the pod's; `Always` makes an init container a native sidecar. */
   readonly restartPolicy: string
+  /** Whether some of its exit codes start it again, whatever that says. */
+  readonly hasRestartRules: boolean
   /** Only our init container wants to know. */
   readonly runAs: () => RunAs
   /** `limits` and `requests` alone. */

@@ -155,6 +155,7 @@ function readContainer(container: Fields, reader: Reader, list: Container['list'
     postStart: lifecycle?.postStart,
     terminationMessagePath: reader.text(container, 'terminationMessagePath') || '/dev/termination-log',
     restartPolicy: reader.text(container, 'restartPolicy'),
+    hasRestartRules: isPresent(container.restartPolicyRules),
     runAs: () => readRunAs(container.securityContext),
     resources: reader.map(container, 'resources', readResources) ?? nothing,
     mounts: reader.maps(container, 'volumeMounts', readMount),

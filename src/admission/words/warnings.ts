@@ -182,7 +182,8 @@ export const warnings = {
     // Under OnFailure, too, one that exits 0 when it is killed isn't restarted.
     text: ({ names, restartPolicy, locked }) =>
       `restartPolicy is ${restartPolicy}: if ${names.join(', ')} isn't ready in time it ${restartPolicy === 'Never' ? 'stays' : 'may stay'} down, and the app ${locked ? 'never starts, since it is locked' : 'starts without it'}`,
-    means: "A sidecar that is not ready in time is killed, and the pod's restartPolicy does not bring it back.",
+    means:
+      "A sidecar that is not ready in time is killed, and its restartPolicy, or the pod's, does not bring it back.",
     next: 'Use the native gate, which restarts sidecars, or `on-timeout: continue`.',
   }),
   'no-lock': bitesLater<{ why: NoLock }>('SF250', {
