@@ -237,8 +237,9 @@ function standsIn({ wishes, hook }: Container): boolean {
 }
 
 /**
- * The enforced sidecars behind which a later start waits less than their rule says. `absent`: what a hook that says nothing counts as; nothing, if
- * a replica of before may have written it.
+ * The enforced sidecars behind which a later start waits less than their rule says, where something waits at all: a pod of nothing but enforced
+ * sidecars of one tier is left as its author wrote it. `absent`: what a hook that says nothing
+ * counts as; nothing, if a replica of before may have written it.
  */
 export function shortened(pod: Json, rules: Rules, absent?: string): readonly string[] {
   const object = map(pod)
@@ -252,6 +253,8 @@ export function shortened(pod: Json, rules: Rules, absent?: string): readonly st
     const hook = carrier.rule && hookOf(carrier)
     const says = hook?.lock?.restarts ?? absent
     if (rules.lock?.lease === 'off' || hook?.isShell || hook?.lock?.handsOver !== true || says === undefined) return []
+    const { key: awaited } = hook.lock
+    if (!all.some(({ files }) => files.some(({ key }) => key === awaited))) return []
     return all.flatMap(({ name, wishes }) => {
       const isAsked = name === carrier.name || hook.checks.some(({ container }) => container === name)
       const wanted = wishes?.restarts
