@@ -64,7 +64,7 @@ export function plan(pod: Pod, intent: Intent, context: Context): Planned {
   ]
   if (problems.length > 0) return { ok: false, problems, warnings }
 
-  const tiers = shownTiers(lined, obstacles, lockedMembers(lock))
+  const tiers = shownTiers(lined, order, obstacles, lockedMembers(lock))
   const hooks = changedHooks(lined, gates)
   const startupProbes = probeChanges(lined)
   const leftAlone = lined.tiers.flat().every(isLeftAlone) && hooks.size === 0 && isAsGiven(order, pod)

@@ -1,12 +1,14 @@
 import { formatLockRestarts } from '../check/duration.ts'
 import { formatCheck } from '../check/grammar.ts'
+import type { Container } from '../pod/pod.ts'
 import type { OnTimeout } from '../words/choices.ts'
-import { type GateForm, opensOn } from '../words/openings.ts'
+import { type GateForm, type Later, opensOn } from '../words/openings.ts'
 import { askedOf } from '../words/probe-times.ts'
-import { type Opening, timeoutOf } from './gate.ts'
+import { hookGroups, type Opening, timeoutOf } from './gate.ts'
 import { type LineUp, type Member, startsNative } from './line-up.ts'
 import type { Lock } from './lock.ts'
 import type { Obstacle, Obstacles } from './obstacles.ts'
+import type { Order } from './order.ts'
 
 /** One sidecar of a tier, as people are shown it. */
 export interface PlannedSidecar {
@@ -24,7 +26,7 @@ export interface PlannedSidecar {
   readonly delay?: number
   /** Its startupProbe holds the app without us. */
   readonly already?: boolean
-  /** What holds the app back until it is ready, and what would let it start before; only if it is waited for. */
+  /** What holds the app back until it is ready, and what would let it start before; only if it is waited for, and anything is behind it. */
   readonly gate?: {
     readonly form: GateForm
     readonly opensOn: readonly string[]
@@ -39,10 +41,13 @@ export interface PlannedSidecar {
 export type Tiers = readonly (readonly PlannedSidecar[])[]
 
 export function shownTiers(
-  { tiers, intent }: LineUp,
+  lined: LineUp,
+  order: Order,
   { bySidecar }: Obstacles,
   locked: ReadonlyMap<Member, Opening>,
 ): Tiers {
+  const { tiers, intent } = lined
+  const behind = startedBehind(lined, order)
   return tiers.map((tier) =>
     tier.map((member) => {
       const sidecar = shown(member)
@@ -51,16 +56,38 @@ export function shownTiers(
       const form = locked.has(member) ? 'lock' : formOf(member, intent)
       const waits = locked.get(member)?.restarts
       const restarts = waits === undefined ? undefined : formatLockRestarts(waits)
-      const opens = opensOn(form, onTimeout, { installed: intent.delivery === 'init-container', restarts })
+      const later = laterBehind(behind.get(member) ?? [], lined)
+      const opens = opensOn(form, onTimeout, { installed: intent.delivery === 'init-container', restarts, later })
       return {
         ...sidecar,
-        ...(sidecar.kind !== 'none' && {
-          gate: { form, opensOn: opens, ...(restarts !== undefined && { restarts }) },
-        }),
+        ...(sidecar.kind !== 'none' &&
+          behind.get(member)?.length !== 0 && {
+            gate: { form, opensOn: opens, ...(restarts !== undefined && { restarts }) },
+          }),
         ...(obstacle && { obstacle }),
       }
     }),
   )
+}
+
+/** What each sidecar's gate holds back. */
+function startedBehind(
+  lined: LineUp,
+  { initContainers, containers }: Order,
+): ReadonlyMap<Member, readonly Container[]> {
+  const sequence = [...initContainers, ...containers]
+  return new Map(
+    hookGroups(lined).flatMap(({ members }) => {
+      const last = Math.max(...members.map(({ container }) => sequence.indexOf(container)))
+      return members.map((member) => [member, sequence.slice(last + 1)] as const)
+    }),
+  )
+}
+
+/** A pod that never restarts may have containers that do. */
+function laterBehind(behind: readonly Container[], { pod: { spec } }: LineUp): Later {
+  if (spec.restartPolicy !== 'Never' || behind.some(({ restartPolicy }) => restartPolicy !== '')) return 'again'
+  return behind.length > 1 ? 'another' : 'none'
 }
 
 /** The sidecars whose gates open a lock. */

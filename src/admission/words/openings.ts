@@ -61,7 +61,7 @@ export const openings = {
     ...{ hook: 'opens', native: 'opens', startupProbe: 'opens', lock: 'closed with the lease, opens without' },
   },
   'later-start': {
-    when: "the app starts again, and the sidecar isn't ready but hasn't restarted",
+    when: "a later container is created, or the app starts again, and the sidecar isn't ready but hasn't restarted",
     short: "it isn't ready when the app starts again",
     ...{ hook: 'opens', native: 'opens', startupProbe: 'opens' },
     lock: 'opens after `lock-restarts` (5 s) with the lease, at once without',
@@ -85,35 +85,43 @@ export function openingsTable(): string {
   return lines.map((line) => `${line.replace('|  |', '| |').replaceAll(' --- ', '---')}\n`).join('')
 }
 
+/** What starts behind a gate that has been open: an app once more, only another container of a pod that never restarts one, or nothing. */
+export type Later = 'again' | 'another' | 'none'
+
 /**
  * What opens a gate of this form, in few words. `onTimeout`, `installed`: where the pod decides which of two rows it is. `restarts`: how long a later
- * start waits, with a lease.
+ * start waits, with a lease. `later`: what can be one.
  */
 export function opensOn(
   form: GateForm,
   onTimeout: 'fail' | 'continue',
-  { installed, restarts }: { readonly installed: boolean; readonly restarts: string | undefined },
+  {
+    installed,
+    restarts,
+    later = 'again',
+  }: { readonly installed: boolean; readonly restarts: string | undefined; readonly later?: Later },
 ): readonly string[] {
   return Object.entries<Opening>(openings).flatMap(([kind, opening]) => {
     if ((kind === 'fail' || kind === 'continue') && kind !== onTimeout) return []
+    if (kind === 'later-start' && later === 'none') return []
+    const short =
+      kind === 'later-start' && later === 'another' ? "it isn't ready when a later container starts" : opening.short
     const then = opening[form]
     switch (then) {
       case 'opens':
-        return [opening.short]
+        return [short]
       case 'may open':
-        return [`${opening.short} (not always)`]
+        return [`${short} (not always)`]
       case 'closed':
         return []
       case 'closed with the delivery `init-container`, opens with the others':
-        return installed ? [] : [opening.short]
+        return installed ? [] : [short]
       case 'closed with the lease, opens without':
-        return restarts === undefined ? [opening.short] : []
+        return restarts === undefined ? [short] : []
       case 'opens after `lock-restarts` (5 s) with the lease, at once without':
         if (restarts === 'always') return []
         return [
-          restarts === undefined || restarts === '0s'
-            ? opening.short
-            : opening.short.replace('ready', `ready within ${restarts}`),
+          restarts === undefined || restarts === '0s' ? short : short.replace('ready', `ready within ${restarts}`),
         ]
       default:
         return then satisfies never

@@ -54,3 +54,28 @@ test('a lock without a lease doesn’t see a sidecar die in the pull; with one, 
   assert.deepEqual(on('0s'), ["it isn't ready when the app starts again"])
   assert.deepEqual(on('5s'), ["it isn't ready within 5s when the app starts again"])
 })
+
+test('a later start is told where there can be one, and no gate where nothing is behind it', () => {
+  const envoy = { name: 'envoy', readinessProbe: ready }
+  const otel = { name: 'otel', readinessProbe: ready }
+  const laterIn = (
+    annotations: Record<string, string>,
+    spec: Parameters<typeof pod>[2],
+    ...containers: Parameters<typeof pod>[1]
+  ) =>
+    gatesOf(decided(pod({ sidecars: 'envoy', ...annotations }, containers, spec))).map(({ sidecars, opensOn }) => [
+      sidecars.join(),
+      opensOn.filter((each) => each.startsWith("it isn't ready when")).join(),
+    ])
+  const again = "it isn't ready when the app starts again"
+  const another = "it isn't ready when a later container starts"
+  const never = { restartPolicy: 'Never' }
+  for (const gate of ['hook', 'native']) {
+    assert.deepEqual(laterIn({ gate }, {}, app, envoy), [['envoy', again]])
+    assert.deepEqual(laterIn({ gate }, never, app, envoy), [['envoy', '']])
+    assert.deepEqual(laterIn({ gate }, never, { ...app, restartPolicy: 'Always' }, envoy), [['envoy', again]])
+    assert.deepEqual(laterIn({ gate }, never, app, { ...app, name: 'second' }, envoy), [['envoy', another]])
+  }
+  assert.deepEqual(laterIn({ sidecars: 'envoy, otel' }, {}, otel, envoy), [['envoy', again]])
+  assert.deepEqual(laterIn({ sidecars: 'envoy + otel' }, {}, otel, envoy), [])
+})
