@@ -316,10 +316,10 @@ export const warnings = {
     next: 'Remove them.',
   }),
   'restarts-unused': noEffect('SF260', {
-    text: `${keys.lockRestarts} has no effect: no hook of the pod leases a lock`,
+    text: `${keys.lockRestarts} has no effect: nothing in the pod waits for a lock with a lease`,
     means:
-      'A later start waits only behind a lock whose file is leased: not with `lock: "off"`, `lease: off` in the configuration, the delivery `shell`, a `hook:` check, or a sidecar of the tier without a probe.',
-    next: 'Remove the annotation, or lift what keeps the lock from being leased.',
+      'A later start waits only behind a lock whose file is leased: not with `lock: "off"`, `lease: off` in the configuration, the delivery `shell`, a `hook:` check, or a sidecar of the tier without a probe. Where all containers are sidecars of one tier, nothing is behind it.',
+    next: 'Remove the annotation, or change what keeps the lock from being leased.',
   }),
   'check-replaced': noEffect('SF243', {
     example: { name: 'daprd', endpoint: '/v1.0/healthz', instead: 'http://:3501/v1.0/healthz/outbound' },

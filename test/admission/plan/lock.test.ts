@@ -631,11 +631,19 @@ test('the longest of a tier counts, and only a hook that hands over leases', () 
     { name: 'envoy', image: 'envoy' },
   ])
   assert.deepEqual(Object.keys(lockOf(after(unprobed)) ?? {}), ['file', 'key'])
+  const unused = /lock-restarts has no effect: nothing in the pod waits for a lock with a lease/
   for (const annotations of [{ 'check/envoy': 'tcp://:1' }, { lock: 'off' }, { waiter: 'shell' }]) {
     const container = 'check/envoy' in annotations ? { name: 'envoy', image: 'envoy' } : envoy
     const decision = decided(pod({ ...locked, 'lock-restarts': 'always', ...annotations }, [app, container]))
-    assert.match(warningsOf(decision).join(), /lock-restarts has no effect: no hook of the pod leases a lock/)
+    assert.match(warningsOf(decision).join(), unused)
   }
+  // Nothing is behind the only tier, whose hook leases all the same.
+  const alone = pod({ ...locked, sidecars: 'otel + envoy', 'lock-restarts': 'always' }, [
+    envoy,
+    { ...envoy, name: 'otel' },
+  ])
+  assert.equal(lockOf(after(alone))?.restarts, 'always')
+  assert.match(warningsOf(decided(alone)).join(), unused)
 })
 
 test('what can’t be is a problem that names what is meant, in a pod and in a configuration', () => {
