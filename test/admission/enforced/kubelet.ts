@@ -437,15 +437,14 @@ class Node {
     return isImageOf(own, image) || (waiter.mirrors ?? []).some((glob) => isImageOf(glob, image))
   }
 
-  /** Our init container, which copies the waiter. */
+  /** Whether it runs nothing but our program, which copies the waiter, if it can write there. */
   #installs(container: Container): boolean {
     const { kind, image, raw } = container
     if (kind !== 'init' || !this.#isWaiter(image) || raw.args !== undefined) return false
     const [wait, install, at, ...reset] = words(raw.command)
     if (wait !== '/wait' || install !== 'install' || at !== waiterAt) return false
     if (reset.length > 0 && (reset[0] !== '--reset' || reset[1] !== lockAt || reset.length !== 2)) return false
-    const volume = volumeAt(container, waiterAt)
-    if (volume === undefined || !isMap(map(this.#volumes.get(volume)).emptyDir)) return false
+    if (volumeAt(container, waiterAt) === undefined) return false
     if (container.mounts.some(({ path }) => isAtOrBelow(path, '/wait'))) return false
     return container.mounts.every((mount) => mount.path !== waiterAt || !mount.readOnly)
   }
@@ -460,7 +459,7 @@ class Node {
   #spoil(container: Container): void {
     if (this.#installs(container)) {
       const volume = volumeAt(container, waiterAt)
-      if (volume !== undefined) this.#installed.add(volume)
+      if (volume !== undefined && isMap(map(this.#volumes.get(volume)).emptyDir)) this.#installed.add(volume)
     } else if (container.rule === undefined) {
       this.#forge(container)
       if (this.#sharesProcesses) for (const other of this.#running) this.#forge(other)
