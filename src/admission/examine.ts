@@ -56,9 +56,18 @@ function examinePod(manifest: unknown, metadata: Metadata, context: Context): Ex
  */
 function asPlanned(intent: Intent, wishes: Wishes, { metadata }: Pod, { surroundings }: Context): Intent {
   const { gate } = readStatus(metadata.annotations.get(keys.status))
-  if (intent.enforced) return gate === 'native' ? { ...intent, gate } : intent
+  if (intent.enforced) return gate === 'native' && intent.gate === 'hook' ? madeNative(intent) : intent
   if (surroundings.asker !== 'final' || wishes.gate === 'hook' || wishes.gate === 'native') return intent
   return gate === 'hook' || gate === 'native' ? { ...intent, gate } : intent
+}
+
+/** Behind a hook, `startup-probe: keep` takes nothing away. A native sidecar with it has no hook of ours, which alone opens a lock. */
+function madeNative(intent: Intent): Intent {
+  const drops = intent.lock.choice === 'on'
+  const tiers = intent.tiers.map((tier) =>
+    tier.map((each) => (drops && each.startupProbe === 'keep' ? { ...each, startupProbe: undefined } : each)),
+  )
+  return { ...intent, gate: 'native', tiers }
 }
 
 /** A container that a key of the pod names and that isn't there. */

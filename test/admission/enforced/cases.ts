@@ -355,4 +355,28 @@ export const firstPass: readonly Case[] = [
       { sidecars: 'daprd' },
     ),
   },
+  {
+    name: 'a sidecar whose rule keeps the startupProbe behind a hook, injected after a pass that planned native sidecars',
+    rules: {
+      kubernetesVersion: '1.36',
+      defaults: { gate: 'native' },
+      rules: [
+        { name: 'mesh', match: { preset: 'istio' }, tier: -5 },
+        {
+          name: 'r0',
+          match: { container: 'envoy' },
+          tier: -5,
+          gate: 'hook',
+          startupProbe: 'keep',
+          lock: 'on',
+          enforce: true,
+        },
+      ],
+    },
+    pod: pod(
+      [app, { name: 'envoy', image: 'envoy', startupProbe: ready }],
+      { initContainers: [{ name: 'istio-proxy', image: 'p', readinessProbe: ready, restartPolicy: 'Always' }] },
+      { status: JSON.stringify({ version: '0.0.0', gate: 'native', tiers: [['istio-proxy']] }) },
+    ),
+  },
 ]
