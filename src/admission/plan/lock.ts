@@ -152,7 +152,9 @@ function openingOf({ members }: Gate, key: string, before: readonly Gate[], { in
   const byShell = intent.delivery === 'shell'
   // Its readiness change is what has the kubelet look at the pod again at once.
   const handOver = members.filter(waits).every(isHeldByProbe) ? 0 : members.every(isProbed) ? blocks : undefined
-  const leases = handOver !== undefined && !byShell && intent.lock.lease === 'on'
+  // What is opened is answered by the checks: a sidecar's own hook isn't run again.
+  const canAsk = members.some(({ resolved }) => resolved.kind === 'polled')
+  const leases = handOver !== undefined && canAsk && !byShell && intent.lock.lease === 'on'
   return {
     number: before.length + 1,
     key,

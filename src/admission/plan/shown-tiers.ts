@@ -54,8 +54,7 @@ export function shownTiers(
       const obstacle = bySidecar.get(member.container)
       const { onTimeout = 'fail' } = sidecar
       const form = locked.has(member) ? 'lock' : formOf(member, intent)
-      const waits = locked.get(member)?.restarts
-      const restarts = waits === undefined ? undefined : formatLockRestarts(waits)
+      const restarts = restartsBehind(member, locked.get(member))
       const later = laterBehind(behind.get(member) ?? [], lined)
       const opens = opensOn(form, onTimeout, { installed: intent.delivery === 'init-container', restarts, later })
       return {
@@ -68,6 +67,12 @@ export function shownTiers(
       }
     }),
   )
+}
+
+/** A `hook:` check isn't asked again, but its sidecar carries the hook, whose lease ends with it. One held by its startupProbe has nothing of it. */
+function restartsBehind({ resolved }: Member, opening: Opening | undefined): string | undefined {
+  if (opening?.restarts === undefined || resolved.kind === 'startupProbe') return undefined
+  return formatLockRestarts(resolved.kind === 'hook' ? 0 : opening.restarts)
 }
 
 /** What each sidecar's gate holds back. */

@@ -318,7 +318,7 @@ export const warnings = {
   'restarts-unused': noEffect('SF260', {
     text: `${keys.lockRestarts} has no effect: nothing in the pod waits for a lock with a lease`,
     means:
-      'A later start waits only behind a lock whose file is leased: not with `lock: "off"`, `lease: off` in the configuration, the delivery `shell`, a `hook:` check, or a sidecar of the tier without a probe. Where all containers are sidecars of one tier, nothing is behind it.',
+      'A later start waits only behind a lock whose file is leased: not with `lock: "off"`, `lease: off` in the configuration, the delivery `shell`, a tier of `hook:` checks alone, or a sidecar of the tier without a probe. Where all containers are sidecars of one tier, nothing is behind it.',
     next: 'Remove the annotation, or change what keeps the lock from being leased.',
   }),
   'check-replaced': noEffect('SF243', {

@@ -255,6 +255,8 @@ export function shortened(pod: Json, rules: Rules, absent?: string): readonly st
     if (rules.lock?.lease === 'off' || hook?.isShell || hook?.lock?.handsOver !== true || says === undefined) return []
     const { key: awaited } = hook.lock
     if (!all.some(({ files }) => files.some(({ key }) => key === awaited))) return []
+    // A hook of the sidecar's own isn't run again.
+    if (hook.checks.length === 0 && checkOf(carrier)?.startsWith('hook:')) return []
     return all.flatMap(({ name, wishes }) => {
       const isAsked = name === carrier.name || hook.checks.some(({ container }) => container === name)
       const wanted = wishes?.restarts

@@ -610,6 +610,36 @@ test('a hook of a replica that knows no lease is admitted; one that says otherwi
   )
 })
 
+test('a lease is held only where there is something to ask again, and no later start is said to wait for what isn’t', () => {
+  let leased = 0
+  fc.assert(
+    fc.property(anyPod, ({ metadata, ...rest }) => {
+      const annotations: Fields = { ...(metadata.annotations as Fields), 'sidecar-first.dev/lock': 'on' }
+      const before: Pod = { ...rest, metadata: { ...metadata, annotations } }
+      const decision = decide(before, new136)
+      if (decision.verdict !== 'patched') return
+      const made = after(before, decision)
+      const all = [...made.spec.containers, ...((made.spec.initContainers ?? []) as readonly Container[])]
+      const specs = all.flatMap(({ name }): ReturnType<typeof specOf>[] => {
+        const [program] = hookOf(made, name) ?? []
+        return program === '/.sidecar-first/wait' ? [specOf(made, name)] : []
+      })
+      const asking = specs.filter((each) => {
+        const { handOver, lease } = (each as { lock?: Fields }).lock ?? {}
+        return handOver !== undefined && lease === undefined
+      })
+      leased += asking.length
+      for (const { checks } of asking) assert.ok(checks.length > 0, JSON.stringify(asking))
+      const asked = new Set(asking.flatMap(({ checks }) => checks.map((each) => each.container)))
+      for (const { name, gate } of decision.tiers.flat()) {
+        if (gate?.restarts !== undefined && gate.restarts !== '0s') assert.ok(asked.has(name), name)
+      }
+    }),
+    runs(500),
+  )
+  assert.ok(leased > 0)
+})
+
 test('the longest of a tier counts, and only a hook that hands over leases', () => {
   const by = configured(
     `rules:\n${['a: 0s', 'b: 10s', 'c: always', 'envoy: 5s']
@@ -632,8 +662,9 @@ test('the longest of a tier counts, and only a hook that hands over leases', () 
   ])
   assert.deepEqual(Object.keys(lockOf(after(unprobed)) ?? {}), ['file', 'key'])
   const unused = /lock-restarts has no effect: nothing in the pod waits for a lock with a lease/
-  for (const annotations of [{ 'check/envoy': 'tcp://:1' }, { lock: 'off' }, { waiter: 'shell' }]) {
-    const container = 'check/envoy' in annotations ? { name: 'envoy', image: 'envoy' } : envoy
+  const hooked = { 'check/envoy': 'hook:["ready"]' }
+  for (const annotations of [{ 'check/envoy': 'tcp://:1' }, hooked, { lock: 'off' }, { waiter: 'shell' }]) {
+    const container = annotations !== hooked && 'check/envoy' in annotations ? { name: 'envoy', image: 'envoy' } : envoy
     const decision = decided(pod({ ...locked, 'lock-restarts': 'always', ...annotations }, [app, container]))
     assert.match(warningsOf(decision).join(), unused)
   }
