@@ -8,7 +8,6 @@ import {
   complaints,
   fileHelp,
   fileOptions,
-  isPlanned,
   type PreviewedFiles,
   placeOf,
   previewFiles,
@@ -70,7 +69,7 @@ export const inject = defineCommand({
     const text = joinDocuments(found.files.map(({ previewed }) => writeManifests(previewed)))
     terminal.stdout.write(exact(text, look))
     const { version, assumed } = underKubernetes(found.configuration)
-    if (assumed && isPlanned(found)) say({ kind: 'without-lock', version }, ignored, terminal)
+    if (assumed && found.newestLocks()) say({ kind: 'without-lock', version }, ignored, terminal)
     return 0
   },
 })

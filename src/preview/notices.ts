@@ -51,9 +51,9 @@ export const notices = {
   }),
   'without-lock': note('SF681', {
     example: { version: '1.36' },
-    text: ({ version }) => `no app is locked: --kubernetes-version ${version} locks them, if all nodes have it`,
+    text: ({ version }) => `not locked: --kubernetes-version ${version} locks the app, if all nodes have that version`,
     means:
-      'Neither a flag nor the configuration says a version. API servers before 1.35 refuse what locks an app, so it is left out.',
+      'Neither a flag nor the configuration says a version. API servers before 1.35 refuse what locks an app, so it is left out, of at least one object.',
     next: 'Name the version of your oldest node with `--kubernetes-version`, or as `kubernetesVersion` in the configuration.',
   }),
 }

@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
+import fc from 'fast-check'
 import { inject } from '../../src/cli/inject.ts'
 import { preview } from '../../src/cli/preview.ts'
+import { formatJson } from '../../src/preview/json.ts'
+import { pod as anyPod } from '../admission/arbitraries.ts'
+import { runs } from '../runs.ts'
 import { runWith } from './inside.ts'
 import { onTerminal, paste, run } from './process.ts'
 
@@ -40,6 +44,8 @@ await Promise.all(
     'ruled.yaml':
       'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules:\n' +
       '- name: r\n  tier: 1\n  match: {container: proxy, namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: prod}}}\n',
+    'lockless.yaml':
+      'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nwaiter: {delivery: shell}\ndefaults: {lock: "off"}\n',
     'bad.yaml': 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nmod: observe\ninvalid: no\n',
   }).map(([name, content]) => writeFile(join(folder, name), content)),
 )
@@ -173,7 +179,7 @@ test('preview in other formats', async () => {
 test('inject prints manifests of several files as one stream, and changes again nothing', async () => {
   const { code, stdout, stderr } = await here('inject -f secret.yaml -f - empty.yaml', pod)
   assert.equal(code, 0)
-  assert.match(stderr, /^standard input:6: Pod sample: costs: SF219 .*emptyDir.*\nSF681 no app is locked: .*\n$/)
+  assert.match(stderr, /^standard input:6: Pod sample: costs: SF219 .*emptyDir.*\nSF681 not locked: .*\n$/)
   assert(stdout.startsWith(`${secret}---\napiVersion: v1\n`))
   assert.match(stdout, /\n {4}- name: app {3}# the app\n/)
   const again = await here('inject', stdout)
@@ -488,4 +494,34 @@ test('without a version, preview assumes the newest Kubernetes, and inject none:
   }
   const { kubernetes } = JSON.parse((await here('preview -o json pod.yaml')).stdout)
   assert.deepEqual(kubernetes, { version: '1.36', assumed: true })
+})
+
+test('inject names the newest Kubernetes only where that locks an app which isn’t locked without', async () => {
+  const settings = fc.record({
+    config: fc.constantFrom('', ' --config shell.yaml', ' --config lockless.yaml'),
+    kind: fc.constantFrom('Pod', 'Job'),
+    runtimeClassName: fc.constantFrom(undefined, undefined, 'gvisor'),
+    others: fc.constantFrom('', secret, pod),
+  })
+  const seen = { said: 0, unsaid: 0 }
+  await fc.assert(
+    fc.asyncProperty(anyPod, settings, async (one, { config, kind, runtimeClassName, others }) => {
+      const spec = { ...one.spec, ...(runtimeClassName && { runtimeClassName }) }
+      const template = { metadata: one.metadata, spec }
+      const object = kind === 'Pod' ? { ...one, spec } : { apiVersion: 'batch/v1', kind, spec: { template } }
+      const text = `${formatJson(object)}\n${others && `---\n${others}`}`
+      const plain = await here(`inject${config} -`, text)
+      if (plain.code !== 0) return
+      const newest = await here(`inject${config} --kubernetes-version 1.36 -`, text)
+      // Of several objects, it refuses another one.
+      if (newest.code !== 0 && others !== '') return
+      const locked = ({ stdout }: typeof plain) => stdout.split('\n---\n').map((each) => each.includes('fileKeyRef'))
+      const isLocked = newest.code === 0 && locked(newest).some((each, nth) => each && !locked(plain)[nth])
+      seen[isLocked ? 'said' : 'unsaid'] += 1
+      assert.equal(/^SF681 /m.test(plain.stderr), isLocked, text)
+      assert.doesNotMatch(newest.stderr, /^SF681 /m)
+    }),
+    runs(200),
+  )
+  assert.ok(seen.said > 0 && seen.unsaid > 0, JSON.stringify(seen))
 })

@@ -10,7 +10,15 @@ import { assuming } from '../kubernetes.ts'
 import { line, type Message, messagesOf } from '../message.ts'
 import { namespacesOf } from '../namespace.ts'
 import { type FileNotice, fileNoticeCode, fileNoticeText } from '../notices.ts'
-import { type Preview, type Previewed, previewObjects, type Readable, readObjects, tiersOf } from '../preview.ts'
+import {
+  gatesOf,
+  type Preview,
+  type Previewed,
+  previewObjects,
+  type Readable,
+  readObjects,
+  tiersOf,
+} from '../preview.ts'
 import { faultCode, faultText, type Problem } from '../problems.ts'
 import { withSettings } from '../settings.ts'
 import type { Trial } from '../tried-lines.ts'
@@ -77,7 +85,7 @@ export async function previewFiles(
   paths: readonly string[],
   { config, exclude, expect, 'kubernetes-version': kubernetesVersion, assumes, ignored, settings, trial = {} }: Choice,
   terminal: Terminal,
-): Promise<PreviewedFiles & { readonly configuration: Configuration }> {
+): Promise<PreviewedFiles & { readonly configuration: Configuration; readonly newestLocks: () => boolean }> {
   const set = withSettings(await readConfigurationFile(config), { ...settings, kubernetesVersion, injected: expect })
   if (!set.ok) throw new UsageError('flags-together', set.problem)
   const configuration = set.value
@@ -105,8 +113,10 @@ export async function previewFiles(
   }
   // A Namespace often has a file of its own.
   const namespaces = namespacesOf(read.flatMap(({ objects }) => objects.objects))
+  const previewedUnder = (by: Configuration, objects: Readable) =>
+    previewObjects(objects, by, { namespace: '', namespaces, trial })
   for (const { name, objects } of read) {
-    const previewed = previewObjects(objects, under, { namespace: '', namespaces, trial })
+    const previewed = previewedUnder(under, objects)
     const previews = previewed.previews.map((each) => silenced(each, ignored))
     files.push({ name, previewed: { ...previewed, previews } })
   }
@@ -121,8 +131,17 @@ export async function previewFiles(
     tell({ kind: 'templates-below' })
   }
   if (others.length > 0) tell({ kind: 'passed-over', files: others })
-  return { files, problems, configuration }
+  // Whether the newest Kubernetes locks an app that isn't locked.
+  const newestLocks = () =>
+    read.some(({ objects }, at) => {
+      const { previews } = previewedUnder(assuming(configuration), objects)
+      return previews.some((each, nth) => isLocked(each) && !isLocked(files[at]?.previewed.previews[nth]))
+    })
+  return { files, problems, configuration, newestLocks }
 }
+
+const isLocked = (preview: Preview | undefined): boolean =>
+  preview !== undefined && gatesOf(preview.decision).some(({ form }) => form === 'lock')
 
 /** Whether the version matters to any of them. */
 export const isPlanned = ({ files }: PreviewedFiles): boolean =>
