@@ -1,4 +1,4 @@
-import { type Decision, patched, refused, skipped, unchanged } from './decision.ts'
+import { type Decision, patched, refused, skipped, unchanged, withoutCosts } from './decision.ts'
 import { type Absent, type Examined, examine, mayRefuse, requires } from './examine.ts'
 import { lockOf } from './hook/lock-names.ts'
 import type { Configuration } from './intent/configuration.ts'
@@ -8,7 +8,7 @@ import type { Plan } from './plan/plan.ts'
 import type { Surroundings } from './pod/surroundings.ts'
 import type { Json, Operation } from './words/json.ts'
 import { mostAnswer } from './words/limits.ts'
-import { isCost, type Reason, type StartOrder, type Warning } from './words/messages.ts'
+import type { Reason, StartOrder, Warning } from './words/messages.ts'
 
 /**
  * The one function behind `/mutate`, `/preview`, `inject` and the page: from a pod's manifest (any value; anyone may have written it)
@@ -112,10 +112,9 @@ function refuse(
   configuration: Configuration,
 ) {
   const { problems, warnings } = examined
-  // Nothing is done, so nothing is paid.
-  const free = warnings.filter((warning) => !isCost(warning))
-  if (mayRefuse(examined, configuration)) return refused(problems, free)
-  return skipped(problems, [...problems.map((problem) => ({ kind: 'left-untouched', problem }) as const), ...free])
+  if (mayRefuse(examined, configuration)) return refused(problems, warnings)
+  const left = problems.map((problem) => ({ kind: 'left-untouched', problem }) as const)
+  return skipped(problems, [...left, ...withoutCosts(warnings)])
 }
 
 /** The sidecars that the kubelet waits for by itself. */

@@ -2,7 +2,7 @@ import type { Absent } from './examine.ts'
 import type { Change } from './patch/patch.ts'
 import type { Tiers } from './plan/shown-tiers.ts'
 import type { Operation } from './words/json.ts'
-import type { Problem, Said, Warning } from './words/messages.ts'
+import { isCost, type Problem, type Said, type Warning } from './words/messages.ts'
 import { shownWarnings } from './words/shown-warnings.ts'
 
 /** Why, for people; `warnings` come worst first. */
@@ -71,8 +71,12 @@ export function patched(
   return { verdict: 'patched', reasons, ...parts, warnings: shownWarnings(parts.warnings) }
 }
 
+/** Nothing is done, so nothing is paid. */
+export const withoutCosts = (warnings: readonly Warning[]): readonly Warning[] =>
+  warnings.filter((warning) => !isCost(warning))
+
 export function refused(reasons: Refused['reasons'], warnings: readonly Warning[] = []): Refused {
-  return { verdict: 'refused', reasons, warnings: shownWarnings(warnings) }
+  return { verdict: 'refused', reasons, warnings: shownWarnings(withoutCosts(warnings)) }
 }
 
 export const allowed: Allowed = { verdict: 'allowed', reasons: [], warnings: [] }

@@ -3,11 +3,12 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Configuration } from '../../src/admission/intent/configuration.ts'
 import { fateText, foresee, type Verdict } from '../../src/admission/verdict.ts'
-import { coded } from '../../src/admission/words/messages.ts'
+import { coded, isCost } from '../../src/admission/words/messages.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
 import { setOf } from '../../src/webhooks/set.ts'
 import { runs } from '../runs.ts'
 import { type Admitted, admit } from './admit.ts'
+import { pod as anyPod } from './arbitraries.ts'
 import { app, configuration, type Fields, type Pod, pod, ready, warningsOf } from './pods.ts'
 import { configurations, pods } from './verdict-samples.ts'
 
@@ -179,3 +180,20 @@ const missing = ({ spec }: Pod, names: readonly string[]) =>
   [...new Set(names)]
     .filter((name) => spec.containers.every((each) => each.name !== name))
     .map((name) => ({ name, image: 'injected', readinessProbe: ready }))
+
+test('a pod that is refused pays nothing, so no cost is told, whichever call refuses it', () => {
+  let misspelt = 0
+  fc.assert(
+    fc.property(anyPod, ({ metadata, ...rest }) => {
+      // A name that is nearly that of a container is refused in the end only.
+      const annotations = JSON.parse(JSON.stringify(metadata.annotations).replace('envoy', 'envoyy'))
+      const { kind, ...verdict } = foresee({ ...rest, metadata: { ...metadata, annotations } }, { configuration })
+      if (kind !== 'refused' || !('decision' in verdict)) return
+      const { reasons, warnings } = verdict.decision
+      if (reasons.some((each) => each.kind === 'container-misspelt')) misspelt += 1
+      assert.deepEqual(warnings.filter(isCost), [])
+    }),
+    runs(1000),
+  )
+  assert.ok(misspelt > 0)
+})
