@@ -25,10 +25,14 @@ export const values = {
     means: 'The key takes one value only.',
     next: 'Write that value.',
   }),
-  'not-a-version': wrong('SF303', {
+  'not-a-version': wrong<{ text: string; isOld?: boolean }>('SF303', {
     example: { text: 'latest' },
-    text: ({ text }) => `${quote(text)} is not a version; write it like 1.36`,
-    means: 'kubernetesVersion is the version of the oldest node, as two numbers.',
+    text: ({ text, isOld }) =>
+      isOld
+        ? `${quote(text)} is too old: nodes need Kubernetes 1.27 or newer, and API servers 1.30`
+        : `${quote(text)} is not a version; write it like 1.36`,
+    means:
+      'kubernetesVersion is the version of the oldest node, as two numbers. A kubelet may be three minor versions older than its API server, which has to be of 1.30 or newer.',
     next: 'Write it like `"1.36"`, in quotes.',
   }),
   'not-an-image': wrong('SF304', {

@@ -140,10 +140,16 @@ const exactly =
 
 /** `1.36`, `v1.36.3` and what a provider adds to it: `1.36+`, `v1.36.3-gke.1`. */
 export function parseKubernetesVersion(text: string): Parsed<{ major: number; minor: number }, WrongValue> {
-  const match = /^v?(\d{1,4})\.(\d{1,4})(?:\+|\.\d.*)?$/.exec(text)
+  const match = /^v?(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})(?:\+|\.\d.*)?$/.exec(text)
   if (match === null) return problem({ kind: 'not-a-version', text })
-  return parsed({ major: Number(match[1]), minor: Number(match[2]) })
+  const [major, minor] = [Number(match[1]), Number(match[2])]
+  if (major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1]))
+    return problem({ kind: 'not-a-version', text, isOld: true })
+  return parsed({ major, minor })
 }
+
+/** A kubelet may be three minor versions older than its API server, and API servers before 1.30 are refused. */
+export const oldestNode = [1, 27] as const
 
 /** The name of a RuntimeClass: a DNS subdomain. */
 const parseRuntimeClass = matching('not-a-runtime-class', /^(?=.{1,253}$)[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/)

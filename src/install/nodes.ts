@@ -1,5 +1,6 @@
 import type { V1NodeSystemInfo } from '@kubernetes/client-node'
 import type { Delivery } from '../admission/words/choices.ts'
+import { oldestNode } from '../configuration/read.ts'
 
 /** What a node reports about itself. */
 export type NodeInfo = Pick<V1NodeSystemInfo, 'kubeletVersion' | 'containerRuntimeVersion' | 'operatingSystem'>
@@ -20,11 +21,13 @@ export function abilityOf(server: string, nodes: readonly NodeInfo[]) {
   const linux = nodes.filter(({ operatingSystem }) => operatingSystem !== 'windows')
   const versions = [server, ...linux.map(({ kubeletVersion }) => kubeletVersion)].map(parseVersion)
   const [major, minor] = versions.reduce((oldest, version) => (isBefore(version, oldest) ? version : oldest))
-  const kubernetesVersion = `${major}.${minor}`
+  const found = `${major}.${minor}`
+  // A virtual node may report anything. What is that old has none of what depends on the version.
+  const kubernetesVersion = isBefore([major, minor], oldestNode) ? oldestNode.join('.') : found
   const delivered = (delivery: Delivery, because: string) => ({ kubernetesVersion, delivery, because })
   const copied = (because: string) => delivered('init-container', because)
   if (linux.length === 0) return copied('there are no nodes yet')
-  if (isBefore([major, minor], imageVolumes.kubelet)) return copied(`the oldest kubelet is ${kubernetesVersion}`)
+  if (isBefore([major, minor], imageVolumes.kubelet)) return copied(`the oldest kubelet is ${found}`)
   const old = linux.find(({ containerRuntimeVersion }) => {
     const [name = '', version = ''] = containerRuntimeVersion.split('://')
     const least = imageVolumes.runtimes[name]

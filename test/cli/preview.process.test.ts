@@ -471,6 +471,8 @@ test('preview --kubernetes-version shows the lock that such nodes have, and what
   assert.match(unlocked.stdout, /gate hook: the app starts without proxy if it crashes/)
   assert.equal((await here('preview --kubernetes-version latest pod.yaml')).code, 2)
   assert.equal((await here('inject --kubernetes-version latest pod.yaml')).code, 2)
+  for (const version of ['1.20', '1.036', '0.36'])
+    assert.equal((await here(`inject --kubernetes-version ${version} pod.yaml`)).code, 2, version)
 })
 
 test('without a version, preview assumes the newest Kubernetes, and inject none: both say so, unless a configuration has one', async () => {

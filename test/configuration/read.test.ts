@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import { faultText } from '../../src/configuration/faults.ts'
 import { readConfiguration } from '../../src/configuration/read.ts'
+import { withSettings } from '../../src/preview/settings.ts'
 
 const head = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n'
 
@@ -114,6 +115,47 @@ zebra: 1
       '14:25 lock.runtimeClasses: "Kata" is not the name of a RuntimeClass',
       '15:1 unknown key "zebra"; known are apiVersion, kind, defaults, mode, invalid, kubernetesVersion, waiter, lock, injected, annotations, enforced, rules',
     ],
+  )
+})
+
+test('a version is one that a node can have under an API server of 1.30, written as Kubernetes writes it, in a file as on a command line', () => {
+  const digits = fc.oneof(
+    fc.integer({ min: 0, max: 45 }).map(String),
+    fc.constantFrom('027', '036', '00', '099', '30', '27', '26'),
+  )
+  const suffix = fc.constantFrom('', '+', '.3', '.3-gke.1', '.', '-3', ' ')
+  fc.assert(
+    fc.property(
+      fc.constantFrom('', 'v'),
+      fc.constantFrom('0', '1', '01', '2'),
+      digits,
+      suffix,
+      (v, major, minor, rest) => {
+        const text = `${v}${major}.${minor}${rest}`
+        const isWritten =
+          [major, minor].every((each) => String(Number(each)) === each) && !['.', '-3', ' '].includes(rest)
+        const isOld = major === '0' || (major === '1' && Number(minor) < 27)
+        const said = !isWritten
+          ? `${JSON.stringify(text)} is not a version; write it like 1.36`
+          : isOld
+            ? `${JSON.stringify(text)} is too old: nodes need Kubernetes 1.27 or newer, and API servers 1.30`
+            : undefined
+        const read = readConfiguration(`${head}kubernetesVersion: ${JSON.stringify(text)}\n`, '1.2.3')
+        const flag = withSettings(defaultConfiguration('1.2.3'), { kubernetesVersion: text })
+        assert.deepEqual(
+          read.ok ? [] : read.problems.map(({ fault }) => faultText(fault)),
+          said === undefined ? [] : [`kubernetesVersion: ${said}`],
+        )
+        assert.deepEqual(flag.ok ? undefined : flag.problem, said && `settings.kubernetesVersion: ${said}`)
+        const version = { major: Number(major), minor: Number(minor) }
+        if (said === undefined) {
+          assert.deepEqual(
+            [read.ok && read.configuration.kubernetesVersion, flag.ok && flag.value.kubernetesVersion],
+            [version, version],
+          )
+        }
+      },
+    ),
   )
 })
 

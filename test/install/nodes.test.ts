@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseKubernetesVersion } from '../../src/configuration/read.ts'
 import { abilityOf, isOlder, type NodeInfo } from '../../src/install/nodes.ts'
 
 const node = (kubeletVersion: string, containerRuntimeVersion: string, operatingSystem = 'linux'): NodeInfo => ({
@@ -48,6 +49,11 @@ test('the version is the oldest that is there, by number and not by letter', () 
     ).kubernetesVersion
   assert.equal(versionOf('v1.36.3', 'v1.36.0', 'v1.34.9'), '1.34')
   assert.equal(versionOf('v1.100.0', 'v1.99.1'), '1.99')
+  // Whatever a node reports, a configuration takes it.
+  for (const odd of ['v1.19.10-vk-azure-aci-1.4.8', 'v1.27.0', 'v1.28.3', '', 'v0.0.0-fake']) {
+    const version = versionOf('v1.36.3', 'v1.36.0', odd)
+    assert.ok(parseKubernetesVersion(version).ok, version)
+  }
   assert.ok(isOlder('v1.29.12+k3s1', [1, 30]))
   assert.ok(!isOlder('v1.30.0', [1, 30]))
 })

@@ -1,5 +1,6 @@
 import type { V1Node } from '@kubernetes/client-node'
 import type { Configuration } from '../../admission/intent/configuration.ts'
+import { oldestNode } from '../../configuration/read.ts'
 import { imageVolumes, isOlder } from '../../install/nodes.ts'
 import type { Finding } from '../findings.ts'
 import { type Check, validConfiguration } from '../site.ts'
@@ -51,7 +52,8 @@ export function judgeNodes(all: readonly V1Node[], configuration: Configuration)
       (nodes) => ({ kind: 'kubelets-without-native', nodes }),
     )
   }
-  if (version !== undefined) {
+  // No configuration takes an older version than that, and nothing depends on one.
+  if (version !== undefined && isOlder(oldestNode.join('.'), version)) {
     complain(
       ({ kubelet }) => isOlder(kubelet, version),
       (nodes) => ({ kind: 'kubelets-older', nodes, version: version.join('.') }),

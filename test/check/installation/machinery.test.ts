@@ -48,6 +48,8 @@ describe('nodes', () => {
   })
 
   test('are not older than the configuration says', () => {
+    assert.deepEqual(levels(judge('kubernetesVersion: "1.27"\n', node('v1.19.10-vk-azure-aci-1.4.8'))), ['ok'])
+    assert.deepEqual(levels(judge('kubernetesVersion: "1.28"\n', node('v1.27.4'))), ['warning'])
     assert.deepEqual(levels(judge('kubernetesVersion: "1.36"\n', node('v1.36.0'))), ['ok'])
     assert.deepEqual(levels(judge('kubernetesVersion: "1.36"\n', node('v1.35.0'), node('v1.34.0'))), ['warning'])
   })
