@@ -35,6 +35,8 @@ ${legend}</ul>
 
 const colours: Record<Doing, string> = {
   init: '--ends',
+  ending: '--ends',
+  alone: '--early',
   starting: '--starts',
   hook: '--waits',
   ready: '--works',

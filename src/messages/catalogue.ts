@@ -5,7 +5,7 @@ import type { Code } from '../admission/words/values.ts'
 import { warnings } from '../admission/words/warnings.ts'
 import { findings } from '../check/findings.ts'
 import { faults, values } from '../configuration/faults.ts'
-import { notices as files } from '../preview/notices.ts'
+import { endings, notices as files } from '../preview/notices.ts'
 import { problems as manifests } from '../preview/problems.ts'
 import { requestFaults } from '../requests/faults.ts'
 import { fixes } from '../scan/fix-words.ts'
@@ -44,6 +44,7 @@ const tables = [
   notices,
   manifests,
   files,
+  endings,
   findings,
   certificates,
   scans,

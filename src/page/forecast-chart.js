@@ -1,6 +1,9 @@
 import { element, shape } from './elements.js'
 
-/** @import { Bar, Forecast } from '../preview/forecast-bars.ts' */
+/**
+ * @import { Bar, Forecast } from '../preview/forecast-bars.ts'
+ * @import { End } from '../preview/predicted-end.ts'
+ */
 
 /** Sentences that are shown of many containers. */
 const mostSaid = 4
@@ -10,25 +13,49 @@ const mostSaid = 4
  * @param {Forecast} start
  */
 export function startCharts({ without, with: patched, legend }) {
-  const means = new Map(legend.map((each) => [each.doing, each.means]))
-  const steps = Math.max(...[...without, ...patched].map(({ segments }) => segments.at(-1)?.until ?? 0))
-  const colours = legend.map(({ doing, means }) => element('li', {}, element('span', { class: `key ${doing}` }), means))
+  const scale = scaleOf([...without, ...patched], legend)
   return element(
     'div',
     { class: 'charts' },
-    chart('Without', without, { means, steps }),
-    chart('With sidecar-first', patched, { means, steps }),
-    // Of the drawing, in which each bar says what its segments mean.
-    element('ul', { class: 'legend', 'aria-hidden': 'true' }, ...colours),
+    chart([element('strong', {}, 'Without '), ...spoken(without)], without, scale),
+    chart([element('strong', {}, 'With sidecar-first '), ...spoken(patched)], patched, scale),
+    legendOf(legend),
   )
 }
 
 /**
- * @param {string} title
- * @param {readonly Bar[]} bars
+ * How the pod ends.
+ * @param {End} end
+ * @param {readonly Element[]} said
+ */
+export function endChart({ bars, legend }, said) {
+  return element('div', { class: 'charts' }, chart(said, bars, scaleOf(bars, legend)), legendOf(legend))
+}
+
+/**
+ * @param {readonly { segments: Bar['segments'] }[]} bars
+ * @param {Forecast['legend']} legend
+ */
+const scaleOf = (bars, legend) => ({
+  means: new Map(legend.map((each) => [each.doing, each.means])),
+  steps: Math.max(...bars.map(({ segments }) => segments.at(-1)?.until ?? 0)),
+})
+
+/**
+ * Of the drawing, in which each bar says what its segments mean.
+ * @param {Forecast['legend']} legend
+ */
+function legendOf(legend) {
+  const colours = legend.map(({ doing, means }) => element('li', {}, element('span', { class: `key ${doing}` }), means))
+  return element('ul', { class: 'legend', 'aria-hidden': 'true' }, ...colours)
+}
+
+/**
+ * @param {readonly Element[]} caption
+ * @param {readonly (Pick<Bar, 'name' | 'note' | 'segments'> & { hook?: Bar['hook'] })[]} bars
  * @param {{ means: ReadonlyMap<string, string>, steps: number }} scale
  */
-function chart(title, bars, { means, steps }) {
+function chart(caption, bars, { means, steps }) {
   const opens = bars.flatMap(({ hook }) => (hook ? [hook.until] : []))
   const rows = bars.map(({ name, note, segments }) => {
     const told = segments.map(({ from, until, doing }) => `${means.get(doing)}, step ${from} to ${until}`)
@@ -53,12 +80,7 @@ function chart(title, bars, { means, steps }) {
       drawing,
     )
   })
-  return element(
-    'figure',
-    {},
-    element('figcaption', {}, element('strong', {}, `${title} `), ...spoken(bars)),
-    element('ol', { class: 'bars' }, ...rows),
-  )
+  return element('figure', {}, element('figcaption', {}, ...caption), element('ol', { class: 'bars' }, ...rows))
 }
 
 /**

@@ -1,5 +1,5 @@
 import { copyButton, counted, downloadButton, element, listed } from './elements.js'
-import { startCharts } from './forecast-chart.js'
+import { endChart, startCharts } from './forecast-chart.js'
 import { explanation } from './meanings.js'
 import { mistakeItem } from './problems.js'
 import { addAll, isSuggested, suggestionOf } from './suggestion.js'
@@ -152,7 +152,7 @@ function heading(result) {
  * @param {Actions & { key: string }} context
  */
 function contents(result, { goTo, add, key }) {
-  const { verdict, reasons, messages, tiers, gates, start } = result
+  const { verdict, reasons, messages, tiers, gates, start, end } = result
   const warnings = graveOf(result)
   const notes = messages.filter(({ severity }) => severity === 'note')
   const list =
@@ -174,6 +174,12 @@ function contents(result, { goTo, add, key }) {
     start &&
       element('h4', {}, 'Predicted start ', element('small', {}, 'in steps: the order of events, not measured time')),
     start && startCharts(start),
+    end && element('h4', {}, 'Predicted end ', element('small', {}, 'when the pod is deleted')),
+    end &&
+      endChart(
+        end,
+        end.messages.map(({ code, text }) => element('span', {}, `${code}: ${text} `, explanation(code, false))),
+      ),
     tiers.length > 0 &&
       !start &&
       verdict !== 'refused' &&

@@ -2,6 +2,7 @@ import { define, wordsFor } from '../admission/words/define.ts'
 import { keys } from '../admission/words/keys.ts'
 import { printable } from '../admission/words/printable.ts'
 import type { Code, Values } from '../admission/words/values.ts'
+import { listed as inText } from './listed.ts'
 
 const listed = (files: readonly string[]) => files.join(', ')
 const note = define('note')
@@ -57,6 +58,32 @@ export const notices = {
     next: 'Name the version of your oldest node with `--kubernetes-version`, or as `kubernetesVersion` in the configuration.',
   }),
 }
+
+/** What is said of a pod's end where nothing is wrong with its start. */
+export const endings = {
+  'ends-together': note('SF682', {
+    example: { sidecars: ['envoy'], apps: ['shop'] },
+    text: ({ sidecars, apps }) =>
+      `when the pod ends, ${inText(sidecars)} and ${inText(apps)} get SIGTERM together: what the app still sends may fail; gate: native ends sidecars last`,
+    means:
+      'A regular sidecar ends with its app, as without sidecar-first. An app that drains through its sidecar loses what it sends once the sidecar is gone.',
+    next: 'If the app sends anything while it drains, take `gate: native`, or give the sidecar a preStop that lasts as long: docs/guides/ending.md.',
+  }),
+  'prestop-at-once': note('SF683', {
+    example: { sidecars: ['envoy'], apps: ['shop'] },
+    text: ({ sidecars, apps }) =>
+      `when the pod ends, the preStop of ${inText(sidecars)} runs at once, beside ${inText(apps)}: only its SIGTERM waits`,
+    means:
+      'The kubelet runs the preStop of a native sidecar together with all others, and has only SIGTERM wait for the app.',
+    next: 'Leave a preStop out that stops the sidecar: SIGTERM comes when the app has ended. docs/guides/ending.md',
+  }),
+}
+
+export type Ending = Values<typeof endings>
+
+export const endingCode = ({ kind }: Ending): Code => endings[kind].code
+
+export const endingText = (ending: Ending): string => printable(wordsFor(endings, ending), 4096)
 
 export type FileNotice = Values<typeof notices>
 

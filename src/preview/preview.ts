@@ -23,6 +23,7 @@ import { messagesOf } from './message.ts'
 import { knownLabels, namespaceOf, namespacesOf } from './namespace.ts'
 import { type ManifestObject, objectsOf } from './objects.ts'
 import { applyPatch, atPath } from './patch.ts'
+import { type End, predictEnd } from './predicted-end.ts'
 import type { Problem } from './problems.ts'
 import { purposesOf, triedPurpose } from './purpose.ts'
 import { annotating, type SuggestionEdits, suggestionResult } from './suggestion.ts'
@@ -51,6 +52,8 @@ export interface Preview {
   readonly patched: JsonObject | undefined
   /** What it could say, if it says nothing and has well-known sidecars. */
   readonly suggestion?: Suggestion
+  /** Of notes that somebody doesn't want to read. */
+  readonly ignored?: ReadonlySet<string>
 }
 
 export type Previewed =
@@ -255,6 +258,7 @@ export function previewResult(preview: Preview, edits?: SuggestionEdits) {
     })),
   )
   const start = startOf(preview)
+  const end = endOf(preview, start)
   return {
     apiVersion,
     kind,
@@ -272,6 +276,7 @@ export function previewResult(preview: Preview, edits?: SuggestionEdits) {
     purposes: purposesIn(preview),
     ...(patched && { patched }),
     ...(start && { start }),
+    ...(end && { end }),
     ...(suggestion && { suggestion: suggestionResult(suggestion, edits) }),
   }
 }
@@ -296,6 +301,16 @@ export function startOf({ object, decision, patched }: Preview): Forecast | unde
   const wanted = podTemplate({ ...object, value: patched })
   const starts = given && wanted && predictStart(given.pod, wanted.pod, tiers, given.surroundings.job)
   return starts && drawn(starts)
+}
+
+/** How they would end; undefined where that isn't known, or somebody else has to end them: a Job's regular sidecar. */
+export function endOf({ object, decision, patched, ignored }: Preview, start: Forecast | undefined): End | undefined {
+  const template = patched && podTemplate({ ...object, value: patched })
+  const spec = readSpec(template?.pod ?? {})
+  if (start === undefined || !spec.ok || start.with.some(({ outlook }) => outlook === 'endless')) return undefined
+  const listed = new Set(tiersOf(decision).flatMap((tier) => tier.map(({ name }) => name)))
+  const end = predictEnd(spec.value, start.with, (name) => listed.has(name))
+  return { ...end, messages: end.messages.filter(({ code }) => !ignored?.has(code)) }
 }
 
 /** The tiers of a decision; none without a plan. */

@@ -31,6 +31,8 @@ const marks = {
   doubtful: { unicode: '▓', ascii: '?', style: 'yellow', means: 'may wait in vain' },
   endless: { unicode: '▓', ascii: '>', style: 'yellow', means: 'ready, but never ends' },
   never: { unicode: '╳', ascii: 'X', style: 'red', means: 'never starts' },
+  ending: { unicode: '▒', ascii: '~', style: 'blue', means: 'ends: its preStop or SIGTERM' },
+  alone: { unicode: '▓', ascii: '!', style: 'red', means: 'ends without its sidecar' },
   failed: { unicode: '╳', ascii: 'X', style: 'red', means: 'failed' },
   valid: { unicode: '─', ascii: '-', style: 'green', means: 'valid' },
   due: { unicode: '▒', ascii: '~', style: 'yellow', means: 'due to be replaced' },

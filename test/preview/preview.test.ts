@@ -35,7 +35,7 @@ function problems(...objects: unknown[]): string[] {
 test('a pod: what, why, the tiers with durations as text, the patch and what comes of it', () => {
   const [result] = results(pod)
   assert(result)
-  const { patch, purposes, patched, reasons, messages, warnings, costs, start, gates, ...rest } = result
+  const { patch, purposes, patched, reasons, messages, warnings, costs, start, end, gates, ...rest } = result
   assert.deepEqual(
     gates.map(({ form, sidecars }) => [form, ...sidecars]),
     [['hook', 'proxy']],

@@ -79,6 +79,8 @@ export interface Container {
   readonly hasLifecycle: boolean
   /** Whether `lifecycle` holds anything beside `postStart`. */
   readonly hasOtherLifecycle: boolean
+  /** Only a preview wants to know. */
+  readonly hasPreStop: boolean
   readonly postStart: Hook | undefined
   readonly terminationMessagePath: string
   /** Of the container itself, which outranks the pod's; `Always` makes an init container a native sidecar. */

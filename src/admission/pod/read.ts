@@ -152,6 +152,7 @@ function readContainer(container: Fields, reader: Reader, list: Container['list'
     liveness: () => readLiveness(container.livenessProbe),
     hasLifecycle: lifecycle !== undefined,
     hasOtherLifecycle: lifecycle?.others === true,
+    hasPreStop: lifecycle?.hasPreStop === true,
     postStart: lifecycle?.postStart,
     terminationMessagePath: reader.text(container, 'terminationMessagePath') || '/dev/termination-log',
     restartPolicy: reader.text(container, 'restartPolicy'),
@@ -171,8 +172,9 @@ function readLiveness(probe: Json | undefined): ReturnType<Container['liveness']
     : undefined
 }
 
-function readLifecycle(lifecycle: Fields, reader: Reader): { others: boolean; postStart: Hook | undefined } {
+function readLifecycle(lifecycle: Fields, reader: Reader) {
   return {
+    hasPreStop: isPresent(lifecycle.preStop),
     others: Object.keys(lifecycle).some((key) => key !== 'postStart'),
     postStart: reader.map(lifecycle, 'postStart', readHook),
   }

@@ -74,6 +74,14 @@ export const openings = {
 } as const satisfies Readonly<Record<string, Opening>>
 export type OpeningKind = keyof typeof openings
 
+/** The pod's end, where the same gates differ: docs/guides/ending.md. */
+const ends = [
+  'the pod ends',
+  'app and sidecar get SIGTERM together',
+  ...Array(2).fill('the sidecar gets SIGTERM after the app'),
+  'as without it',
+]
+
 /** As a table in Markdown. */
 export function openingsTable(): string {
   const rows = Object.values<Opening>(openings).map((opening) => [
@@ -81,7 +89,7 @@ export function openingsTable(): string {
     ...gateForms.map((form) => opening[form]),
   ])
   const head = ['', ...gateForms.map((form) => gateTitles[form])]
-  const lines = [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+  const lines = [head, head.map(() => '---'), ...rows, ends].map((cells) => `| ${cells.join(' | ')} |`)
   return lines.map((line) => `${line.replace('|  |', '| |').replaceAll(' --- ', '---')}\n`).join('')
 }
 

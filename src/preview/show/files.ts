@@ -159,6 +159,7 @@ const mayBeManifest = (text: string): boolean => /(?:^|[{,]\s*)["']?kind["']?\s*
 /** Without the warnings of these codes. */
 const silenced = (preview: Preview, ignored: ReadonlySet<string>): Preview => ({
   ...preview,
+  ignored,
   decision: { ...preview.decision, warnings: heard(preview.decision.warnings, ignored) },
 })
 

@@ -10,12 +10,13 @@ import { exact, type Look, type Style, styled } from '../../terminal/look.ts'
 import type { Forecast } from '../forecast-bars.ts'
 import { either } from '../listed.ts'
 import { line, messagesOf } from '../message.ts'
-import { awaitedBy, gatesOf, type Outlook, outlooks, type Preview, startOf, tiersOf } from '../preview.ts'
+import type { End } from '../predicted-end.ts'
+import { awaitedBy, endOf, gatesOf, type Outlook, outlooks, type Preview, startOf, tiersOf } from '../preview.ts'
 import { linesOf } from '../suggestion.ts'
 import { type Rewritten, rewrite } from '../write.ts'
 import { changesOf, unified } from './diff.ts'
 import { type PreviewedFile, titleOf } from './files.ts'
-import { startChart } from './forecast-chart.ts'
+import { endChart, startChart } from './forecast-chart.ts'
 
 const styles: Record<Outlook, Style> = {
   patched: 'green',
@@ -75,6 +76,7 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
     const verdict = styled(look, styles[each.outlook], outlookText(each))
     const changed = last.get(object.document) === each ? rewritten.get(object.document) : undefined
     const start = startOf(each)
+    const end = endOf(each, start)
     return [
       `${styled(look, 'bold', titleOf(object))} (${oneLine(name)}:${object.line}): ${verdict}\n`,
       ...reasonsOf(each).map((reason) => `  ${oneLine(reason)}\n`),
@@ -83,7 +85,7 @@ function describeFile(file: PreviewedFile, { gathered, explained }: Telling, loo
       ...orderOf(decision, start).map((line) => `  ${oneLine(line)}\n`),
       ...gatesOf(decision).map((gate) => `  ${styled(look, 'dim', oneLine(gateLine(gate)))}\n`),
       ...costsOf(decision, look).map((line) => `  ${line}\n`),
-      start === undefined ? '' : chartOf(start, each === explained, look),
+      start === undefined ? '' : chartOf(start, end, each === explained, { ...look, width: look.width - 2 }),
       changed === undefined ? '' : diffOf(file, changed, { ...look, terminal: true }),
     ].join('')
   })
@@ -172,8 +174,8 @@ function orderOf(decision: Decision, start: Forecast | undefined): string[] {
   return [...tiers, ...(apps.length > 0 ? [apps.join(', ')] : [])].map((line, index) => `${index + 1}. ${line}`)
 }
 
-function chartOf(start: Forecast, explained: boolean, look: Look): string {
-  const chart = startChart(start, explained, { ...look, width: look.width - 2 })
+function chartOf(start: Forecast, end: End | undefined, explained: boolean, look: Look): string {
+  const chart = startChart(start, explained, look) + (end === undefined ? '' : `\n${endChart(end, explained, look)}`)
   return `\n${chart.replaceAll(/^(?=.)/gm, '  ')}\n`
 }
 
