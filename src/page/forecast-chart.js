@@ -80,7 +80,12 @@ function chart(caption, bars, { means, steps }) {
       drawing,
     )
   })
-  return element('figure', {}, element('figcaption', {}, ...caption), element('ol', { class: 'bars' }, ...rows))
+  return element(
+    'figure',
+    {},
+    caption.length > 0 && element('figcaption', {}, ...caption),
+    element('ol', { class: 'bars' }, ...rows),
+  )
 }
 
 /**

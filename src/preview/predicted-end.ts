@@ -29,9 +29,9 @@ const takes = { preStop: 2, drain: 4, exit: 1 } as const
  */
 export function predictEnd(spec: Spec, starts: Forecast['with'], isListed: (name: string) => boolean): End {
   const all = new Map([...spec.initContainers, ...spec.containers].map((each) => [each.name, each]))
-  const ending = starts.flatMap(({ name, role }) => {
+  const ending = starts.flatMap(({ name, role, outlook }) => {
     const container = all.get(name)
-    if (container === undefined || role === 'init') return []
+    if (container === undefined || role === 'init' || outlook === 'never') return []
     return [{ name, role, hasPreStop: container.hasPreStop, isNative: kindOf(container) === 'native' }]
   })
   const apps = ending.filter(({ role }) => role === 'app')

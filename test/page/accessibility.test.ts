@@ -110,7 +110,7 @@ test('the chart is also available as text', async () => {
   const { page } = opened
   await page.locator('[data-example=two-tiers]').click()
   await says(page, /shop/)
-  const bar = page.locator('figure').last().getByRole('listitem').filter({ hasText: 'otel' }).first()
+  const bar = page.locator('figure').nth(1).getByRole('listitem').filter({ hasText: 'otel' }).first()
   assert.equal(await bar.locator('.note').textContent(), 'the lock waits for it')
   const told = await bar.getByRole('img').getAttribute('aria-label')
   assert.match(

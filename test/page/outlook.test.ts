@@ -66,12 +66,12 @@ const cases = {
 async function show(page: Page, name: keyof typeof cases): Promise<void> {
   await page.locator('#manifest').fill(injected(name, cases[name].asks))
   await says(page, new RegExp(`^Pod ${name}: patched`))
-  await page.locator('figure').last().locator('svg rect').first().waitFor()
+  await page.locator('figure').nth(1).locator('svg rect').first().waitFor()
 }
 
 const inPatched = (page: Page, selector: string, what: string) =>
   page.evaluate(
-    `[...[...document.querySelectorAll('figure')].at(-1).querySelectorAll('${selector}')].map((each) => ${what})`,
+    `[...[...document.querySelectorAll('figure')].at(1).querySelectorAll('${selector}')].map((each) => ${what})`,
   )
 
 for (const [name, { what, captions, bars }] of Object.entries(cases)) {
@@ -112,3 +112,29 @@ for (const colorScheme of ['light', 'dark'] as const) {
     assert.notEqual(fills.get('never'), fills.get('ready'))
   })
 }
+
+test('how the pod ends is drawn below how it starts, with a code where an app may miss its sidecar', async () => {
+  await using opened = await openPage()
+  const { page } = opened
+  const end = page.locator('figure').nth(2)
+  const shown = async (gate: string) => {
+    const asks = { gate, sidecars: 'istio-proxy' }
+    await page.locator('#manifest').fill(injected(gate, asks))
+    await says(page, new RegExp(`^Pod ${gate}: patched`))
+    await end.locator('svg rect').first().waitFor()
+    return {
+      caption: (await end.locator('figcaption').allTextContents()).join(),
+      app: await end
+        .getByRole('listitem')
+        .filter({ hasText: 'app' })
+        .locator('rect')
+        .evaluateAll((all) => all.map((each) => each.getAttribute('class'))),
+    }
+  }
+  const hook = await shown('hook')
+  assert.match(hook.caption, /SF682: when the pod ends, istio-proxy and .*app.* get SIGTERM together/)
+  assert.deepEqual(hook.app, ['ending', 'alone'])
+  const native = await shown('native')
+  assert.equal(native.caption, '')
+  assert.deepEqual(native.app, ['ending'])
+})
