@@ -37,8 +37,8 @@ describeLock('the lock, asked at the moment of a start', () => {
     await create(
       leased('dies-in-the-pull', [slow('hook'), diesInThePull]),
       leased('dies-in-the-pull-native', [slow('native'), diesInThePull], native),
-      leased('both', [slow('both'), ready('5s')]),
-      leased('both-native', [slow('both-native'), ready('5s')], native),
+      leased('both', [slow('both'), ready('12s')]),
+      leased('both-native', [slow('both-native'), ready('12s')], native),
       leased('depends-on-its-app', [leavingTraces, readyWhileItsAppRuns]),
       leased('users', apps, twoTiers),
       leased('users-init', apps, { ...twoTiers, 'sidecar-first.dev/waiter': 'init-container' }),
