@@ -16,6 +16,8 @@ export interface Run {
 export interface Plan {
   readonly gate: 'hook' | 'native'
   readonly locked: boolean
+  /** How long a later open sleeps where the lock's file is leased, in ms; `refused`: the node has no leases, though the hook asks for one. */
+  readonly lease: number | 'always' | 'refused' | undefined
   readonly restartPolicy: 'Always' | 'OnFailure' | 'Never'
   readonly probed: boolean
   readonly timeout: number
@@ -70,6 +72,8 @@ class Restart extends Error {}
 
 const appName = 'app'
 const handOver = 30_000
+/** So long an open sleeps at most. */
+const round = 30_000
 const burst = 25
 const forever = Number.POSITIVE_INFINITY
 
@@ -151,8 +155,9 @@ export function simulate(plan: Plan): { readonly found: readonly Found[]; readon
     if (last) publish(last.map((each) => (each.name === asked.name ? { ...each, unready: !ready } : each)))
   }
 
-  // The lock's file: emptied by each hook, written once all members have been ready.
-  let hooked: { readonly at: number; readonly run: Real } | undefined
+  // The lock's file: emptied by each hook, written once all members have been ready; or leased, and each open answered.
+  const isLeased = plan.locked && plan.lease !== undefined && plan.lease !== 'refused'
+  let hooked: { readonly at: number; readonly run: Real; answered: boolean } | undefined
   const opened = () => {
     if (!hooked) return forever
     const { at, run } = hooked
@@ -170,7 +175,7 @@ export function simulate(plan: Plan): { readonly found: readonly Found[]; readon
     }
     tell(now, 'Pulled', one.name)
     advance(delay())
-    if (one === main && plan.locked && opened() > now) {
+    if (one === main && plan.locked && !(isLeased ? asks() : opened() <= now)) {
       one.refused = true
       tell(now, 'Failed', one.name, "Error: couldn't parse env file")
       return false
@@ -197,10 +202,35 @@ export function simulate(plan: Plan): { readonly found: readonly Found[]; readon
     return one === carrier ? hook(run) : true
   }
 
+  /** An open of the leased file: whether there is a value in it once it has slept. */
+  function asks(): boolean {
+    if (!hooked || hooked.run.ended <= now) return false
+    const { at, run, answered } = hooked
+    let ready = now
+    for (let before = -1; before !== ready; ) {
+      before = ready
+      ready = Math.max(...members.map((member) => firstReady(member, before)))
+    }
+    const goesOn = plan.onTimeout === 'continue' ? at + plan.timeout : forever
+    const patience = answered && typeof plan.lease === 'number' ? plan.lease : round
+    const held = Math.max(now, Math.min(ready, goesOn))
+    const until = Math.min(held, now + patience, run.ended)
+    advance(until - now)
+    if (run.ended <= now) return false
+    if (held > now) return answered && plan.lease !== 'always'
+    hooked.answered ||= ready <= now
+    return true
+  }
+
   function hook(run: Real): boolean {
     advance(delay(Math.min(200, slow)))
     const at = now
-    hooked = { at, run }
+    hooked = { at, run, answered: false }
+    const fails = plan.onTimeout === 'fail' && plan.timeout < handOver
+    if (isLeased && !fails) {
+      advance(delay(Math.min(200, slow)))
+      return run.ended > now
+    }
     const ready = Math.max(...members.map((member) => firstReady(member, at)))
     const late = at + plan.timeout
     const gaveUp = plan.locked && plan.onTimeout === 'fail' ? at + handOver : late
@@ -341,7 +371,7 @@ function shownOf({ name, kind, runs, begun, refused, worker, backOff }: Box, now
     ...(isCarrier && {
       hook: {
         for: plan.sidecars.map((_, index) => `sidecar-${index}`),
-        ...(plan.locked && { locks: true }),
+        ...(plan.locked && { locks: true, lease: plan.lease }),
         timeout: `${plan.timeout / 1000}s`,
         onTimeout: plan.onTimeout,
       },

@@ -27,6 +27,8 @@ export interface Lived {
 interface Ours {
   readonly for: readonly string[]
   readonly locks?: true
+  /** How long later starts wait, where the hook leases the lock's file; `refused`: where the node can't. */
+  readonly lease?: number | 'always' | 'refused' | undefined
   readonly timeout?: string
   readonly onTimeout?: 'fail' | 'continue'
 }
@@ -99,7 +101,10 @@ function ours(hook: Ours): string[] {
     timeout: hook.timeout ?? '10m',
     onTimeout: hook.onTimeout ?? 'fail',
   }))
-  const lock = hook.locks && { file: '/.sidecar-first-lock/ready-1', key }
+  const { lease } = hook
+  const restarts = lease === 'always' ? lease : typeof lease === 'number' ? `${lease / 1000}s` : undefined
+  const leased = lease === undefined ? { lease: 'off' } : restarts === undefined ? {} : { restarts }
+  const lock = hook.locks && { file: '/.sidecar-first-lock/ready-1', key, handOver: '30s', ...leased }
   return ['/.sidecar-first/wait', '--spec', JSON.stringify({ v: 1, checks, ...(lock && { lock }) })]
 }
 

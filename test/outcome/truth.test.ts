@@ -19,6 +19,7 @@ const run: fc.Arbitrary<Run> = fc.record({
 const plan: fc.Arbitrary<Plan> = fc.record({
   gate: fc.constantFrom('hook', 'native'),
   locked: fc.boolean(),
+  lease: fc.constantFrom(undefined, 5000, 5000, 0, 'always', 'refused'),
   restartPolicy: fc.constantFrom('Always', 'Always', 'OnFailure', 'Never'),
   probed: fc.boolean(),
   timeout: fc.constantFrom(5000, 120_000, 120_000),
