@@ -20,6 +20,8 @@ export interface Container extends LiveContainer {
   readonly failures: readonly SeenEvent[]
   /** Since this moment no probe has found it ready: it isn't, and whatever else is the pod's is. */
   readonly neverReady: Moment | undefined
+  /** Its lock has a lease, as far as a node can: the kubelet sleeps on it, again and again, and tells of a round when that is over. */
+  readonly leased: boolean
   /** When its hook failed for the first time. */
   readonly hookFailed: Moment | undefined
   /** It once could not be started at all, for this reason. */
@@ -35,6 +37,9 @@ export function containersOf(
 ): readonly Container[] {
   const happened = Map.groupBy(events, ({ container }) => container)
   const unseen = events.length > 0 ? 0 : Math.max(0, ...pod.containers.map(mayWait))
+  const leased = new Set(
+    pod.containers.flatMap(({ hook }) => (typeof hook === 'object' && hook.lease !== undefined ? hook.lock : [])),
+  )
   const unready = pod.containers.filter(({ kind, ready }) => kind !== 'init' && !ready)
   return pod.containers.map((container) => {
     const own = happened.get(container.name) ?? []
@@ -48,15 +53,19 @@ export function containersOf(
       const from = coarse(pod.taken ?? pod.created)
       return from && kubelet.restarted(from, to)
     })
-    const turned = first('begun', 'pulled', 'failed')
+    const turned = first('begun', 'pulled', 'created', 'failed')
     const refused = own.findLast(({ says }) => says === 'failed' || says === 'backs-off')
-    const isLocked = container.trouble?.why === 'locked'
     const lives = livesOf(container, started, starts)
+    const isLeased = container.locks.some((lock) => leased.has(lock))
+    const asleep = isLeased && sleeps(own, lives.at(-1), now)
+    const isLocked = asleep || container.trouble?.why === 'locked'
+    const shown = isTrouble(container, lives.at(-1), now - unseen) ? container.trouble : undefined
     const failures = own.filter(({ says }) => isNotReady(says))
     const alone = unready.length === 1 && unready[0] === container
     return {
       ...container,
-      trouble: isTrouble(container, lives.at(-1), now - unseen) ? container.trouble : undefined,
+      trouble: asleep ? { why: 'locked', message: shown?.message ?? '' } : shown,
+      leased: isLeased,
       begun: started && !(turned && before(turned, started)) ? started : turned,
       started,
       lastStarted: beginOf(container.runs[0]),
@@ -66,7 +75,7 @@ export function containersOf(
       neverReady: alone && failures.length > 0 ? laterOf(coarse(pod.unready), lives.at(-1)) : undefined,
       hookFailed: first('hook-failed'),
       hadTrouble: hadTrouble(own),
-      waiting: started ? undefined : isLocked ? container.waiting : (refused?.message ?? container.waiting),
+      waiting: started ? undefined : isLocked ? 'locked' : (refused?.message ?? container.waiting),
     }
   })
 }
@@ -74,6 +83,21 @@ export function containersOf(
 /** Whether what its status shows is one by then. While a hook runs, a kubelet writes nothing; an event tells what has started since. */
 const isTrouble = ({ trouble, restarts }: LiveContainer, last: Life | undefined, now: number): boolean =>
   trouble?.why !== 'not-restarted' || ((trouble.from ?? 0) <= now && !(last && last.nth > restarts))
+
+/** Whether its image is there since its last life, and what the kubelet did next isn't told yet: an open may sleep as long as the kernel lets it. */
+function sleeps(own: readonly SeenEvent[], last: Life | undefined, now: number): boolean {
+  const lastOf = (...what: readonly Says[]) =>
+    Math.max(
+      0,
+      ...own.flatMap((each) => (each.says && what.includes(each.says) ? timesOf(each) : [])).map(({ at }) => at),
+    )
+  const turned = lastOf('pulled')
+  const done = Math.max(lastOf('created', 'started', 'failed', 'backs-off'), last?.began.at ?? 0, last?.ended?.at ?? 0)
+  return turned > done && now - turned < longestSleep
+}
+
+/** fs.lease-break-time, in ms. */
+const longestSleep = 45_000
 
 /** How long the hook of a container that isn't seen to run may wait, in ms. */
 function mayWait({ state, hook }: LiveContainer): number {

@@ -1,4 +1,5 @@
 import type { Polls } from '../admission/hook/polls.ts'
+import type { LockRestarts } from '../admission/words/choices.ts'
 import { before, type Moment, surelyBefore } from '../seen/moment.ts'
 import { type Container, inVain } from './containers.ts'
 import type { Kubelet } from './kubelet.ts'
@@ -14,8 +15,12 @@ export interface Gate {
   readonly opening: Opening
   /** It writes a lock, which the app has. */
   readonly locks: boolean
+  /** The key of that lock, and how long a later start waits, where the hook asks for a lease on its file: it ends at once then. */
+  readonly lease: { readonly lock: string; readonly restarts: LockRestarts } | undefined
   /** Its hook ends early, and nothing behind it is locked. */
   readonly handsOver: boolean
+  /** After this time its hook may have failed, in ms; undefined: never. */
+  readonly limit: number | undefined
   /** After this time it may have gone on without one of them, in ms; undefined: never. */
   readonly patience: number | undefined
 }
@@ -56,18 +61,30 @@ export function gatesOf(containers: readonly Container[], kubelet: Kubelet): rea
     const behind = containers.slice(index + 1)
     const next = behind.find(({ begun }) => begun !== undefined)?.begun
     const about = { at, from, container, next, kubelet, ready }
-    const plain = { at, from, for: [at], locks: false, handsOver: false, patience: undefined }
+    const plain = {
+      at,
+      from,
+      for: [at],
+      locks: false,
+      lease: undefined,
+      handsOver: false,
+      limit: undefined,
+      patience: undefined,
+    }
     if (hook === 'foreign') return [{ ...plain, by: 'foreign-hook', opening: ofForeign(about) }]
     // Its time isn't known, so a failure is never called one of time.
     if (hook === 'known') {
       const checks = [{ container: at, timeout: Infinity, onTimeout: 'fail' }] as const
-      const opening = ofOurs(about, { checks, afterAnother: false, lock: undefined }, behind)
+      const opening = ofOurs(about, { checks, afterAnother: false, lock: undefined, lease: undefined }, behind)
       return [{ ...plain, by: 'foreign-hook', opening }]
     }
     if (hook) {
-      const { lock, checks } = hook
+      const { lock, checks, lease: restarts } = hook
       const isLocked = lock !== undefined && behind.some(({ locks }) => locks.includes(lock))
-      const continuing = checks.flatMap(({ onTimeout, timeout }) => (onTimeout === 'continue' ? [timeout] : []))
+      const least = (what: 'fail' | 'continue') => {
+        const times = checks.flatMap(({ onTimeout, timeout }) => (onTimeout === what ? [timeout] : []))
+        return times.length > 0 ? Math.min(...times) : undefined
+      }
       return [
         {
           ...plain,
@@ -75,8 +92,10 @@ export function gatesOf(containers: readonly Container[], kubelet: Kubelet): rea
           by: 'our-hook',
           opening: ofOurs(about, hook, behind),
           locks: isLocked,
+          lease: isLocked && restarts !== undefined ? { lock, restarts } : undefined,
           handsOver: lock !== undefined && !isLocked,
-          patience: continuing.length > 0 ? Math.min(...continuing) : undefined,
+          limit: least('fail'),
+          patience: least('continue'),
         },
       ]
     }

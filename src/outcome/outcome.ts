@@ -14,9 +14,9 @@ import type { Early, Lacking, Stuck, Unknown } from './why.ts'
 export type Outcome =
   /**
    * The app began when its gates had opened, and the sidecars that made them open had run on since. `unwatched`: those of which nothing could have
-   * shown that they weren't ready any more.
+   * shown that they weren't ready any more; `asked`: those whose probe had failed before, which a lease has asked just then.
    */
-  | { readonly kind: 'held'; readonly unwatched: readonly string[] }
+  | { readonly kind: 'held'; readonly unwatched: readonly string[]; readonly asked: readonly string[] }
   | { readonly kind: 'too-early'; readonly reasons: readonly Early[] }
   | { readonly kind: 'stuck'; readonly reason: Stuck }
   | { readonly kind: 'unknown'; readonly reasons: readonly Unknown[] }
@@ -135,7 +135,8 @@ function howItStarted(
     return isYoung && each.why === 'events' ? { ...each, why: 'event-missing' } : each
   })
   if (reasons.length > 0) return { kind: 'unknown', reasons: once(reasons) }
-  return { kind: 'held', unwatched: verdicts.flatMap((each) => each.unwatched ?? []) }
+  const named = (what: 'unwatched' | 'asked') => verdicts.flatMap((each) => each[what] ?? [])
+  return { kind: 'held', unwatched: named('unwatched'), asked: named('asked') }
 }
 
 /** One for each reason, with all its sidecars. */
@@ -164,6 +165,8 @@ function howItWaits(
     return unknown({ why: 'status-late', sidecars: apps.map(({ name }) => name) })
   if (reason) return { kind: 'stuck', reason }
   if (apps.some(({ restarts }) => restarts > 0)) return unknown({ why: 'lost', sidecars: [] })
+  const locked = apps.find(({ trouble }) => trouble?.why === 'locked')
+  if (locked) return unknown({ why: 'locked', sidecars: keysOf(locked, found).sidecars })
   const [app] = apps
   return unknown({ why: 'starting', sidecars: app ? [app.name] : [] })
 }
@@ -185,11 +188,13 @@ function isLate(
   const shown = containers.flatMap(({ runs }) => runs.flatMap(({ began = 0, ended = 0 }) => [began, ended]))
   const written = shown.reduce((latest, each) => Math.max(latest, each), Math.max(taken, ready, unready))
   const told = Map.groupBy(events, ({ container }) => container)
-  const turned = apps.flatMap(({ name }) => {
+  const turned = apps.flatMap(({ name, leased, trouble }) => {
+    // The next round of a lock that was closed is no start.
+    if (leased && trouble?.why === 'locked') return []
     const own = told.get(name) ?? []
     const lastOf = (...what: readonly Says[]) =>
       Math.max(0, ...own.filter(({ says }) => says && what.includes(says)).map(({ at, last = at }) => last))
-    const turn = lastOf('begun', 'pulled')
+    const turn = lastOf('begun', 'pulled', 'created')
     return turn >= lastOf('failed', 'backs-off') + 1000 ? [turn] : []
   })
   return [kubelet, ...turned].some((at) => at > written && now - at < looksAtAll)
@@ -256,21 +261,31 @@ function holdUp(
       if (holds) return { why: trouble.why, container: name, since, message: trouble.message }
     }
     if (!gate || !waitsSince || now - waitsSince.at < patience) continue
-    if (gate.by === 'startup-probe') return stuckOn('startup-probe', name, gate, waitsSince)
-    return stuckOn(locked ? 'locked' : 'hook', locked?.name ?? name, gate, waitsSince)
+    if (gate.by === 'startup-probe' || !locked) {
+      // With a lease a hook ends before anything behind it begins, and is not what the rest waits for.
+      const isOver =
+        gate.lease && containers.some(({ locks, begun }) => begun && locks.includes(gate.lease?.lock ?? ''))
+      if (isOver) continue
+      const why = gate.by === 'startup-probe' ? gate.by : 'hook'
+      return { why, container: name, since: waitsSince, sidecars: gate.for }
+    }
+    return { why: 'locked', container: locked.name, since: waitsSince, sidecars: gate.for, ask: gate.lease && name }
   }
-  const since = locked && (locked.lastStarted ?? gates[0]?.from ?? coarse(pod.taken))
+  const since = locked && (locked.lives.at(-1)?.ended ?? locked.lastStarted ?? gates[0]?.from ?? coarse(pod.taken))
   if (!locked || !since || now - since.at < patience) return undefined
-  const behind = containers.slice(0, containers.indexOf(locked)).filter(({ kind }) => kind !== 'init')
-  return { why: 'locked', container: locked.name, since, sidecars: behind.map(({ name }) => name) }
+  return { why: 'locked', container: locked.name, since, ...keysOf(locked, { containers, gates }) }
 }
 
-const stuckOn = (why: 'hook' | 'startup-probe' | 'locked', container: string, gate: Gate, since: Moment): Stuck => ({
-  why,
-  container,
-  since,
-  sidecars: gate.for,
-})
+/** For whom a locked container waits, and which of them knows more. */
+function keysOf(locked: Container, { containers, gates }: Found) {
+  const own = gates.filter(({ lease }) => lease && locked.locks.includes(lease.lock))
+  const names = new Set(own.flatMap((each) => each.for))
+  const front = containers.slice(0, containers.indexOf(locked)).filter(({ kind }) => kind !== 'init')
+  const behind = own.length > 0 ? containers.filter(({ name }) => names.has(name)) : front
+  const unready = behind.filter(({ ready }) => !ready)
+  const sidecars = (unready.length > 0 ? unready : behind).map(({ name }) => name)
+  return { sidecars, ask: own.find((each) => each.for.some((name) => sidecars.includes(name)))?.at }
+}
 
 /** Without events nobody knows more than since when the pod isn't ready, at the latest. */
 const sinceOf = (

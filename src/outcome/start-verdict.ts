@@ -37,11 +37,13 @@ interface Prepared extends Pick<Grounds, 'kubelet' | 'now'> {
   readonly amount: number
 }
 
-/** Neither early nor unsure: it was ready, and ran on; `unwatched` if nothing could have shown that it wasn't ready any more. */
+/** Neither early nor unsure: it was ready when its gate opened, and ran on; `unwatched` if nothing could have shown that it wasn't ready any more. */
 export interface Verdict {
   readonly early?: Early
   readonly unsure?: Unknown
   readonly unwatched?: string
+  /** Its probe had failed before, and a lease has its checks asked just then, where the node has leases. */
+  readonly asked?: string
 }
 
 /**
@@ -119,7 +121,9 @@ function throughGate(
   const { begun } = presence
   const failed = (told?.get(name) ?? []).filter((each) => each.says === 'hook-failed' && each.at <= start.at.at)
   const times = failed.reduce((sum, { times = 1, last = 0 }) => sum + (last <= start.at.at ? times : 1), 0)
-  const closed = (kind === 'native' || gate?.locks) && times >= begun.nth
+  // A lock's process goes on when the hook's time is up, and may open it before its container is gone.
+  const inTime = gate?.locks && begun.began.at - gate.from.at < (gate.limit ?? Infinity)
+  const closed = (kind === 'native' || inTime) && times >= begun.nth
   return closed ? ({ how: 'ran', life: begun } as const) : presence
 }
 
@@ -213,23 +217,53 @@ function watched(
   life: Life,
   began: Moment,
   { name, kind, failures, hasReadinessProbe, lives, ready }: Container,
-  { locks }: Gate,
-  { container: app, at }: AppStart,
-  { told, amount, now }: Prepared,
+  gate: Gate,
+  start: AppStart,
+  { told, amount, now, container }: Prepared,
 ): Verdict {
+  const { locks, lease } = gate
+  const { container: app, at } = start
   // No probe runs during a hook, but while a lock waits on: what failed before the last refusal failed before it was ready.
   const refused = locks ? (told?.get(app) ?? []).filter(({ says }) => says === 'failed').flatMap(timesOf) : []
   const since = Math.max(began.at, ...refused.flatMap((each) => (each.at <= at.at ? each.at : [])))
   const until = Math.min(at.at + settles, life.ended?.at ?? Number.POSITIVE_INFINITY)
-  const failed = failures.some((each) => {
-    // A native one has passed its startupProbe before anything starts behind it.
-    if (kind === 'native' && each.says === 'startup-failed') return false
-    // Of three or more failures only the first and the last have a time.
-    const between = (each.times ?? 1) > 2 && each.at < until && (each.last ?? each.at) > since
-    return between || timesOf(each).some((time) => time.at > since && time.at < until)
-  })
-  if (failed) return { unsure: { why: 'unready-since', sidecars: [name] } }
+  const failed = (from: number, to: number) =>
+    failures.some((each) => {
+      // A native one has passed its startupProbe before anything starts behind it.
+      if (kind === 'native' && each.says === 'startup-failed') return false
+      // Of three or more failures only the first and the last have a time.
+      const between = (each.times ?? 1) > 2 && each.at < to && (each.last ?? each.at) > from
+      return between || timesOf(each).some((time) => time.at > from && time.at < to)
+    })
+  if (failed(since, until)) {
+    const isAsked = lease && waitsForLease(start, began, lease, container, refused)
+    if (isAsked && !failed(at.at, until)) return { asked: name }
+    return { unsure: { why: lease && !isAsked ? 'lock-restarts' : 'unready-since', sidecars: [name] } }
+  }
   const isOn = hasReadinessProbe && (ready || life !== lives.at(-1))
   const isWatched = isOn && told !== undefined && amount < mostTold && now - at.at < eventsLast
   return isWatched ? {} : { unwatched: name }
+}
+
+/**
+ * Whether a lease held that start back until the checks held: as the first one since the carrier began, and not after a refusal where it has other locks,
+ * since one that was answered may have been refused for another. An end that is lost may have been of another start.
+ */
+function waitsForLease(
+  { container: app, nth, at }: AppStart,
+  began: Moment,
+  { lock, restarts }: NonNullable<Gate['lease']>,
+  all: Prepared['container'],
+  refused: readonly Moment[],
+): boolean {
+  if (restarts === 'always') return true
+  if ((all.get(app)?.locks.length ?? 0) > 1 && refused.some((each) => each.at > began.at && each.at <= at.at))
+    return false
+  return [...all.values()].every(({ name, locks, lives, runs, restarts }) => {
+    if (!locks.includes(lock)) return true
+    const before = lives.findLast((each) => each.began.at < began.at)?.nth ?? -1
+    const next = lives.find((each) => each.began.at >= began.at)
+    if (!next) return runs.length === 0 || before === restarts
+    return next.nth === before + 1 && (next.began.at > at.at || (name === app && next.nth === nth))
+  })
 }

@@ -22,7 +22,9 @@ export type Stuck = {
   /** It has ended, nothing restarts it, and these wait for it; nobody, if it is the app. */
   | { readonly why: 'ended'; readonly message: string; readonly apps: readonly string[] }
   /** A hook, a startupProbe or the lock waits for these, and has for longer than is usual. */
-  | { readonly why: 'hook' | 'startup-probe' | 'locked'; readonly sidecars: readonly string[] }
+  | { readonly why: 'hook' | 'startup-probe'; readonly sidecars: readonly string[] }
+  /** `ask`: the container whose waiter has a lease on the lock, and says what is missing. */
+  | { readonly why: 'locked'; readonly sidecars: readonly string[]; readonly ask: string | undefined }
 )
 
 /** Why nobody can say. */
@@ -31,6 +33,7 @@ export interface Unknown {
   readonly why:
     | Unsure
     | 'starting'
+    | 'locked'
     | 'lost'
     | 'ended'
     /** The pod has ended, and its status has nothing of its containers. */
@@ -46,6 +49,8 @@ export interface Unknown {
     | 'status-late'
     /** It was ready, and its probe failed after that. */
     | 'unready-since'
+    /** The same of a later start, which a lease holds back for a while only. */
+    | 'lock-restarts'
     /** The pod is young, and the event is missing all the same. */
     | 'event-missing'
   readonly sidecars: readonly string[]

@@ -1,3 +1,5 @@
+import { waiterPath } from '../admission/hook/waiter.ts'
+import { keys } from '../admission/words/keys.ts'
 import type { Code } from '../admission/words/values.ts'
 import type { Outcome, Unjudged } from './outcome.ts'
 import type { Early, Lacking, Stuck, Unknown } from './why.ts'
@@ -90,8 +92,14 @@ export const downText = (stuck: Stuck): string =>
   stuck.why === 'crashed' ? `${stuck.container} keeps ending: ${stuck.message}` : stuckText(stuck)
 
 /** What to do about it. @param pod `-n shop web-1` */
-export function stuckNext({ why, container }: Stuck, pod: string): string {
+export function stuckNext(stuck: Stuck, pod: string): string {
+  const { why, container } = stuck
   switch (why) {
+    case 'locked':
+      // Of what a kubelet drops when it has told 25 things of a pod, the lock's event is one.
+      return stuck.ask === undefined
+        ? `kubectl describe pod ${pod}`
+        : `kubectl exec ${pod} -c ${stuck.ask} -- ${waiterPath} --why; kubectl logs ${pod} -c ${stuck.ask}`
     case 'crashed':
       return `kubectl logs ${pod} -c ${container} --previous`
     case 'hook':
@@ -103,16 +111,26 @@ export function stuckNext({ why, container }: Stuck, pod: string): string {
     case 'start-failed':
     case 'not-restarted':
     case 'startup-probe':
-    case 'locked':
       return `kubectl describe pod ${pod}`
     default:
       return why satisfies never
   }
 }
 
-/** What is known of held starts of sidecars that nobody watched. */
-export const unwatchedText = (names: readonly string[]): string =>
-  `${all(names)} ${names.length > 1 ? 'were ready when their gates' : 'was ready when its gate'} opened, and ran on; a readinessProbe and its events would tell more`
+/** What of a held start isn't proven. */
+export const heldNotes = ({ unwatched, asked }: Pick<Held, 'unwatched' | 'asked'>): readonly string[] => [
+  ...(unwatched.length > 0
+    ? [
+        `${all(unwatched)} ${unwatched.length > 1 ? 'were ready when their gates' : 'was ready when its gate'} opened, and ran on; a readinessProbe and its events would tell more`,
+      ]
+    : []),
+  ...(asked.length > 0
+    ? [
+        `a probe of ${all(asked)} failed before that; the checks held when the lock opened, which with a lease was at that moment: wait --why says if there is none`,
+      ]
+    : []),
+]
+type Held = Extract<Outcome, { kind: 'held' }>
 
 /** Some starts aren't judged. */
 export const unjudgedText = ({ all, more }: Unjudged): string =>
@@ -124,6 +142,8 @@ export function unknownText({ why, sidecars }: Unknown): string {
   switch (why) {
     case 'starting':
       return 'it is still starting'
+    case 'locked':
+      return `it is still starting, and locked until ${names} ${sidecars.length > 1 ? 'are' : 'is'} ready`
     case 'lost':
       return 'its app has started, and when it first did is lost: the status keeps the last two runs, and there are no events of that start'
     case 'ended':
@@ -160,6 +180,8 @@ export function unknownText({ why, sidecars }: Unknown): string {
       return `the kubelet has not written yet what became of ${names}; ask again in some seconds`
     case 'unready-since':
       return `${names} was ready before, and its probe has failed since`
+    case 'lock-restarts':
+      return `${names} was ready before, and its probe has failed since; a later start waits for it only as long as ${keys.lockRestarts} says (always: until it is ready)`
     case 'handed-over':
       return `the hook ended before ${names} had to be ready, and nothing behind it was locked`
     default:

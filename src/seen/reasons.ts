@@ -56,6 +56,7 @@ export type Says =
   /** The kubelet has turned to the container; `pulled`: its image is there, and what fails after that is the start. */
   | 'begun'
   | 'pulled'
+  | 'created'
   | 'started'
   /** Its image can't be had, or it can't be created or started; `backs-off`: and is tried again later. */
   | 'failed'
@@ -69,7 +70,7 @@ export type Says =
 const events: ReadonlyMap<string, Says> = new Map([
   ['Scheduled', 'given'],
   ['Pulling', 'begun'],
-  ['Created', 'begun'],
+  ['Created', 'created'],
   ['Pulled', 'pulled'],
   ['Started', 'started'],
   ['Failed', 'failed'],

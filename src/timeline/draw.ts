@@ -5,6 +5,7 @@ import {
   downCode,
   downText,
   earlyText,
+  heldNotes,
   lackingCode,
   lackingText,
   laterCodes,
@@ -13,7 +14,6 @@ import {
   stuckNext,
   stuckText,
   unknownText,
-  unwatchedText,
 } from '../outcome/words.ts'
 import type { Moment } from '../seen/moment.ts'
 import { type ChartBar, drawChart, legend, type Segment } from '../terminal/chart.ts'
@@ -216,7 +216,7 @@ function told({ outcome, app, namespace, name, until, from }: Timeline, pod: str
   const code = outcomeCodes[kind]
   switch (kind) {
     case 'held':
-      return outcome.unwatched.length > 0 ? [`  ${unwatchedText(outcome.unwatched)}`] : []
+      return heldNotes(outcome).map((note) => `  ${note}`)
     case 'too-early':
       return [
         ...outcome.reasons.map((reason) => `${code} too early: ${earlyText(reason)}`),
@@ -233,7 +233,9 @@ function told({ outcome, app, namespace, name, until, from }: Timeline, pod: str
       return outcome.reasons.flatMap((reason) =>
         reason.why === 'starting'
           ? []
-          : [`${code} not known whether ${app} found its sidecars ready: ${unknownText(reason)}`],
+          : reason.why === 'locked'
+            ? [`  ${unknownText(reason)}`]
+            : [`${code} not known whether ${app} found its sidecars ready: ${unknownText(reason)}`],
       )
     default:
       return kind satisfies never

@@ -36,10 +36,13 @@ export interface Plan {
   readonly until: number
 }
 
-/** What one start of the app found, of each sidecar in their order; `down`: one that had been ready, and runs, and doesn't answer. */
+/**
+ * What one start of the app found, of each sidecar in their order; `down`: one that had been ready, and runs, and doesn't answer; `unseen`: and no
+ * probe has seen that, or not long enough ago to be told by now.
+ */
 export interface Found {
   readonly at: number
-  readonly answered: readonly ('yes' | 'down' | 'no')[]
+  readonly answered: readonly ('yes' | 'down' | 'unseen' | 'no')[]
 }
 
 interface Real extends Run {
@@ -52,6 +55,8 @@ interface Box {
   readonly name: string
   readonly kind: 'native' | 'regular'
   readonly runs: Real[]
+  /** When a probe failed. */
+  readonly failures: number[]
   begun: boolean
   pulled: boolean
   /** Why it couldn't be created. */
@@ -148,7 +153,10 @@ export function simulate(plan: Plan): { readonly found: readonly Found[]; readon
       return
     }
     const ready = isReady(worker.run, now)
-    if (!ready) tell(now, 'Unhealthy', asked.name, 'Readiness probe failed: 503')
+    if (!ready) {
+      tell(now, 'Unhealthy', asked.name, 'Readiness probe failed: 503')
+      asked.failures.push(now)
+    }
     if (ready === worker.ready) return
     worker.ready = ready
     const last = statuses.at(-1)?.boxes
@@ -312,8 +320,17 @@ export function simulate(plan: Plan): { readonly found: readonly Found[]; readon
     const involvedObject = { kind: 'Pod', fieldPath: `spec.${list}{${of.container}}` }
     events.set(of, event(of.reason, of.first / 1000, { involvedObject, message: of.message }, last / 1000, count))
   }
+  // By then it is told.
+  const told = until - 3 * slow - 12_000
+  const seenDown = ({ runs, failures }: Box, at: number) =>
+    runs.some((run) => {
+      const [from, to] = downAt(run, at) ?? [0, 0]
+      return failures.some((time) => time >= from && time < to && time < told)
+    })
+  const answers = ({ answered, at }: Found) =>
+    answered.map((each, index) => (each === 'down' && !seenDown(members[index] ?? main, at) ? 'unseen' : each))
   return {
-    found,
+    found: found.map((each) => ({ at: each.at, answered: answers(each) })),
     seen: { ...whole, pod: whole.pod as V1Pod, events: [...events.values()] },
   }
 }
@@ -322,6 +339,7 @@ const box = (name: string, kind: Box['kind']): Box => ({
   name,
   kind,
   runs: [],
+  failures: [],
   begun: false,
   pulled: false,
   refused: false,
@@ -337,6 +355,13 @@ function answerOf(runs: readonly Real[], at: number): Found['answered'][number] 
 function isReady({ began, ended, ready, down }: Real, at: number): boolean {
   if (ready === undefined || at < began + ready || at >= ended) return false
   return !down || (at - began - ready) % (down.after + down.lasts) < down.after
+}
+
+/** From when to when it is down, where it is so at a moment. */
+function downAt({ began, ended, ready, down }: Real, at: number): readonly [number, number] | undefined {
+  if (ready === undefined || !down || at < began + ready || at >= ended) return undefined
+  const from = at - ((at - began - ready) % (down.after + down.lasts)) + down.after
+  return from <= at ? [from, from + down.lasts] : undefined
 }
 
 /** When it answers first from a moment on, in any of its runs so far. */

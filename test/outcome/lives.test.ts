@@ -74,13 +74,13 @@ describe('every start of an app', () => {
 
   test('long after its sidecar was ready is held, and what is not known of a sidecar that nobody probes is said', () => {
     const unprobed = lived([sidecar([[1]]), app([[20]], { begun: 3 })], { now: 60 })
-    assert.deepEqual(judge(unprobed).outcome, { kind: 'held', unwatched: ['sidecar'] })
+    assert.deepEqual(judge(unprobed).outcome, { kind: 'held', unwatched: ['sidecar'], asked: [] })
     assert.match(
       drawTimeline(timelineOf(unprobed), look),
       /was ready when its gate opened, and ran on; a readinessProbe and/,
     )
     const probed = lived([sidecar([[1]], { probed: true }), app([[20]], { begun: 3 })], { now: 60 })
-    assert.deepEqual(judge(probed).outcome, { kind: 'held', unwatched: [] })
+    assert.deepEqual(judge(probed).outcome, { kind: 'held', unwatched: [], asked: [] })
   })
 
   test('long after a kubelet has told of the pod is not held: a later one may have forgotten the hook, and nothing tells of that', () => {

@@ -56,7 +56,7 @@ const cases: Readonly<Record<string, string>> = {
   'locked-crash-loop': 'stuck: crashed sidecar',
   waiting: 'unknown: starting app',
   'native-waiting': 'unknown: starting app',
-  locked: 'unknown: starting app',
+  locked: 'unknown: locked sidecar',
   unlocked: 'held',
   'unlocked-shell': 'held',
   'unlocked-after-crash': 'held',

@@ -19,7 +19,7 @@ const run: fc.Arbitrary<Run> = fc.record({
 const plan: fc.Arbitrary<Plan> = fc.record({
   gate: fc.constantFrom('hook', 'native'),
   locked: fc.boolean(),
-  lease: fc.constantFrom(undefined, 5000, 5000, 0, 'always', 'refused'),
+  lease: fc.constantFrom<Plan['lease'][]>(undefined, 5000, 5000, 0, 'always', 'refused'),
   restartPolicy: fc.constantFrom('Always', 'Always', 'OnFailure', 'Never'),
   probed: fc.boolean(),
   timeout: fc.constantFrom(5000, 120_000, 120_000),
@@ -52,12 +52,19 @@ function wrongs(plan: Plan): { wrong: string[]; said: string[] } {
   if (outcome.kind === 'stuck' && early.length > 0) wrong.push(`stuck: ${outcome.reason.why}, and its app has run`)
   for (const { nth, at, outcome } of starts) {
     const { kind } = outcome
-    const why = kind === 'held' ? outcome.unwatched.map(() => 'unwatched') : outcome.reasons.map(({ why }) => why)
+    const why =
+      kind === 'held'
+        ? [...outcome.unwatched.map(() => 'unwatched'), ...outcome.asked.map(() => 'asked')]
+        : outcome.reasons.map(({ why }) => why)
     const text = `${nth > 0 ? 'again' : 'first'} ${kind} ${[...new Set(why)]}`
     said.push(text)
     const truth = found[nth]
     const held = truth?.answered.every(
-      (yes, index) => yes || (kind === 'held' && outcome.unwatched.includes(`sidecar-${index}`)),
+      (yes, index) =>
+        // What comes and goes between probes nobody can know.
+        yes === 'yes' ||
+        yes === 'unseen' ||
+        (kind === 'held' && [...outcome.unwatched, ...outcome.asked].includes(`sidecar-${index}`)),
     )
     // One that comes and goes may be ready just then, and at no probe after it: the only thing that is concluded from what is seen later.
     const byProbes = why.every((each) => each === 'kubelet-restarted' || each === 'timed-out')

@@ -1,8 +1,9 @@
-import { parseDuration } from '../check/duration.ts'
+import { parseDuration, parseLockRestarts } from '../check/duration.ts'
 import type { Hook } from '../pod/pod.ts'
+import type { LockRestarts } from '../words/choices.ts'
 import { keyOfScript } from './shell.ts'
 import { unwrap } from './unwrap.ts'
-import { runsWaiter } from './waiter.ts'
+import { defaultLockRestarts, runsWaiter } from './waiter.ts'
 
 /** What a hook of ours waits for, read from the hook itself. */
 export interface Polls {
@@ -12,6 +13,8 @@ export interface Polls {
   readonly afterAnother: boolean
   /** The key in the lock's file that it writes; with one, its end proves nothing. */
   readonly lock: string | undefined
+  /** How long a later start waits, where it asks for a lease on that file; a node, or a waiter of before, may have none. */
+  readonly lease: LockRestarts | undefined
 }
 
 interface Poll {
@@ -26,22 +29,23 @@ export function pollsOf(hook: Hook | undefined): Polls | undefined {
   const unwrapped = unwrap(hook)
   if (!unwrapped?.ours || hook?.kind !== 'exec') return undefined
   const { original, waitsFor } = unwrapped
-  const { checks, lock } = runsWaiter(hook) ? fromSpec(hook.command[2] ?? '') : fromShell(hook.command)
+  const { checks, lock, lease } = runsWaiter(hook) ? fromSpec(hook.command[2] ?? '') : fromShell(hook.command)
   const known = new Map(checks.map((each) => [each.container, each]))
   return {
     checks: waitsFor.map((container) => known.get(container) ?? { container, timeout: 0, onTimeout: 'continue' }),
     afterAnother: original !== undefined,
     lock,
+    lease,
   }
 }
 
-type Found = Pick<Polls, 'checks' | 'lock'>
+type Found = Pick<Polls, 'checks' | 'lock' | 'lease'>
 
 /** `unwrap` has parsed it before. */
 function fromSpec(text: string): Found {
   const spec = JSON.parse(text)
   const checks: readonly Partial<Record<string, unknown>>[] = Array.isArray(spec.checks) ? spec.checks : []
-  const { key } = typeof spec.lock === 'object' && spec.lock !== null ? spec.lock : {}
+  const { key, handOver, lease, restarts } = typeof spec.lock === 'object' && spec.lock !== null ? spec.lock : {}
   return {
     checks: checks.flatMap((each) => {
       const { container, timeout, onTimeout } = each ?? {}
@@ -50,7 +54,13 @@ function fromSpec(text: string): Found {
       return [poll(container, parsed.ok ? parsed.value : 0, onTimeout)]
     }),
     lock: typeof key === 'string' ? key : undefined,
+    lease: handOver === undefined || lease !== undefined ? undefined : restartsOf(restarts),
   }
+}
+
+function restartsOf(text: unknown): LockRestarts {
+  const read = typeof text === 'string' ? parseLockRestarts(text) : undefined
+  return read?.ok ? read.value : defaultLockRestarts
 }
 
 /** Its groups are those of `shellHook`; it counts whole seconds by the clock, so up to one is missing. */
@@ -61,7 +71,7 @@ function fromShell(command: readonly string[]): Found {
     const seconds = Number(groups[at + 2])
     checks.push(poll(groups[at] ?? '', seconds > 0 ? seconds * 1000 - 999 : 0, groups[at + 1]))
   }
-  return { checks, lock: keyOfScript(command[2] ?? '') }
+  return { checks, lock: keyOfScript(command[2] ?? ''), lease: undefined }
 }
 
 /** What can't be read must not count as proof: a check that went on at once proves nothing. */

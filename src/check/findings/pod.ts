@@ -9,6 +9,7 @@ import {
   downCode,
   downText,
   earlyText,
+  heldNotes,
   lackingCode,
   lackingNext,
   lackingText,
@@ -20,7 +21,6 @@ import {
   stuckText,
   unjudgedText,
   unknownText,
-  unwatchedText,
 } from '../../outcome/words.ts'
 import type { Today } from '../../scan/today.ts'
 import { told as scanned } from '../../scan/words.ts'
@@ -207,10 +207,10 @@ export const podFindings = {
     means: 'The pod runs without the order that it should have.',
     next: ({ renew }) => renew,
   }),
-  held: ok<{ unwatched: readonly string[] }>(outcomeCodes.held, {
-    example: { unwatched: ['envoy'] },
-    text: ({ unwatched }) =>
-      `its app began after its sidecars were ready${unwatched.length > 0 ? ` (${unwatchedText(unwatched)})` : ''}`,
+  held: ok<{ unwatched: readonly string[]; asked: readonly string[] }>(outcomeCodes.held, {
+    example: { unwatched: ['envoy'], asked: [] },
+    text: (held) =>
+      ['its app began after its sidecars were ready', ...heldNotes(held).map((note) => `(${note})`)].join(' '),
   }),
   'starts-unjudged': ok<Unjudged & { owner: string | undefined }>('SF635', {
     example: { all: 768, more: 640, owner: undefined },

@@ -24,7 +24,7 @@ export function startFindings({ pod, now }: Seen, judged: Judged): Finding[] {
   const { kind } = outcome
   switch (kind) {
     case 'held':
-      return [{ kind, unwatched: outcome.unwatched }, ...after]
+      return [outcome, ...after]
     case 'too-early':
       return [{ kind, ...where, early: outcome.reasons }, ...after]
     case 'stuck': {

@@ -46,6 +46,7 @@ describe('what a hook of ours waits for is read from the hook itself', () => {
           ],
           afterAnother: true,
           lock,
+          lease: lock && waiter === 'init-container' ? 5000 : undefined,
         })
       })
     }
