@@ -212,6 +212,11 @@ export const podFindings = {
     text: (held) =>
       ['its app began after its sidecars were ready', ...heldNotes(held).map((note) => `(${note})`)].join(' '),
   }),
+  'waiter-stays': ok<{ name: string; limit: string }>('SF638', {
+    example: { name: 'envoy', limit: '16Mi' },
+    text: ({ name, limit }) =>
+      `the waiter's process stays in ${name} for the lock's lease, with 1 to 3 MiB of its memory limit of ${limit}`,
+  }),
   'starts-unjudged': ok<Unjudged & { owner: string | undefined }>('SF635', {
     example: { all: 768, more: 640, owner: undefined },
     text: ({ owner, ...cut }) => `${owner === undefined ? '' : `${owner}: `}${unjudgedText(cut)}`,

@@ -8,6 +8,7 @@ import { ruledContainers } from '../../admission/intent/rules.ts'
 import { readMetadata, readSpec } from '../../admission/pod/read.ts'
 import type { Surroundings } from '../../admission/pod/surroundings.ts'
 import { type Certain, concluded, unexpected } from '../../admission/verdict.ts'
+import type { Json } from '../../admission/words/json.ts'
 import { keys } from '../../admission/words/keys.ts'
 import { coded, isCost } from '../../admission/words/messages.ts'
 import { mendOf } from '../../scan/mend.ts'
@@ -27,6 +28,7 @@ import {
   standingOf,
   whyUncovered,
 } from './coverage.ts'
+import { memoryFindings } from './memory.ts'
 
 /** All that says why a pod was patched or wasn't. */
 interface Case extends Omit<Circumstances, 'covers'> {
@@ -50,6 +52,7 @@ export function explain(asked: Case): readonly Finding[] {
     verdict(asked, standing, fate, covers),
     ...(kind === 'left' ? optOut(pod) : []),
     ...warnings,
+    ...memoryFindings(pod as Json, fate.decision),
     ...unguarded(asked, fate, { ...asked.surroundings, sets: setsOf(covers) }),
   ]
 }
