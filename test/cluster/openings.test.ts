@@ -2,7 +2,23 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { gateForms, type OpeningKind, openings } from '../../src/admission/words/openings.ts'
 import { create, createNamespace, deleteNamespaces, kubectl, tryCreate, tryKubectl, until } from './cluster.ts'
-import { app, type Container, firstLineOf, getPod, type LivePod, logOf, markOf, pod, sidecar, statusOf } from './pod.ts'
+import { hasLock } from './kubernetes.ts'
+import {
+  app,
+  type Container,
+  firstLineOf,
+  firstRequest,
+  getPod,
+  type LivePod,
+  logOf,
+  markOf,
+  pod,
+  shared,
+  sharedVolume,
+  sidecar,
+  statusOf,
+} from './pod.ts'
+import { startSlowRegistry } from './slow-registry.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
 const namespace = 'openings'
@@ -138,6 +154,108 @@ function troubled(live: LivePod): boolean {
   const status = statusOf(live, 'sidecar')
   return (status?.restartCount ?? 0) >= 1 || /Error|BackOff/.test(status?.state.waiting?.reason ?? '')
 }
+
+// The sidecar has been ready.
+describe('what a gate does that has been open', () => {
+  const apart = 'opened'
+  const gates = {
+    hook: { 'sidecar-first.dev/lock': 'off' },
+    native: { 'sidecar-first.dev/lock': 'off', 'sidecar-first.dev/gate': 'native' },
+    startupProbe: { 'sidecar-first.dev/lock': 'off', 'sidecar-first.dev/gate': 'native' },
+    leased: { 'sidecar-first.dev/lock': 'on' },
+    always: { 'sidecar-first.dev/lock': 'on', 'sidecar-first.dev/lock-restarts': 'always' },
+    unleased: { 'sidecar-first.dev/lock': 'on', 'sidecar-first.dev/waiter': 'shell' },
+  } as const
+  type Form = keyof typeof gates
+  const forms = (Object.keys(gates) as Form[]).filter(
+    (form) => hasLock || gates[form]['sidecar-first.dev/lock'] === 'off',
+  )
+  const script = (what: string, form: Form): Container => {
+    const often = { ...probe(15_021), periodSeconds: 1 }
+    return sidecar(
+      'sidecar',
+      { HTTP: ':15021' },
+      {
+        image: 'docker.io/sidecar-first/test-shell:1',
+        command: ['sh', '-c', what],
+        ...(form === 'startupProbe' ? { startupProbe: { ...often, failureThreshold: 30 } } : { readinessProbe: often }),
+        ...shared,
+      },
+    )
+  }
+  /** Its first run ends while the app's image is pulled, its second one is ready a while after. */
+  const dies =
+    '[ -e /shared/2 ] && READY_AFTER=3s exec /entrypoint; true >/shared/2; READY_AFTER=1s EXIT_AFTER=4s exec /entrypoint'
+  /** It runs on, and isn't ready any more. */
+  const falls =
+    '/entrypoint & until [ -e /shared/gone ]; do sleep 0.1; done; kill -9 $!; true >/shared/fallen; exec sleep 3600'
+  const restarts = `[ -e /shared/fallen ] || { sleep 2; true >/shared/gone; until [ -e /shared/fallen ]; do sleep 0.1; done; exit 1; }; ${firstRequest('http://127.0.0.1:15021/ready')}`
+  let webhook: Webhook | undefined
+  let registry: Awaited<ReturnType<typeof startSlowRegistry>> | undefined
+  before(async () => {
+    webhook = await startWebhook(apart)
+    registry = await startSlowRegistry()
+    await createNamespace(apart, { test: apart })
+    const on = (name: string, form: Form, containers: readonly Container[]) =>
+      pod(apart, `${name}-${form}`.toLowerCase(), containers, {
+        annotations: { 'sidecar-first.dev/sidecars': 'sidecar', ...gates[form] },
+        spec: { volumes: [sharedVolume] },
+      })
+    const pulled = (form: Form) =>
+      app(firstRequest('http://127.0.0.1:15021/ready'), {
+        image: registry?.image(8, `opened-${form.toLowerCase()}`),
+        imagePullPolicy: 'Always',
+      })
+    await create(
+      ...forms.map((form) => on('dies-in-pull', form, [pulled(form), script(dies, form)])),
+      ...forms.map((form) => on('later-start', form, [app(restarts, shared), script(falls, form)])),
+    )
+  })
+  after(async () => {
+    await deleteNamespaces(apart)
+    await registry?.[Symbol.asyncDispose]()
+    await webhook?.remove()
+  })
+  const request = async (name: string) => {
+    const log = await logOf(apart, name, 'app', 2)
+    return log.find(({ text }) => text.startsWith('first request '))?.text
+  }
+
+  test('the table says so', () => {
+    const { 'dies-in-pull': dies, 'later-start': later } = openings
+    for (const form of ['hook', 'native', 'startupProbe'] as const)
+      assert.deepEqual([dies[form], later[form]], ['opens', 'opens'])
+    assert.equal(dies.lock, 'closed with the lease, opens without')
+    assert.equal(later.lock, 'opens after `lock-restarts` (5 s) with the lease, at once without')
+  })
+
+  for (const form of forms) {
+    const isLeased = form === 'leased' || form === 'always'
+    test(`${openings['dies-in-pull'].when}, ${form}: ${isLeased ? 'closed' : 'opens'}`, async () => {
+      const name = `dies-in-pull-${form}`.toLowerCase()
+      assert.equal(await request(name), isLeased ? 'first request succeeded' : 'first request failed')
+      assert.equal(statusOf(await getPod(apart, name), 'app')?.restartCount, 0)
+    })
+
+    test(`${openings['later-start'].when}, ${form}: ${form === 'always' ? 'closed' : 'opens'}`, async () => {
+      const name = `later-start-${form}`.toLowerCase()
+      if (form === 'always') {
+        const live = await until('a round to be over', async () => {
+          const found = await getPod(apart, name)
+          return statusOf(found, 'app')?.state.waiting?.reason === 'CreateContainerConfigError' ? found : undefined
+        })
+        assert.equal(statusOf(live, 'sidecar')?.restartCount, 0)
+        return
+      }
+      assert.equal(await request(name), 'first request failed')
+      const live = await getPod(apart, name)
+      assert.deepEqual([statusOf(live, 'app')?.restartCount, statusOf(live, 'sidecar')?.restartCount], [1, 0])
+      const told = /^sidecar-first: an app that started again waited for it no longer than 5s/m
+      const log = await kubectl('logs', name, '-n', apart, '-c', 'sidecar')
+      assert.equal(told.test(log), form === 'leased')
+    })
+  }
+})
 
 // The test sidecar stands for istio-proxy, and the probe of cache is as Istio's injector rewrites it: the proxy's agent answers it.
 describe('a sidecar that holds back what answers its check', () => {

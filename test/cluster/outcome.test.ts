@@ -13,6 +13,8 @@ type Outcome = { kind: string; reason?: { why: string }; reasons?: { why: string
 const readinessProbe = { httpGet: { path: '/ready', port: 15_021 } }
 const one = (env: Record<string, string> = {}, more: object = {}) =>
   sidecar('sidecar', { HTTP: ':15021', ...env }, { readinessProbe, ...more })
+/** A probe fails before it is ready, and after the kubelet has turned to the app. */
+const often = (env: Record<string, string>) => one(env, { readinessProbe: { ...readinessProbe, periodSeconds: 1 } })
 const never = one({ NEVER_READY: '1' })
 const absent = one({}, { image: 'docker.io/sidecar-first/test-absent:1' })
 const crashes = one({ NEVER_READY: '1', EXIT_AFTER: '500ms' })
@@ -25,6 +27,7 @@ type Case = readonly [name: string, sidecar: Container, annotations: object, out
 const lock = { 'sidecar-first.dev/lock': 'on' }
 const locked: readonly Case[] = [
   ['unlocked', one({ READY_AFTER: '2s' }), lock, 'held'],
+  ['unlocked-native', often({ READY_AFTER: '5s' }), { ...lock, ...native }, 'held'],
   ['locked', never, { ...lock, 'sidecar-first.dev/timeout': '10m' }, 'stuck: locked'],
   ['locked-crashed', crashes, lock, 'stuck: crashed'],
 ]

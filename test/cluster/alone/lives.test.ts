@@ -101,7 +101,13 @@ type Told = {
   starts?: Start[]
 }
 type Start = { nth: number; at?: { after: number }; outcome: Verdict }
-type Verdict = { kind: string; reasons?: { why: string }[]; reason?: { why: string }; unwatched?: string[] }
+type Verdict = {
+  kind: string
+  reasons?: { why: string }[]
+  reason?: { why: string }
+  unwatched?: string[]
+  asked?: string[]
+}
 
 /** What check says of a start, by its code. */
 const codes = {
@@ -167,10 +173,11 @@ describe(`what is said of every start of ${cases.length} pods, and what their ap
         const late = at && Number(asked) * 1000 - (Date.parse(timeline.from) + at.after)
         // It hasn't asked yet, or did so at another time than that of its start.
         const isOfStart = late !== undefined && late > -1500 && late < 2000
-        const said = `${nth > 0 ? 'again ' : ''}${outcome.kind} ${outcome.reasons?.map(({ why }) => why) ?? outcome.reason?.why ?? outcome.unwatched?.map(() => 'unwatched') ?? ''}`
+        const said = `${nth > 0 ? 'again ' : ''}${outcome.kind} ${outcome.reasons?.map(({ why }) => why) ?? outcome.reason?.why ?? [...(outcome.unwatched ?? []).map(() => 'unwatched'), ...(outcome.asked ?? []).map(() => 'asked')]}`
         counts.set(said, (counts.get(said) ?? 0) + 1)
         // What comes and goes inside its container shows in no status, and nobody looks at it: only that isn't claimed.
-        const unseen = (outcome.unwatched ?? []).some((each) => sidecars[Number(each.split('-')[1])] === 'flaps')
+        const unproven = [...(outcome.unwatched ?? []), ...(outcome.asked ?? [])]
+        const unseen = unproven.some((each) => sidecars[Number(each.split('-')[1])] === 'flaps')
         const isWrong =
           (outcome.kind === 'held' && answered !== 'yes' && !(answered === 'no' && unseen)) ||
           (outcome.kind === 'too-early' && answered !== 'no') ||
