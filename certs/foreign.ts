@@ -20,7 +20,7 @@ interface Calls {
 }
 
 /** Whether calls to a replica succeed that serves this (PEM), whoever issued it. */
-export function faultsOfServed(pem: string, { trusting, servername, now }: Calls): readonly ServedFault[] {
+function faultsOfServed(pem: string, { trusting, servername, now }: Calls): readonly ServedFault[] {
   const leaf = readCertificate(pem)
   if (!leaf) return [{ kind: 'not-a-certificate' }]
   const at = new Date(now)

@@ -16,15 +16,14 @@ const hints = {
   repaired: (namespace: string) =>
     `certs repairs it within a minute: kubectl logs -n ${namespace} deploy/${objectNames.certs}`,
   stays: () => 'certs would repair it, but is not running',
+  foreign: () => 'certs does not keep it: see what does, such as cert-manager',
   replicas: () => 'see replicas',
   webhooks: () => 'see webhooks',
 }
-interface Certified {
+
+interface Certified extends In {
   readonly problem: CertificateProblem
-}
-const certificateCode = ({ problem }: Certified) => problemCode(problem)
-function certificateText({ problem }: Certified): string {
-  return problemText(problem)
+  readonly hint: keyof typeof hints
 }
 
 function idleText(component: 'certs' | 'starts') {
@@ -50,13 +49,9 @@ function scaleUp({ namespace }: In): string {
 function describeReplicas({ namespace }: In): string {
   return `kubectl describe pod -n ${namespace} -l ${selectorOf('serve')}`
 }
-function foreignCertificate(): string {
-  return 'sidecar-first certs does not keep it: see what does, such as cert-manager'
-}
 const reinstallStarts = 'sidecar-first install --apply --starts, with your flags'
 
 const namespace = 'sidecar-first'
-const configuration = 'MutatingWebhookConfiguration zz-sidecar-first'
 const [ok, warning, problem] = [define('ok'), define('warning'), define('problem')]
 
 /** Of what runs: replicas, the certificate that they serve, and the exporter of starts. */
@@ -119,9 +114,9 @@ export const replicaFindings = {
   // certificate
   'certificate-problem': passOn(
     'problem',
-    certificateCode,
-    certificateText,
-    ({ hint, namespace }: In & { readonly hint: keyof typeof hints }) => hints[hint](namespace),
+    ({ problem }: Certified) => problemCode(problem),
+    ({ problem }: Certified) => problemText(problem),
+    ({ hint, namespace }: Certified) => hints[hint](namespace),
   ),
   'certs-stopped': problem<In & Idle>('SF725', {
     example: { namespace, why: 'no-pod' },
@@ -144,35 +139,6 @@ export const replicaFindings = {
   'certificate-kept': ok('SF728', {
     example: { phase: 'steady' },
     text: ({ phase }) => `every ready replica serves what the API server trusts (phase ${phase})`,
-  }),
-  'certificate-right': ok('SF729', {
-    text: 'every ready replica serves what the API server trusts (not kept by certs)',
-  }),
-  'foreign-silent': passOn('problem', certificateCode, certificateText),
-  'foreign-not-a-certificate': problem('SF732', {
-    example: { name: 'sidecar-first-x' },
-    text: ({ name }) => `${name} serves something that is not a certificate`,
-    means:
-      'A replica answers with something that cannot be read. The certificate is kept by something else than certs.',
-    next: foreignCertificate,
-  }),
-  'foreign-untrusted': problem('SF733', {
-    example: { name: 'sidecar-first-x', configuration },
-    text: ({ name, configuration }) => `${name} serves a leaf that the caBundle of ${configuration} doesn't cover`,
-    means: 'The API server would not accept what the replica serves.',
-    next: foreignCertificate,
-  }),
-  'foreign-expired': problem('SF734', {
-    example: { name: 'sidecar-first-x', at: '2026-01-01T00:00:00Z' },
-    text: ({ name, at }) => `${name} serves a leaf that expired at ${at}`,
-    means: 'The API server no longer accepts what the replica serves.',
-    next: foreignCertificate,
-  }),
-  'foreign-name': problem('SF735', {
-    example: { name: 'sidecar-first-x', servername: 'sidecar-first.sidecar-first.svc' },
-    text: ({ name, servername }) => `${name} serves a leaf that isn't for ${servername}`,
-    means: 'The API server would not accept what the replica serves: it asks for another name.',
-    next: foreignCertificate,
   }),
 
   // counted starts

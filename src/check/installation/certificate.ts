@@ -1,17 +1,16 @@
 import type { V1Pod } from '@kubernetes/client-node'
-import type { Cluster, Endpoint, StoredConfiguration } from '../../../certs/cluster.ts'
+import type { Cluster, Endpoint } from '../../../certs/cluster.ts'
 import type { Lifetimes } from '../../../certs/decide-step.ts'
-import { faultsOfServed } from '../../../certs/foreign.ts'
 import { kubernetes } from '../../../certs/kubernetes.ts'
-import { type CertificateProblem, notAsked } from '../../../certs/problems.ts'
+import type { CertificateProblem } from '../../../certs/problems.ts'
 import { servedCertificate } from '../../../certs/served.ts'
 import type { Status } from '../../../certs/show.ts'
 import { statusOf } from '../../../certs/status.ts'
 import { serviceNames } from '../../../certs/x509.ts'
-import { objectKeys, objectNames, selectorOf } from '../../kubernetes/names.ts'
+import { objectNames, selectorOf } from '../../kubernetes/names.ts'
 import { forward } from '../../kubernetes/port-forward.ts'
 import type { Finding } from '../findings.ts'
-import { type Check, needed, type Site } from '../site.ts'
+import type { Check } from '../site.ts'
 import { idleness, isReady } from './replicas.ts'
 
 const day = 86_400_000
@@ -21,7 +20,7 @@ const lifetimes: Lifetimes = { authority: 365 * day, leaf: 30 * day, settle: 300
 /** Whether every ready replica serves what the API server trusts, seen by a handshake. */
 export const certificate: Check = {
   name: 'certificate',
-  async run({ kubeconfig, namespace, installed, objects }) {
+  async run({ kubeconfig, namespace, objects }) {
     const live = kubernetes({ kubeconfig, names: { ...objectNames, namespace } }).cluster
     const pods = (component: 'serve' | 'certs') =>
       objects.list<V1Pod>({ apiVersion: 'v1', kind: 'Pod' }, { namespace, labelSelector: selectorOf(component) })
@@ -39,15 +38,10 @@ export const certificate: Check = {
       const socket = await forward(kubeconfig, { namespace, pod, port })
       return await servedCertificate({ socket }, servername)
     }
-    if (!keptByOthers(installed)) {
-      const reference = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: objectNames.certs, namespace } }
-      const [deployment, keepers] = await Promise.all([objects.read(reference), pods('certs')])
-      const status = await statusOf({ cluster, names: dnsNames, lifetimes, ask })
-      return judgeStatus(status, deployment && keepers, namespace)
-    }
-    const endpoints = (await cluster.readEndpoints()) ?? []
-    const served = await Promise.all(endpoints.map((endpoint) => answerOf(endpoint, ask)))
-    return judgeServed({ served, trusting: await cluster.readConfigurations(), servername, now: cluster.now() })
+    const reference = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: objectNames.certs, namespace } }
+    const [deployment, keepers] = await Promise.all([objects.read(reference), pods('certs')])
+    const status = await statusOf({ cluster, names: dnsNames, lifetimes, ask })
+    return judgeStatus(status, deployment && keepers, namespace)
   },
 }
 
@@ -63,12 +57,18 @@ export function judgeStatus(
   keepers: readonly V1Pod[] | undefined,
   namespace: string,
 ): readonly Finding[] {
-  const idle = keepers && idleness(keepers)
+  const byOthers = phase === 'kept by cert-manager'
+  const idle = byOthers ? undefined : keepers && idleness(keepers)
   const { barred, others } = apart(problems)
   const hints = { 'endpoints-missing': 'replicas', 'configurations-missing': 'webhooks' } as const
   const findings = others.map((problem): Finding => {
     const elsewhere = problem.kind in hints ? hints[problem.kind as keyof typeof hints] : undefined
-    return { kind: 'certificate-problem', problem, namespace, hint: elsewhere ?? (idle ? 'stays' : 'repaired') }
+    return {
+      kind: 'certificate-problem',
+      problem,
+      namespace,
+      hint: elsewhere ?? (byOthers ? 'foreign' : idle ? 'stays' : 'repaired'),
+    }
   })
   if (findings.length > 0)
     return [...barred, ...(idle ? [{ kind: 'certs-stopped', ...idle, namespace } as const] : []), ...findings]
@@ -88,60 +88,4 @@ function apart(problems: readonly CertificateProblem[]): {
     return false
   })
   return { barred: [...messages].map((message) => ({ kind: 'replicas-not-asked', message })), others }
-}
-
-/** By cert-manager: then there is no CA of ours in the Secret. */
-function keptByOthers({ mutating }: Site['installed']): boolean {
-  return needed(mutating)?.metadata?.annotations?.[objectKeys.certManager] !== undefined
-}
-
-/** What a replica shows (PEM), or why there is nothing. */
-type Answer = { readonly name: string } & ({ readonly pem: string } | { readonly problem: CertificateProblem })
-
-async function answerOf(endpoint: Endpoint, ask: (endpoint: Endpoint) => Promise<string | undefined>): Promise<Answer> {
-  const name = endpoint.pod ?? endpoint.host
-  try {
-    const pem = await ask(endpoint)
-    return pem === undefined ? { name, problem: { kind: 'no-handshake', endpoint: name } } : { name, pem }
-  } catch (error) {
-    return { name, problem: notAsked(name, error) }
-  }
-}
-
-/** For a certificate that something else keeps: only whether it works. */
-export function judgeServed({
-  served,
-  trusting,
-  servername,
-  now,
-}: {
-  served: readonly Answer[]
-  trusting: readonly StoredConfiguration[]
-  servername: string
-  now: number
-}): readonly Finding[] {
-  const { barred } = apart(served.flatMap((answer) => ('problem' in answer ? [answer.problem] : [])))
-  const findings = served.flatMap((answer): readonly Finding[] => {
-    const { name } = answer
-    if ('problem' in answer) {
-      return apart([answer.problem]).others.map((problem) => ({ kind: 'foreign-silent', problem }))
-    }
-    return faultsOfServed(answer.pem, { trusting, servername, now }).map((fault): Finding => {
-      switch (fault.kind) {
-        case 'not-a-certificate':
-          return { kind: 'foreign-not-a-certificate', name }
-        case 'untrusted':
-          return { kind: 'foreign-untrusted', name, configuration: fault.configuration }
-        case 'expired':
-          return { kind: 'foreign-expired', name, at: new Date(fault.at).toISOString() }
-        case 'name':
-          return { kind: 'foreign-name', name, servername }
-        default:
-          return fault satisfies never
-      }
-    })
-  })
-  if (served.length === 0)
-    return [{ kind: 'certificate-problem', problem: { kind: 'endpoints-missing' }, namespace: '', hint: 'replicas' }]
-  return findings.length + barred.length > 0 ? [...barred, ...findings] : [{ kind: 'certificate-right' }]
 }

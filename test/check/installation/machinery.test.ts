@@ -2,13 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { V1Deployment, V1Node, V1Pod } from '@kubernetes/client-node'
 import type { CertificateProblem } from '../../../certs/problems.ts'
-import { issueAuthority, issueLeaf } from '../../../certs/x509.ts'
 import { told } from '../../../src/check/findings.ts'
-import {
-  readyEndpoints,
-  judgeServed as servedFindings,
-  judgeStatus as statusFindings,
-} from '../../../src/check/installation/certificate.ts'
+import { readyEndpoints, judgeStatus as statusFindings } from '../../../src/check/installation/certificate.ts'
 import { judgeExporter } from '../../../src/check/installation/exporter.ts'
 import { idleAuto } from '../../../src/check/installation/lock.ts'
 import { judgeNodes as nodeFindings } from '../../../src/check/installation/nodes.ts'
@@ -17,7 +12,6 @@ import { judgeRefusal, judgeTrial as trialFindings } from '../../../src/check/in
 import { judgePull } from '../../../src/check/installation/waiter-image.ts'
 import { asking, installation, levels, patched, worded } from '../cluster.ts'
 
-const judgeServed = worded(servedFindings)
 const judgeStatus = worded(statusFindings)
 const judgeNodes = worded(nodeFindings)
 const judgeReplicas = worded(replicaFindings)
@@ -158,37 +152,15 @@ describe('replicas that may not be asked', () => {
   })
 })
 
-describe('a certificate that is not kept by certs', async () => {
-  const at = new Date()
-  const life = 86_400_000
-  const [ca, other] = [
-    await issueAuthority({ commonName: 'a', life, at }),
-    await issueAuthority({ commonName: 'b', life, at }),
-  ]
-  const servername = 'sidecar-first.sidecar-first.svc'
-  const leaf = await issueLeaf({ authority: ca, names: [servername], life, at })
-  const judge = (
-    bundle: string,
-    shown: { pem: string } | { problem: CertificateProblem } = { pem: leaf.certificate },
-    now = at,
-  ) =>
-    judgeServed({
-      served: [{ name: 'pod', ...shown }],
-      trusting: [{ kind: 'mutating', name: 'zz-sidecar-first', version: '1', bundles: [bundle] }],
-      servername,
-      now: now.getTime(),
-    })
-
-  test('works where caBundle covers it', () => {
-    assert.deepEqual(levels(judge(ca.certificate)), ['ok'])
-    assert.deepEqual(levels(judge(other.certificate)), ['problem'])
-    assert.deepEqual(levels(judge('')), ['problem'])
-  })
-
-  test('works until it expires, and where it is served', () => {
-    assert.ok(levels(judge(ca.certificate, undefined, new Date(at.getTime() + 2 * life))).includes('problem'))
-    assert.deepEqual(levels(judge(ca.certificate, { problem: { kind: 'no-handshake', endpoint: 'pod' } })), ['problem'])
-  })
+test('a certificate that cert-manager keeps is judged without certs, which is not its to mend', () => {
+  const judge = (...problems: CertificateProblem[]) =>
+    judgeStatus({ phase: 'kept by cert-manager', problems }, [], 'sidecar-first')
+  assert.deepEqual(levels(judge()), ['ok'])
+  const [first, ...others] = judge({ kind: 'served-untrusted', endpoint: 'a' })
+  assert.equal(first?.level, 'problem')
+  assert.match(first?.next ?? '', /cert-manager/)
+  assert.deepEqual(others, [])
+  assert.equal(judge({ kind: 'endpoints-missing' })[0]?.next, 'see replicas')
 })
 
 describe('the pod that tries to pull', () => {
