@@ -1,9 +1,41 @@
+{{/* Not by `required`: helm lint warns of that one, though a chart can't know these. */}}
+{{- define "sidecar-first.image" -}}
+{{- if not .Values.image }}{{ fail "image is required: the server's, where your nodes can pull it" }}{{ end }}
+{{- .Values.image }}
+{{- end }}
+
 {{- define "sidecar-first.waiterImage" -}}
-{{ required "waiterImage is required: the waiter's, where your pods can pull it" .Values.waiterImage }}
+{{- if not .Values.waiterImage }}{{ fail "waiterImage is required: the waiter's, where your pods can pull it" }}{{ end }}
+{{- .Values.waiterImage }}
 {{- end }}
 
 {{- define "sidecar-first.kubernetesVersion" -}}
-{{ required "kubernetesVersion is required: the oldest node's, such as \"1.36\", with the quotes (kubectl get nodes)" .Values.kubernetesVersion }}
+{{- if not .Values.kubernetesVersion }}{{ fail "kubernetesVersion is required: the oldest node's, such as \"1.36\", with the quotes (kubectl get nodes)" }}{{ end }}
+{{- .Values.kubernetesVersion }}
+{{- end }}
+
+{{/* What every pod takes from the values. The images are for Linux. */}}
+{{- define "sidecar-first.pod" -}}
+nodeSelector:
+  kubernetes.io/os: linux
+  {{- with omit (.Values.nodeSelector | default dict) "kubernetes.io/os" }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if or .Values.pullSecret .Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- with .Values.pullSecret }}
+  - name: {{ . }}
+  {{- end }}
+  {{- with .Values.imagePullSecrets }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
 {{- end }}
 
 {{/* The configuration's text, without the newline at its end. */}}

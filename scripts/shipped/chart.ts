@@ -4,7 +4,7 @@
  */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import type { Document } from 'yaml'
+import { type Document, isMap, isSeq, Pair, Scalar, type YAMLMap } from 'yaml'
 import manifest from '../../package.json' with { type: 'json' }
 import { manifests } from '../../src/install/manifests.ts'
 import { type Part, partNames, render, textOf } from '../../src/install/render.ts'
@@ -16,7 +16,6 @@ const sentinel = {
   namespace: 'sentinel-namespace',
   image: 'sentinel-image:1',
   waiterImage: 'sentinel-waiter:1',
-  pullSecret: 'sentinel-pull-secret',
   configuration: 'sentinel-configuration',
   replicas: 987_654,
 } as const
@@ -99,6 +98,7 @@ function expressions(document: Document): string {
   if (kind === 'CustomResourceDefinition')
     document.setIn(['metadata', 'annotations', 'helm.sh/resource-policy'], 'keep')
   if (isConfiguration(document)) document.setIn(['data', configurationFile], sentinel.configuration)
+  const lines = takeValues(document)
   // What is written in braces in dashboards and alerts isn't Helm's.
   let text = `${textOf([document])}---\n`.replaceAll('{{', '{{ "{{" }}')
   const replace = (what: string | RegExp, by: string) => {
@@ -120,10 +120,6 @@ function expressions(document: Document): string {
     `, --namespace=${sentinel.namespace}`,
     `{{ if ne .Release.Namespace "${objectNames.namespace}" }}, --namespace={{ .Release.Namespace }}{{ end }}`,
   )
-  replace(
-    /^( *)imagePullSecrets:\n *- name: sentinel-pull-secret\n/gm,
-    '{{- with .Values.pullSecret }}\n$1imagePullSecrets:\n$1  - name: {{ . }}\n{{- end }}\n',
-  )
   // With the indentation said, its first line may begin with a space.
   replace(
     new RegExp(`(?<=${configurationFile}: )\\W*${sentinel.configuration}`, 'g'),
@@ -132,13 +128,62 @@ function expressions(document: Document): string {
   // Quoted where it is a value: a namespace may be called 1.
   replace(new RegExp(`(?<=[:-] )${sentinel.namespace}$`, 'gm'), '{{ .Release.Namespace | quote }}')
   replace(sentinel.namespace, '{{ .Release.Namespace }}')
-  replace(
-    sentinel.image,
-    '{{ required "image is required: the server\'s, where your nodes can pull it" .Values.image }}',
-  )
+  replace(sentinel.image, '{{ include "sidecar-first.image" . }}')
   replace(sentinel.waiterImage, '{{ include "sidecar-first.waiterImage" . }}')
   replace(String(sentinel.replicas), '{{ .Values.replicas }}')
+  text = text.replace(/^( *)sentinel-(\d+): null\n/gm, (_, { length }: string, at: number) => lines[at]?.(length) ?? '')
+  if (text.includes('sentinel')) throw new Error(`${fileOf(document)} has a sentinel left`)
   return text
+}
+
+/** Lines of Helm's, by how far they are indented. In a document, a key that is its index stands for one. */
+type Line = (indent: number) => string
+
+/** Makes room for the values that all objects, or all pods, take. */
+function takeValues(document: Document): readonly Line[] {
+  const lines: Line[] = []
+  const mark = (line: Line) => new Pair(new Scalar(`sentinel-${lines.push(line) - 1}`), new Scalar(null))
+  const mapIn = (parent: Document | YAMLMap, ...path: (string | number)[]) => {
+    const map = parent.getIn(path)
+    if (!isMap<Scalar>(map)) throw new Error(`${fileOf(document)} has no ${path.join('.')}`)
+    return map
+  }
+  const field =
+    (key: string, value: string): Line =>
+    (indent) =>
+      `{{- with ${value} }}\n${' '.repeat(indent)}${key}: {{ toYaml . | nindent ${indent + 2} }}\n`
+  const end: Line = () => '{{- end }}\n'
+  const added = (map: YAMLMap<Scalar>, key: string, value: string) => {
+    const own = map.get(key)
+    if (isMap(own))
+      own.items.push(mark((indent) => `{{- with ${value} }}\n{{ toYaml . | indent ${indent} }}\n{{- end }}\n`))
+    else map.items.push(mark(field(key, value)), mark(end))
+  }
+  const instead = (map: YAMLMap<Scalar>, key: string, value: string) => {
+    const at = map.items.findIndex((pair) => pair.key.value === key)
+    const own = at < 0 ? [] : [mark(() => '{{- else }}\n'), ...map.items.splice(at, 1)]
+    map.items.splice(at < 0 ? map.items.length : at, 0, mark(field(key, value)), ...own, mark(end))
+  }
+  const metadata = mapIn(document, 'metadata')
+  added(metadata, 'labels', '.Values.commonLabels')
+  added(metadata, 'annotations', '.Values.commonAnnotations')
+  if (document.get('kind') !== 'Deployment') return lines
+
+  const template = mapIn(document, 'spec', 'template')
+  added(mapIn(template, 'metadata'), 'labels', '.Values.podLabels')
+  added(mapIn(template, 'metadata'), 'annotations', '.Values.podAnnotations')
+  const pod = mapIn(template, 'spec')
+  // The helper has the selector of the manifests, too.
+  const selector = pod.items.findIndex(({ key }) => key.value === 'nodeSelector')
+  pod.items[selector] = mark((indent) => `{{ include "sidecar-first.pod" . | indent ${indent} }}\n`)
+  instead(pod, 'priorityClassName', '.Values.priorityClassName')
+  if (pod.has('topologySpreadConstraints'))
+    instead(pod, 'topologySpreadConstraints', '.Values.topologySpreadConstraints')
+  const containers = pod.get('containers')
+  if (!isSeq(containers) || containers.items.length !== 1) throw new Error(`${fileOf(document)} has several containers`)
+  const component = metadata.getIn(['labels', objectKeys.component])
+  instead(mapIn(pod, 'containers', 0), 'resources', `(.Values.resources).${component}`)
+  return lines
 }
 
 const isConfiguration = (document: Document) =>

@@ -146,6 +146,33 @@ describe('the manifests on a real API server', () => {
     }
   })
 
+  test('docs/install.md: its patch for tainted nodes reaches every Deployment, and leaves the Linux nodes chosen', async () => {
+    const page = await readFile(join(manifests, '../docs/install.md'), 'utf8')
+    const [kustomization] = /(?<=^```yaml\n)(?:(?!```)[^\n]*\n)*?resources: \[install\.yaml\]\n[^`]*/m.exec(page) ?? []
+    const folder = await mkdtemp(join(tmpdir(), 'sidecar-first-taints-'))
+    try {
+      const printed = await run(
+        install,
+        ...['--image', 'r/server:1', '--waiter-image', 'r/waiter:1'],
+        ...partNames.map((part) => `--${part}`),
+      )
+      await writeFile(join(folder, 'install.yaml'), printed.stdout)
+      await writeFile(join(folder, 'kustomization.yaml'), kustomization ?? '')
+      const wanted = parseAllDocuments(printed.stdout).map((document) => document.toJS() as Rendered)
+      for (const { kind, spec } of wanted) {
+        if (kind !== 'Deployment') continue
+        assert.deepEqual(spec?.template.spec.nodeSelector, { 'kubernetes.io/os': 'linux' })
+        Object.assign(spec.template.spec, {
+          nodeSelector: { 'kubernetes.io/os': 'linux', pool: 'system' },
+          tolerations: [{ key: 'CriticalAddonsOnly', operator: 'Exists' }],
+        })
+      }
+      assert.deepEqual(byName(await kustomize(folder, '')), byName(wanted))
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+
   async function kustomize(root: string, folder: string): Promise<Rendered[]> {
     const documents = parseAllDocuments(await api.kubectl(['kustomize', join(root, folder)]))
     return documents.map((document) => document.toJS())
@@ -164,5 +191,6 @@ interface Rendered {
 }
 interface PodSpec {
   readonly automountServiceAccountToken: boolean
+  readonly nodeSelector?: Record<string, string>
   readonly volumes: { configMap?: object; secret?: { items: { key: string }[] } }[]
 }

@@ -15,11 +15,21 @@ import { chartValues } from '../../src/webhooks/chart-values.ts'
 import { share } from '../runs.ts'
 import { folder as folderOf, issue, writePair } from '../server/pairs.ts'
 import { startServe } from '../server/process.ts'
-import { chartFolder, helm } from './helm.ts'
+import { chartFolder, helm, runHelm } from './helm.ts'
 
+interface Metadata {
+  name: string
+  labels?: Record<string, string>
+  annotations?: Record<string, string>
+}
 interface Manifest {
   kind: string
-  metadata: { name: string; annotations?: Record<string, string> }
+  metadata: Metadata
+  spec?: Record<string, unknown>
+}
+interface Pod {
+  metadata: Metadata
+  spec: { containers: object[]; nodeSelector?: object; [key: string]: unknown }
 }
 
 const folder = chartFolder()
@@ -119,7 +129,7 @@ describe('the chart makes what install makes', () => {
 
 test('a value that is wrong or missing: a sentence, and nothing is rendered', async () => {
   await assert.rejects(
-    template({ kubernetesVersion: '1.36' }),
+    template({ ...needed, waiterImage: '' }),
     /waiterImage is required: the waiter's, where your pods can pull it/,
   )
   await assert.rejects(
@@ -147,6 +157,150 @@ test('a value that is wrong or missing: a sentence, and nothing is rendered', as
     helm(['template', 'x', folder, '--kube-version', '1.29.0']),
     /requires kubeVersion: >=1\.30\.0-0/,
   )
+})
+
+describe('what a cluster wants of every pod and object', () => {
+  const enabled = Object.fromEntries(partNames.map((part) => [part, { enabled: true }]))
+  const all = { ...needed, ...enabled, pullSecret: 'secret' }
+  const given = {
+    nodeSelector: { 'kubernetes.io/os': 'linux', pool: 'system' },
+    tolerations: [
+      { key: 'CriticalAddonsOnly', operator: 'Exists' },
+      { key: '1', value: 'true', effect: 'NoExecute', tolerationSeconds: 1 },
+    ],
+    affinity: {
+      podAntiAffinity: {
+        preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, podAffinityTerm: { topologyKey: 'rack' } }],
+      },
+    },
+    topologySpreadConstraints: [
+      {
+        topologyKey: 'rack',
+        maxSkew: 1,
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchLabels: { a: 'b' } },
+      },
+    ],
+    priorityClassName: 'platform',
+    imagePullSecrets: [{ name: 'mirror' }],
+    podLabels: { team: 'platform', on: 'true' },
+    podAnnotations: { 'cluster-autoscaler.kubernetes.io/safe-to-evict': 'true' },
+    commonLabels: { 'app.kubernetes.io/part-of': '1.10' },
+    commonAnnotations: { owner: '{{ "{{" }}: "platform" # all\n' },
+    resources: { serve: { requests: { cpu: 1 }, limits: { memory: '1Gi' } }, starts: { requests: { memory: '64Mi' } } },
+  }
+  const component = ({ metadata }: Manifest) => metadata.labels?.['app.kubernetes.io/component'] ?? ''
+
+  /** What a pod without them becomes by these values. */
+  function withAll({ metadata, spec }: Pod, of: Manifest): Pod {
+    const own = given.resources[component(of) as 'serve' | 'starts']
+    const [container] = spec.containers
+    return {
+      metadata: {
+        ...metadata,
+        labels: { ...metadata.labels, ...given.podLabels },
+        annotations: { ...metadata.annotations, ...given.podAnnotations },
+      },
+      spec: {
+        ...spec,
+        nodeSelector: { ...spec.nodeSelector, ...given.nodeSelector },
+        tolerations: given.tolerations,
+        affinity: given.affinity,
+        ...(component(of) === 'serve' && { topologySpreadConstraints: given.topologySpreadConstraints }),
+        priorityClassName: given.priorityClassName,
+        imagePullSecrets: [{ name: 'secret' }, ...given.imagePullSecrets],
+        containers: [{ ...container, ...(own && { resources: own }) }],
+      },
+    }
+  }
+
+  for (const certManager of [false, true]) {
+    test(`reaches each, and nothing else changes${certManager ? ', with cert-manager' : ''}`, async () => {
+      const objects = async (values: object) =>
+        parseAllDocuments(await template({ ...all, certManager, ...values })).map((each) => each.toJS() as Manifest)
+      const wanted = (await objects({})).map((object): Manifest => {
+        const { metadata, spec } = object
+        const common = {
+          ...metadata,
+          labels: { ...metadata.labels, ...given.commonLabels },
+          annotations: { ...metadata.annotations, ...given.commonAnnotations },
+        }
+        if (object.kind === 'Pod')
+          return { ...object, ...withAll({ metadata: common, spec: spec as Pod['spec'] }, object) }
+        if (object.kind !== 'Deployment') return { ...object, metadata: common }
+        return { ...object, metadata: common, spec: { ...spec, template: withAll(spec?.template as Pod, object) } }
+      })
+      assert.deepEqual(wanted.filter(({ kind }) => kind === 'Pod' || kind === 'Deployment').map(component), [
+        ...(certManager ? [] : ['certs']),
+        'preview',
+        'rollouts',
+        'starts',
+        'serve',
+        'test',
+      ])
+      assert.deepEqual(await objects(given), wanted)
+      const nothing = Object.fromEntries(Object.keys(given).map((key) => [key, null]))
+      assert.deepEqual(await objects(nothing), await objects({}), 'null takes nothing away')
+    })
+  }
+
+  test('a key that the chart sets itself is refused, since the second one would win', async () => {
+    const rendered = [await template(all), await template({ ...all, certManager: true })]
+    const used = { Labels: new Set<string>(), Annotations: new Set<string>() }
+    for (const document of rendered.flatMap((text) => parseAllDocuments(text))) {
+      const { metadata, spec } = document.toJS() as Manifest
+      for (const each of [metadata, (spec?.template as Pod | undefined)?.metadata]) {
+        for (const key of Object.keys(each?.labels ?? {})) used.Labels.add(key)
+        for (const key of Object.keys(each?.annotations ?? {})) used.Annotations.add(key)
+      }
+    }
+    assert.ok(used.Labels.size > 2 && used.Annotations.size > 3)
+    for (const [kind, keys] of Object.entries(used)) {
+      for (const key of keys) {
+        for (const value of [`common${kind}`, `pod${kind}`])
+          await assert.rejects(
+            template({ ...all, [value]: { [key]: 'other' } }),
+            new RegExp(`/${value}/${key.replaceAll('/', '~1')}': false schema`),
+            `${value} ${key}`,
+          )
+      }
+    }
+  })
+
+  test('what the API server would refuse is refused with the value', async () => {
+    const wrong: readonly [object, RegExp][] = [
+      [{ tolerations: [{ key: 'a', operators: 'Exists' }] }, /tolerations\/0.*operators/s],
+      [{ tolerations: { key: 'a' } }, /tolerations.*want array/s],
+      [{ nodeSelector: { pool: true } }, /nodeSelector\/pool.*want string/s],
+      [{ nodeSelector: { 'kubernetes.io/os': 'windows' } }, /nodeSelector.*linux/s],
+      [{ podLabels: { team: 'two words' } }, /podLabels\/team.*pattern/s],
+      [{ podAnnotations: { on: true } }, /podAnnotations\/on.*want string/s],
+      [{ affinity: { nodes: {} } }, /affinity.*nodes/s],
+      [{ resources: { requests: { cpu: 1 } } }, /resources.*requests/s],
+      [{ resources: { serve: { limit: {} } } }, /resources\/serve.*limit/s],
+      [
+        { topologySpreadConstraints: [{ topologyKey: 'a', maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' }] },
+        /labelSelector/,
+      ],
+      [{ priorityClassName: 'A' }, /priorityClassName.*pattern/s],
+      [{ imagePullSecrets: ['mirror'] }, /imagePullSecrets\/0.*want object/s],
+    ]
+    for (const [values, why] of wrong)
+      await assert.rejects(template({ ...all, ...values }), why, JSON.stringify(values))
+  })
+})
+
+test('helm lint --strict finds nothing, with and without values', async () => {
+  const file = join(folder, '..', `${process.pid}-lint.yaml`)
+  writeFileSync(file, writeYaml(needed))
+  try {
+    for (const values of [[], ['-f', file]]) {
+      const { stdout, stderr } = await runHelm(['lint', '--strict', folder, ...values])
+      assert.doesNotMatch(stdout + stderr, /WARN|ERROR/)
+    }
+  } finally {
+    rmSync(file)
+  }
 })
 
 test('a value of null takes a default away: a part is left out, and what an installation needs is asked for', async () => {

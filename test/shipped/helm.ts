@@ -9,13 +9,15 @@ const execute = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
 let program: Promise<string> | undefined
 
-/** Real Helm, built from its Go module. */
-export async function helm(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+/** Real Helm, built from its Go module: what it prints. */
+export const helm = async (args: readonly string[], env: Record<string, string> = {}): Promise<string> =>
+  (await runHelm(args, env)).stdout
+
+export async function runHelm(args: readonly string[], env: Record<string, string> = {}) {
   program ??= execute('go', ['-C', join(root, 'scripts/helm'), 'tool', '-n', 'helm']).then(({ stdout }) =>
     stdout.trim(),
   )
-  const { stdout } = await execute(await program, [...args], { env: { ...process.env, ...env }, maxBuffer: 1 << 26 })
-  return stdout
+  return execute(await program, [...args], { env: { ...process.env, ...env }, maxBuffer: 1 << 26 })
 }
 
 /** The chart in a folder of its own, which the caller removes. */
