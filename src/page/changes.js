@@ -1,7 +1,7 @@
-import { diffLines, hunksOf } from './diff.js'
+import { diffLines, hunksOf } from '../diff/lines.js'
 import { button, copyButton, downloadButton, element } from './elements.js'
 
-/** @import { Line } from './diff.js' */
+/** @import { Line } from '../diff/lines.js' */
 
 /** The most rows that are shown: a browser takes seconds for ten thousand. */
 const most = 2000

@@ -1,4 +1,4 @@
-import { hunksOf, markedLines } from '../../page/diff.js'
+import { hunksOf, markedLines } from '../../diff/lines.js'
 import { applyEdits, type Edit } from '../edit.ts'
 
 /** The lines of a diff, each with its line break, if it has one. */

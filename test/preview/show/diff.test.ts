@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { markedLines } from '../../../src/page/diff.js'
+import { markedLines } from '../../../src/diff/lines.js'
 import { runs } from '../../runs.ts'
 
 const marksOf = (old: readonly string[], fresh: readonly string[]) => markedLines(old, fresh).map(({ mark }) => mark)
