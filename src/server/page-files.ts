@@ -1,16 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-const root = new URL('../', import.meta.url)
+const folder = new URL('../page/', import.meta.url)
+/** What the page shares with previews. It stands beside the page, here as for the browser. */
+const shared = '../diff/lines.js'
 
 /** The files for the browser, by name. scripts/bundle.ts replaces this module with one that contains the texts. */
 export const pageFiles: ReadonlyMap<string, string> = new Map(
-  // What the page shares with previews is beside it, here as for the browser.
-  [...filesOf('page').map((name) => [name, `page/${name}`] as const), ['diff/lines.js', 'diff/lines.js'] as const].map(
-    ([name, path]) => [name, readFileSync(new URL(path, root), 'utf8')],
-  ),
+  [...readdirSync(folder, { recursive: true, encoding: 'utf8' }), shared]
+    .filter((name) => /\.(?:html|css|js|svg|yaml)$/.test(name))
+    .map((name) => [name, readFileSync(new URL(name, folder), 'utf8')]),
 )
-
-function filesOf(folder: string): string[] {
-  const all = readdirSync(new URL(`${folder}/`, root), { recursive: true, encoding: 'utf8' })
-  return all.filter((name) => /\.(?:html|css|js|svg|yaml)$/.test(name))
-}

@@ -42,7 +42,7 @@ export function createPage(opened: () => void): ReadonlyMap<string, Handler> {
   for (const [name, text] of pageFiles) {
     const type = types[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
     const send = sender(type, text)
-    if (name !== 'index.html') handlers.set(`/page/${name}`, send)
+    if (name !== 'index.html') handlers.set(new URL(name, 'file:///page/').pathname, send)
     else {
       handlers.set('/', (request, response) => {
         opened()
