@@ -219,8 +219,9 @@ function watched(
   { name, kind, failures, hasReadinessProbe, lives, ready }: Container,
   gate: Gate,
   start: AppStart,
-  { told, amount, now, container }: Prepared,
+  grounds: Prepared,
 ): Verdict {
+  const { told, amount, now } = grounds
   const { locks, lease } = gate
   const { container: app, at } = start
   // No probe runs during a hook, but while a lock waits on: what failed before the last refusal failed before it was ready.
@@ -236,9 +237,9 @@ function watched(
       return between || timesOf(each).some((time) => time.at > from && time.at < to)
     })
   if (failed(since, until)) {
-    const isAsked = lease && waitsForLease(start, began, lease, container, refused)
-    if (isAsked && !failed(at.at, until)) return { asked: name }
-    return { unsure: { why: lease && !isAsked ? 'lock-restarts' : 'unready-since', sidecars: [name] } }
+    const made = lease ? byLease(start, began, lease, grounds, refused) : 'unready-since'
+    if (made === 'asked' && !failed(at.at, until)) return { asked: name }
+    return { unsure: { why: made === 'asked' ? 'unready-since' : made, sidecars: [name] } }
   }
   const isOn = hasReadinessProbe && (ready || life !== lives.at(-1))
   const isWatched = isOn && told !== undefined && amount < mostTold && now - at.at < eventsLast
@@ -246,24 +247,27 @@ function watched(
 }
 
 /**
- * Whether a lease held that start back until the checks held: as the first one since the carrier began, and not after a refusal where it has other locks,
- * since one that was answered may have been refused for another. An end that is lost may have been of another start.
+ * What a lease made of that start, whose sidecar's probe had failed before. `asked`: held back until the checks held, as the first one since the carrier
+ * began. Of two locks one may have been answered and the other not: then the next start is a later one to the first. And a start that is lost may have
+ * been the first one.
  */
-function waitsForLease(
-  { container: app, nth, at }: AppStart,
+function byLease(
+  { container: app, at }: AppStart,
   began: Moment,
   { lock, restarts }: NonNullable<Gate['lease']>,
-  all: Prepared['container'],
+  { container: all, gate }: Prepared,
   refused: readonly Moment[],
-): boolean {
-  if (restarts === 'always') return true
-  if ((all.get(app)?.locks.length ?? 0) > 1 && refused.some((each) => each.at > began.at && each.at <= at.at))
-    return false
-  return [...all.values()].every(({ name, locks, lives, runs, restarts }) => {
-    if (!locks.includes(lock)) return true
-    const before = lives.findLast((each) => each.began.at < began.at)?.nth ?? -1
+): 'asked' | 'lock-restarts' | 'unready-since' {
+  if (restarts === 'always') return 'asked'
+  // What was answered for the next tier's sidecar doesn't count.
+  const behind = [...all.values()].filter(({ name, locks }) => locks.includes(lock) && !gate.has(name))
+  const earlier = behind.some(({ lives }) => lives.some((each) => each.began.at >= began.at && each.began.at < at.at))
+  if (earlier) return 'lock-restarts'
+  const isKnown = behind.every(({ lives, runs, restarts }) => {
+    const last = lives.findLast((each) => each.began.at < began.at)?.nth ?? -1
     const next = lives.find((each) => each.began.at >= began.at)
-    if (!next) return runs.length === 0 || before === restarts
-    return next.nth === before + 1 && (next.began.at > at.at || (name === app && next.nth === nth))
+    return next ? next.nth === last + 1 : runs.length === 0 || last === restarts
   })
+  const again = refused.some((each) => each.at > began.at && each.at <= at.at)
+  return isKnown && !(again && (all.get(app)?.locks.length ?? 0) > 1) ? 'asked' : 'unready-since'
 }

@@ -6,6 +6,7 @@ import { stuckNext } from '../../src/outcome/words.ts'
 import { drawTimeline } from '../../src/timeline/draw.ts'
 import { runs } from '../runs.ts'
 import { type Plan, type Run, simulate } from './kubelet.ts'
+import { lived } from './lived.ts'
 import { judge, timelineOf } from './seen.ts'
 
 // What is said of pods whose lock has a lease, on nodes that have leases. That it isn't wrong, truth.test.ts proves; here it's enough.
@@ -54,6 +55,31 @@ describe('of a pod whose lock has a lease', () => {
       }),
       runs(1000),
     )
+  })
+
+  test('of two tiers, the start of the second tier is not what makes the first one of the app a later one', () => {
+    const tier = (name: string, from: number, more: object) => ({
+      name,
+      hook: { for: [name], locks: true, lease: 5000 } as const,
+      native: true as const,
+      probed: true as const,
+      runs: [[from]] as const,
+      failed: [from + 0.5, from + 2] as const,
+      ...more,
+    })
+    const seen = lived(
+      [tier('one', 1, {}), tier('two', 4, { locked: true }), { name: 'app', locked: true, runs: [[8]] }],
+      {
+        now: 30,
+        named: 'one, two',
+      },
+    )
+    const [, two] = seen.pod.spec?.initContainers ?? []
+    const [app] = seen.pod.spec?.containers ?? []
+    const number = (text: string) => text.replaceAll('READY_1', 'READY_2').replaceAll('ready-1', 'ready-2')
+    Object.assign(two ?? {}, { lifecycle: JSON.parse(number(JSON.stringify(two?.lifecycle))) })
+    app?.env?.push(...JSON.parse(number(JSON.stringify(app.env))))
+    assert.deepEqual(judge(seen).outcome, { kind: 'held', unwatched: [], asked: ['one', 'two'] })
   })
 
   const later = fc.record({ gate, lease, ...busy })
