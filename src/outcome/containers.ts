@@ -10,6 +10,8 @@ import { type Life, livesOf, type Told, tellingTakes } from './lives.ts'
 export interface Container extends LiveContainer {
   /** When the kubelet turned to it and looked for its image. */
   readonly begun: Moment | undefined
+  /** When its image was there for the first time. */
+  readonly pulled: Moment | undefined
   readonly started: Moment | undefined
   /** When its last run began. */
   readonly lastStarted: Moment | undefined
@@ -67,6 +69,7 @@ export function containersOf(
       trouble: asleep ? { why: 'locked', message: shown?.message ?? '' } : shown,
       leased: isLeased,
       begun: started && !(turned && before(turned, started)) ? started : turned,
+      pulled: first('pulled'),
       started,
       lastStarted: beginOf(container.runs[0]),
       lives,

@@ -22,11 +22,16 @@ export interface Late {
 /** The gates of sidecars that held the app back. A sidecar that the app did not wait for comes after it. @param until what is closed has lasted so far */
 export function waitsOf({ gates, containers, sidecars, app }: Judged, until: number): readonly Wait[] {
   const begin = containers.find(({ name }) => name === app)?.started
-  return gates.flatMap(({ at: hook, for: names, from, opening }): Wait[] => {
+  return gates.flatMap(({ at: hook, for: names, from, opening, lease }): Wait[] => {
     if (!sidecars.has(hook) || (begin && from.at > begin.at)) return []
     const ended = 'moment' in opening ? opening.moment : { at: until, exact: true }
     if (!ended) return []
-    return [{ hook, for: names.length > 0 ? names : [hook], ...between(from, ended), outcome: opening.how }]
+    // With a lease the image is pulled meanwhile.
+    const behind = containers.filter(({ locks }) => lease && locks.includes(lease.lock))
+    const { begun, pulled } = behind.find(({ started }) => started) ?? behind.find(({ pulled }) => pulled) ?? {}
+    const isBetween = begun && pulled && begun.at >= from.at && begun.at <= pulled.at && pulled.at <= ended.at
+    const since = isBetween ? { ...from, at: from.at + pulled.at - begun.at } : from
+    return [{ hook, for: names.length > 0 ? names : [hook], ...between(since, ended), outcome: opening.how }]
   })
 }
 

@@ -63,7 +63,7 @@ function barOf(start: ContainerStart, timeline: Timeline): ChartBar {
   else if (readyNow && !over && started && early !== until)
     segments.push({ from: after(started), until: end, doing: 'unseen' })
   if (hook && started) {
-    const until = hook.ended ? after(hook.ended) : hook.outcome === 'closed' ? end : after(started)
+    const until = hook.returned ? after(hook.returned) : hook.outcome === 'closed' ? end : after(started)
     segments.push({ from: after(started), until: Math.min(until, last), doing: 'hook' })
   }
   if (started && early) segments.push({ from: after(started), until: Math.min(early - from.at, last), doing: 'early' })
@@ -98,7 +98,7 @@ function laterLives(start: ContainerStart, timeline: Timeline, until: number): S
       if (ready !== undefined) {
         bars.push({ from: begin, until: ready, doing: 'starting' }, { from: ready, until: end, doing: 'ready' })
       }
-      const hook = within(start.hook?.ended)
+      const hook = within(start.hook?.returned)
       if (hook !== undefined) bars.push({ from: begin, until: hook, doing: 'hook' })
       if (hasFailed(life, isSidecar) && ended && ended.at <= until)
         bars.push({ from: end, until: end, doing: 'failed' })

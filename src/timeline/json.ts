@@ -15,7 +15,7 @@ export function jsonTimeline(timeline: Timeline): string {
     lives: lives.map(({ began, ended, ...life }) => ({ ...life, began: after(began), ended: after(ended) })),
     begun: after(begun),
     started: after(started),
-    hook: hook && { ...hook, ended: after(hook.ended) },
+    hook: hook && { ...hook, ended: after(hook.ended), returned: after(hook.returned) },
     failed: after(failed),
     ready: after(ready),
     finished: after(finished),

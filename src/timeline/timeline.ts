@@ -33,6 +33,8 @@ interface StartHook {
   /** When the kubelet went on to the next container; absent if nothing shows it. */
   readonly ended: Moment | undefined
   readonly outcome: Opening['how']
+  /** When the kubelet turned to what is behind it: it has returned by then, though its lock may be closed. */
+  readonly returned: Moment | undefined
 }
 
 export interface Timeline {
@@ -140,7 +142,13 @@ function startsOf({ containers, gates, sidecars }: Judged, readySince: number | 
       restarts,
       waiting,
       lives: container.lives,
-      hook: gate && { waitsFor: gate.by === 'our-hook' ? gate.for : [], by: gate.by, ended: opening, outcome: how },
+      hook: gate && {
+        waitsFor: gate.by === 'our-hook' ? gate.for : [],
+        by: gate.by,
+        ended: opening,
+        outcome: how,
+        returned: next ?? opening,
+      },
       ready: kind === 'init' ? undefined : readyOf(container, bySidecar.get(name), sidecars, all),
       finished: kind === 'init' ? within(ended, started, next) : undefined,
       failed: kind === 'init' ? undefined : (hookFailed ?? failedAt(container, sidecars)),

@@ -47,7 +47,12 @@ describe('of a pod whose lock has a lease', () => {
         const { found, seen } = simulate(plan)
         const said = why(judge(seen).outcome)
         const [first] = found
-        if (first && first.at < plan.until - lag(plan)) assert.equal(said, 'held')
+        if (first && first.at < plan.until - lag(plan)) {
+          assert.equal(said, 'held')
+          // Its image has been pulled meanwhile.
+          const [wait] = timelineOf(seen).waits
+          assert.ok((wait?.took ?? 0) < (ready ?? 0) + 4 * plan.slow + 2000, `${wait?.took}`)
+        }
         const early = ['unknown starting', 'unknown locked', 'unknown status-late']
         if (!first) assert.ok([...early, 'stuck locked'].includes(said), said)
         // It isn't said before a minute is over.
