@@ -56,6 +56,9 @@ export interface Unknown {
   readonly sidecars: readonly string[]
 }
 
+/** Whether its app is still to start. */
+export const isToStart = ({ why }: Unknown): boolean => why === 'starting' || why === 'locked'
+
 /** A sidecar that a running app is without, now. */
 export interface Lacking {
   readonly sidecar: string

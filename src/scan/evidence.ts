@@ -2,6 +2,7 @@ import type { V1Pod } from '@kubernetes/client-node'
 import { mirrorKey } from '../admission/words/keys.ts'
 import type { Container } from '../outcome/containers.ts'
 import { type Judged, judge } from '../outcome/outcome.ts'
+import { isToStart } from '../outcome/why.ts'
 import { appsOf } from '../seen/app.ts'
 import { isNotReady, type SeenEvent, timesOf } from '../seen/event.ts'
 import { surelyBefore } from '../seen/moment.ts'
@@ -67,7 +68,7 @@ export function evidenceOf({ pod, warnings, now }: Shown, today: readonly Today[
   const told = appsOf(judged.containers, judged.sidecars).flatMap((app) => failureOf(app, exposed))
   if (sure.length > 0 || told.length > 0) return [...sure, ...told]
   const age = now - (pod.created ?? now)
-  const waits = judged.outcome.kind === 'unknown' && judged.outcome.reasons.some(({ why }) => why === 'starting')
+  const waits = judged.outcome.kind === 'unknown' && judged.outcome.reasons.some(isToStart)
   if (waits) return [{ kind: 'still-starting' }]
   if (foreign) return [{ kind: 'other-clock' }]
   return age > eventsLast ? [{ kind: 'events-gone' }] : []

@@ -1,6 +1,7 @@
 import type { V1Pod } from '@kubernetes/client-node'
 import type { Objects } from '../../kubernetes/objects.ts'
 import { type Judged, judge, unjudgedOf } from '../../outcome/outcome.ts'
+import { isToStart } from '../../outcome/why.ts'
 import { observe, type Seen, seenByStatus } from '../../seen/observe.ts'
 import { type Owner, ownerOf, ownerText } from '../../seen/owner.ts'
 import { likeness, type Part, type Trouble, troublesOf } from '../../timeline/troubles.ts'
@@ -53,7 +54,7 @@ const startIn = ({ outcome, lacking, starts, unjudged, down, app }: Judged) => (
  */
 function mayShowMore({ outcome, containers, sidecars }: Judged, { pod, now }: Seen): boolean {
   const age = now - (pod.created ?? now)
-  const waits = outcome.kind === 'unknown' && outcome.reasons.some(({ why }) => why === 'starting')
+  const waits = outcome.kind === 'unknown' && outcome.reasons.some(isToStart)
   const odd = containers.some(
     ({ name, restarts, ready, kind }) => kind !== 'init' && (restarts > 0 || (sidecars.has(name) && !ready)),
   )
