@@ -71,6 +71,19 @@ const locked = {
 }
 const lockOn = { 'sidecar-first.dev/lock': 'on' }
 const shell = one({ READY_AFTER: '2s' }, { image: 'docker.io/sidecar-first/test-shell:1' })
+const often = (env: Record<string, string>, more: Record<string, unknown> = {}) =>
+  one(env, { readinessProbe: { ...ready(), periodSeconds: 1 }, ...more })
+const script = (what: string) =>
+  often({}, { image: 'docker.io/sidecar-first/test-shell:1', command: ['sh', '-c', what], ...shared })
+/** It ends once, as soon as that is true; it isn't any more when it starts again. */
+const ends = (when: string) =>
+  app(`[ -e /shared/again ] && exec sleep 3600; true >/shared/again; until ${when}; do sleep 0.1; done; exit 1`, shared)
+/** Its second run never gets ready. */
+const twice = script(
+  '[ -e /shared/2 ] && NEVER_READY=1 exec /entrypoint; /entrypoint & sleep 4; true >/shared/2; kill -9 $!; exit 1',
+)
+/** It runs on, and isn't ready any more. */
+const falls = script('/entrypoint & sleep 4; kill -9 $!; sleep 2; true >/shared/fallen; exec sleep 3600')
 const missing = { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'missing', key: 'token' } } }
 
 interface Case {
@@ -189,7 +202,28 @@ const cases: readonly Case[] = [
     when: both(running('app'), waits('sidecar', /^ErrImageNeverPull$/)),
   },
   { object: pod(plain, 'no-sidecars', [app()]), when: readyNow('app') },
-  // After 30 s the hook hands over.
+  // A kubelet that sleeps on the lock; one whose sidecar's probe fails meanwhile; at a later start, until its sidecar is ready again, and no longer
+  // than lock-restarts says.
+  { object: on('leased-asleep', [app(), never], lockOn), when: () => true, later: 15_000 },
+  {
+    object: on('leased-native', [app(), often({ READY_AFTER: '5s' })], { ...lockOn, ...native }),
+    when: readyNow('app', 'sidecar'),
+  },
+  {
+    object: on('leased-again', [ends('[ -e /shared/2 ]'), twice], lockOn, { volumes }),
+    when: both(
+      running('sidecar'),
+      waits('app', /^CreateContainerConfigError$/),
+      (live) => statusOf(live, 'sidecar')?.restartCount === 1,
+    ),
+    later: 12_000,
+  },
+  {
+    object: on('leased-went-on', [ends('[ -e /shared/fallen ]'), falls], lockOn, { volumes }),
+    when: (live) => running('app')(live) && statusOf(live, 'app')?.restartCount === 1,
+    later: 5000,
+  },
+  // After a round.
   {
     object: on('locked', [app(), never], lockOn),
     when: both(running('sidecar'), waits('app', /^CreateContainerConfigError$/)),
