@@ -166,7 +166,7 @@ function howItWaits(
   if (reason) return { kind: 'stuck', reason }
   if (apps.some(({ restarts }) => restarts > 0)) return unknown({ why: 'lost', sidecars: [] })
   const locked = apps.find(({ trouble }) => trouble?.why === 'locked')
-  if (locked) return unknown({ why: 'locked', sidecars: keysOf(locked, found).sidecars })
+  if (locked) return unknown({ why: 'locked', ...keysOf(locked, found) })
   const [app] = apps
   return unknown({ why: 'starting', sidecars: app ? [app.name] : [] })
 }

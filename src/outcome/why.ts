@@ -54,6 +54,8 @@ export interface Unknown {
     /** The pod is young, and the event is missing all the same. */
     | 'event-missing'
   readonly sidecars: readonly string[]
+  /** Of one that is locked: the container whose waiter says what is missing. */
+  readonly ask?: string | undefined
 }
 
 /** Whether its app is still to start. */

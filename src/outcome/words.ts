@@ -137,13 +137,13 @@ export const unjudgedText = ({ all, more }: Unjudged): string =>
   `${more} of ${all} starts of its apps are not judged: there are too many`
 
 /** Why nobody can say how a pod started. */
-export function unknownText({ why, sidecars }: Unknown): string {
+export function unknownText({ why, sidecars, ask }: Unknown): string {
   const names = all(sidecars)
   switch (why) {
     case 'starting':
       return 'it is still starting'
     case 'locked':
-      return `it is still starting, and locked until ${names} ${sidecars.length > 1 ? 'are' : 'is'} ready`
+      return `it is still starting, and locked until ${names} ${sidecars.length > 1 ? 'are' : 'is'} ready${ask === undefined ? '' : `; in ${ask}, ${waiterPath} --why says what is missing`}`
     case 'lost':
       return 'its app has started, and when it first did is lost: the status keeps the last two runs, and there are no events of that start'
     case 'ended':
