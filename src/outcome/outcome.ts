@@ -242,6 +242,7 @@ function holdUp(
   const awaited = new Set(gates.flatMap((each) => each.for))
   // Nothing writes a lock any more whose hook has ended with its container.
   const keys = new Set(locked ? gates.flatMap((each) => (each.locks ? each.for : [])) : [])
+  const turned = new Set(containers.flatMap(({ begun, locks }) => (begun ? locks : [])))
   for (const container of alone ? apps : containers) {
     const { name, kind, lives, restarts } = container
     const gate = closed.get(name)
@@ -263,9 +264,7 @@ function holdUp(
     if (!gate || !waitsSince || now - waitsSince.at < patience) continue
     if (gate.by === 'startup-probe' || !locked) {
       // With a lease a hook ends before anything behind it begins, and is not what the rest waits for.
-      const isOver =
-        gate.lease && containers.some(({ locks, begun }) => begun && locks.includes(gate.lease?.lock ?? ''))
-      if (isOver) continue
+      if (gate.lease && turned.has(gate.lease.lock)) continue
       const why = gate.by === 'startup-probe' ? gate.by : 'hook'
       return { why, container: name, since: waitsSince, sidecars: gate.for }
     }
@@ -283,8 +282,8 @@ function keysOf(locked: Container, { containers, gates }: Found) {
   const front = containers.slice(0, containers.indexOf(locked)).filter(({ kind }) => kind !== 'init')
   const behind = own.length > 0 ? containers.filter(({ name }) => names.has(name)) : front
   const unready = behind.filter(({ ready }) => !ready)
-  const sidecars = (unready.length > 0 ? unready : behind).map(({ name }) => name)
-  return { sidecars, ask: own.find((each) => each.for.some((name) => sidecars.includes(name)))?.at }
+  const sidecars = new Set((unready.length > 0 ? unready : behind).map(({ name }) => name))
+  return { sidecars: [...sidecars], ask: own.find((each) => each.for.some((name) => sidecars.has(name)))?.at }
 }
 
 /** Without events nobody knows more than since when the pod isn't ready, at the latest. */

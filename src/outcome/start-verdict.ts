@@ -31,6 +31,8 @@ interface Prepared extends Pick<Grounds, 'kubelet' | 'now'> {
   readonly container: ReadonlyMap<string, Container>
   /** The first one for each. */
   readonly gate: ReadonlyMap<string, Gate>
+  /** By their lock; what was answered for a later tier's sidecar doesn't count. */
+  readonly held: ReadonlyMap<string, readonly Container[]>
   readonly members: (gate: Gate) => readonly Container[]
   readonly told: ReadonlyMap<string | undefined, readonly SeenEvent[]> | undefined
   /** How much the kubelet has told of the pod. */
@@ -56,11 +58,18 @@ export interface Verdict {
  */
 export function verdicts({ containers, gates, due, events, kubelet, now }: Grounds) {
   const awaited = new Map(due.map((each) => [each.name, each]))
+  const gate = new Map(gates.toReversed().flatMap((gate) => gate.for.map((name) => [name, gate] as const)))
+  const locked = containers
+    .filter(({ name }) => !gate.has(name))
+    .flatMap((each) => each.locks.map((lock) => ({ lock, each })))
   const prepared: Prepared = {
     kubelet,
     now,
     container: new Map(containers.map((each) => [each.name, each])),
-    gate: new Map(gates.toReversed().flatMap((gate) => gate.for.map((name) => [name, gate] as const))),
+    gate,
+    held: new Map(
+      [...Map.groupBy(locked, ({ lock }) => lock)].map(([lock, all]) => [lock, all.map(({ each }) => each)]),
+    ),
     members: (gate) => gate.for.flatMap((name) => awaited.get(name) ?? []),
     told: events && Map.groupBy(events, ({ container }) => container),
     amount: (events ?? []).reduce((sum, { times = 1 }) => sum + times, 0),
@@ -255,12 +264,11 @@ function byLease(
   { container: app, at }: AppStart,
   began: Moment,
   { lock, restarts }: NonNullable<Gate['lease']>,
-  { container: all, gate }: Prepared,
+  { container: all, held }: Prepared,
   refused: readonly Moment[],
 ): 'asked' | 'lock-restarts' | 'unready-since' {
   if (restarts === 'always') return 'asked'
-  // What was answered for the next tier's sidecar doesn't count.
-  const behind = [...all.values()].filter(({ name, locks }) => locks.includes(lock) && !gate.has(name))
+  const behind = held.get(lock) ?? []
   const earlier = behind.some(({ lives }) => lives.some((each) => each.began.at >= began.at && each.began.at < at.at))
   if (earlier) return 'lock-restarts'
   const isKnown = behind.every(({ lives, runs, restarts }) => {

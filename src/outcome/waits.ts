@@ -22,13 +22,15 @@ export interface Late {
 /** The gates of sidecars that held the app back. A sidecar that the app did not wait for comes after it. @param until what is closed has lasted so far */
 export function waitsOf({ gates, containers, sidecars, app }: Judged, until: number): readonly Wait[] {
   const begin = containers.find(({ name }) => name === app)?.started
+  // Of each lock the first container that has started behind it, or else whose image is there.
+  const turned = [...containers.filter(({ started }) => started), ...containers.filter(({ pulled }) => pulled)]
+  const held = new Map(turned.toReversed().flatMap((each) => each.locks.map((lock) => [lock, each] as const)))
   return gates.flatMap(({ at: hook, for: names, from, opening, lease }): Wait[] => {
     if (!sidecars.has(hook) || (begin && from.at > begin.at)) return []
     const ended = 'moment' in opening ? opening.moment : { at: until, exact: true }
     if (!ended) return []
     // With a lease the image is pulled meanwhile.
-    const behind = containers.filter(({ locks }) => lease && locks.includes(lease.lock))
-    const { begun, pulled } = behind.find(({ started }) => started) ?? behind.find(({ pulled }) => pulled) ?? {}
+    const { begun, pulled } = (lease && held.get(lease.lock)) ?? {}
     const isBetween = begun && pulled && begun.at >= from.at && begun.at <= pulled.at && pulled.at <= ended.at
     const since = isBetween ? { ...from, at: from.at + pulled.at - begun.at } : from
     return [{ hook, for: names.length > 0 ? names : [hook], ...between(since, ended), outcome: opening.how }]
