@@ -59,7 +59,7 @@ export function containersOf(
     const refused = own.findLast(({ says }) => says === 'failed' || says === 'backs-off')
     const lives = livesOf(container, started, starts)
     const isLeased = container.locks.some((lock) => leased.has(lock))
-    const asleep = isLeased && sleeps(own, lives.at(-1), now)
+    const asleep = isLeased && container.state !== 'running' && sleeps(own, lives.at(-1), now)
     const isLocked = asleep || container.trouble?.why === 'locked'
     const shown = isTrouble(container, lives.at(-1), now - unseen) ? container.trouble : undefined
     const failures = own.filter(({ says }) => isNotReady(says))
@@ -90,13 +90,12 @@ const isTrouble = ({ trouble, restarts }: LiveContainer, last: Life | undefined,
 /** Whether its image is there since its last life, and what the kubelet did next isn't told yet: an open may sleep as long as the kernel lets it. */
 function sleeps(own: readonly SeenEvent[], last: Life | undefined, now: number): boolean {
   const lastOf = (...what: readonly Says[]) =>
-    Math.max(
-      0,
-      ...own.flatMap((each) => (each.says && what.includes(each.says) ? timesOf(each) : [])).map(({ at }) => at),
-    )
+    own
+      .flatMap((each) => (each.says && what.includes(each.says) ? timesOf(each) : []))
+      .reduce<Moment>((latest, each) => (each.at > latest.at ? each : latest), { at: 0, exact: true })
   const turned = lastOf('pulled')
-  const done = Math.max(lastOf('created', 'started', 'failed', 'backs-off'), last?.began.at ?? 0, last?.ended?.at ?? 0)
-  return turned > done && now - turned < longestSleep
+  const isNext = last === undefined || surelyBefore(last.began, turned)
+  return isNext && turned.at > lastOf('created', 'started', 'failed', 'backs-off').at && now - turned.at < longestSleep
 }
 
 /** fs.lease-break-time, in ms. */

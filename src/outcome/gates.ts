@@ -1,6 +1,6 @@
 import type { Polls } from '../admission/hook/polls.ts'
 import type { LockRestarts } from '../admission/words/choices.ts'
-import { before, type Moment, surelyBefore } from '../seen/moment.ts'
+import { before, type Moment, mostBetween, surelyBefore } from '../seen/moment.ts'
 import { type Container, inVain } from './containers.ts'
 import type { Kubelet } from './kubelet.ts'
 
@@ -129,7 +129,7 @@ function ofOurs(about: About, polls: Polls, behind: readonly Container[]): Openi
       return isOver ? { how: 'open', moment: undefined, why: 'handed-over' } : { how: 'closed' }
     }
     const late = polls.checks.some(
-      ({ onTimeout, timeout }) => onTimeout === 'continue' && opened.at - from.at >= timeout,
+      ({ onTimeout, timeout }) => onTimeout === 'continue' && mostBetween(from, opened) >= timeout,
     )
     return late ? { how: 'open', moment: opened, why: 'continued' } : { how: 'ready', moment: opened }
   }

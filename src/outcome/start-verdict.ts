@@ -1,5 +1,5 @@
 import { type SeenEvent, timesOf } from '../seen/event.ts'
-import { before, type Moment, surelyBefore } from '../seen/moment.ts'
+import { before, type Moment, mostBetween, surelyBefore } from '../seen/moment.ts'
 import { type Container, inVain } from './containers.ts'
 import type { Gate } from './gates.ts'
 import { eventsLast, type Kubelet } from './kubelet.ts'
@@ -206,7 +206,7 @@ function unsureAgain(
 ): Unknown['why'] | undefined {
   if (by === 'startup-probe') return 'not-waited-again'
   if (by === 'foreign-hook' && opening.how === 'open') return 'foreign-hook'
-  if (patience !== undefined && at.at - began.at >= patience) return 'continued'
+  if (patience !== undefined && mostBetween(began, at) >= patience) return 'continued'
   if (handsOver) return 'handed-over'
   // A lock's hook goes on without its kubelet, once it has begun.
   const isLocked = locks && (container.get(app)?.locks.length ?? 0) > 0

@@ -26,3 +26,6 @@ export const before = (one: Moment, other: Moment, spare = 0): boolean =>
 /** Whether one is before the other even if a time is cut to the second. */
 export const surelyBefore = (one: Moment, other: Moment): boolean =>
   one.at + (one.exact ? 0 : 1000) < other.at + (one.exact && other.exact ? 1 : 0)
+
+/** How long it may be from one to another at most, in ms. */
+export const mostBetween = (from: Moment, to: Moment): number => to.at + (to.exact ? 0 : 1000) - from.at

@@ -83,7 +83,12 @@ const burst = 25
 const forever = Number.POSITIVE_INFINITY
 
 /** A pod's life up to `until`: what its app found, and what a cluster shows of it then. */
-export function simulate(plan: Plan): { readonly found: readonly Found[]; readonly seen: Seen } {
+export function simulate(plan: Plan): {
+  readonly found: readonly Found[]
+  /** Since when the app runs, if it does. */
+  readonly runs: number | undefined
+  readonly seen: Seen
+} {
   const { sidecars, app, slow, until } = plan
   const random = randomBy(plan.seed)
   /** Mostly short. */
@@ -329,7 +334,9 @@ export function simulate(plan: Plan): { readonly found: readonly Found[]; readon
     })
   const answers = ({ answered, at }: Found) =>
     answered.map((each, index) => (each === 'down' && !seenDown(members[index] ?? main, at) ? 'unseen' : each))
+  const last = main.runs.at(-1)
   return {
+    runs: last && last.ended > until ? last.startedAt : undefined,
     found: found.map((each) => ({ at: each.at, answered: answers(each) })),
     seen: { ...whole, pod: whole.pod as V1Pod, events: [...events.values()] },
   }

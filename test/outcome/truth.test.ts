@@ -44,12 +44,13 @@ const all = ({ answered }: Found) => answered.every((each) => each === 'yes')
 
 /** What is wrong with what is said of such a life. */
 function wrongs(plan: Plan): { wrong: string[]; said: string[] } {
-  const { found, seen } = simulate(plan)
-  const { outcome, starts } = judge(seen)
+  const { found, runs, seen } = simulate(plan)
+  const { outcome, starts, down } = judge(seen)
   const wrong: string[] = []
   const said: string[] = []
   const early = found.filter(({ at }) => at < plan.until - lag(plan))
   if (outcome.kind === 'stuck' && early.length > 0) wrong.push(`stuck: ${outcome.reason.why}, and its app has run`)
+  if (down && runs !== undefined && runs < plan.until - lag(plan)) wrong.push(`down: ${down.why}, and its app runs`)
   for (const { nth, at, outcome } of starts) {
     const { kind } = outcome
     const why =
