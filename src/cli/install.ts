@@ -111,7 +111,7 @@ export const install = defineCommand({
     const file = flags.config ?? 'the configuration'
     if (!rendered.ok) throw new FileError(rendered.problems.map((problem) => remarkText(file, problem)))
     const { documents, configuration, notices } = rendered
-    requireImages(wanted, configuration.waiter, surveyed?.nodes)
+    requireImages(wanted, configuration.waiter, surveyed?.nodes, flags.config)
     const say = (who: string, said: readonly Coded[]) => {
       for (const { code, text } of heard(said, ignored)) terminal.stderr.write(`${who}: ${code} ${text}\n`)
     }
@@ -209,12 +209,18 @@ async function wantedBy(flags: Flags): Promise<Wanted> {
 }
 
 /** @throws UsageError where an image would be pulled by a name that isn't the user's */
-function requireImages(wanted: Wanted, waiter: Configuration['waiter'], nodes: readonly V1Node[] | undefined): void {
+function requireImages(
+  wanted: Wanted,
+  waiter: Configuration['waiter'],
+  nodes: readonly V1Node[] | undefined,
+  file: string | undefined,
+): void {
+  const waiterFlag = file === undefined ? '--waiter-image' : `waiter.image in ${file} (or --waiter-image)`
   const standard = defaultConfiguration(version).waiter.image
   const chosen = wanted.waiterImage ?? waiterImageOf(wanted.configuration ?? '')
   const ours = [
     ...(wanted.image === undefined ? [{ flag: '--image', image: standardImage(version) }] : []),
-    ...(chosen === undefined && waiter.delivery !== 'shell' ? [{ flag: '--waiter-image', image: standard }] : []),
+    ...(chosen === undefined && waiter.delivery !== 'shell' ? [{ flag: waiterFlag, image: standard }] : []),
   ]
   const missing = ours.filter(({ image }) => unowned([image], nodes).length > 0)
   if (missing.length === 0) return

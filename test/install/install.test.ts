@@ -57,7 +57,10 @@ test('a wrong call is told before any cluster is asked', async () => {
   }
 })
 
-test('an image that nobody has published is not named for the nodes to pull', async () => {
+test('an image that nobody has published is not named for the nodes to pull', async (t) => {
+  const file = join(tmpdir(), `sidecar-first-${process.pid}.yaml`)
+  writeFileSync(file, 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\n')
+  t.after(() => rmSync(file))
   const text = (names: readonly string[]) =>
     `sidecar-first install: SF005 ${names.join(' and ')} missing: nobody has published `
   const server = ['--image', 'r/server:1']
@@ -66,6 +69,7 @@ test('an image that nobody has published is not named for the nodes to pull', as
     [[], ['--image', '--waiter-image']],
     [server, ['--waiter-image']],
     [waiter, ['--image']],
+    [[...server, '--config', file], [`waiter.image in ${file} (or --waiter-image)`]],
   ] as const) {
     const { code, stdout, stderr } = await run(install, ...flags)
     assert.deepEqual([code, stdout], [2, ''])
