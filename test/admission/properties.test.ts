@@ -41,6 +41,8 @@ test('deciding is deterministic; a patched pod has its containers permuted, by a
       assertFewestMoves(before, patched, decision.patch)
       const again = decided(patched)
       assert.equal(again.verdict, 'unchanged', explain(again))
+      const former = decided(withoutLimit(patched))
+      assert.equal(former.verdict, 'unchanged', `as replicas of before patched it: ${explain(former)}`)
     }),
     runs(1500),
   )
@@ -256,6 +258,16 @@ function assertOnlyOurs(before: Pod, patched: Pod): void {
     listed(volumes2).filter(({ name }) => !ourVolumes.includes(name)),
     listed(volumes),
   )
+  for (const { name, emptyDir } of listed(volumes2).slice(listed(volumes).length))
+    if (emptyDir) assert.match(`${(emptyDir as Fields).sizeLimit}`, /^\d+Mi$/, `policies want a limit of ${name}`)
+}
+
+/** The waiter's volume as it was without a limit. */
+function withoutLimit(patched: Pod): Pod {
+  const volumes = listed(patched.spec.volumes).map((volume) =>
+    volume.name === 'sidecar-first-waiter' && volume.emptyDir ? { ...volume, emptyDir: {} } : volume,
+  )
+  return { ...patched, spec: { ...patched.spec, volumes } }
 }
 
 /** A container that goes to another list moves; in its own list, only what isn't in the longest row that keeps its order. */

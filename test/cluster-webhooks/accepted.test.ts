@@ -139,14 +139,16 @@ function everywhere(field: string, right: (value: string) => string): string {
   return `(${rightOn('object.spec', false)} && ${all}.all(c, ${rightOn('c', true)})) || ${all}.all(c, ${rightOn('c', false)})`
 }
 
-// In CEL, what Kyverno's require-run-as-nonroot and require-non-root-groups and Gatekeeper's allowed users (MustRunAs) ask of a pod; they don't run here.
+// In CEL, what Kyverno's require-run-as-nonroot, require-non-root-groups and require-emptydir-requests-limits and Gatekeeper's allowed users (MustRunAs)
+// ask of a pod; they don't run here.
 const policies = [
   everywhere('runAsNonRoot', (value) => value),
   everywhere('runAsUser', (value) => `${value} >= 1 && ${value} <= 2000`),
   everywhere('runAsGroup', (value) => `${value} > 0`),
+  'object.spec.?volumes.orValue([]).all(v, !has(v.emptyDir) || has(v.emptyDir.sizeLimit))',
 ]
 
-test('a pod that keeps to PodSecurity "restricted" and to policies on users still does, wherever it names its user', async () => {
+test('a pod that keeps to PodSecurity "restricted" and to policies on users and volumes still does, wherever it names its user', async () => {
   const metadata = { name: 'users', labels: { 'pod-security.kubernetes.io/enforce': 'restricted', policies: 'users' } }
   const group = '/apis/admissionregistration.k8s.io/v1'
   const created = [

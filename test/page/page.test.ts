@@ -49,7 +49,7 @@ test('each example shows what its name promises, and the same as the endpoint', 
     )
     assert.deepEqual(shown, text.replace(/\n$/, '').split('\n'))
     if (name === 'two-tiers') {
-      assert.equal(await page.locator('.marks').textContent(), '89 added 5 moved 0 removed')
+      assert.equal(await page.locator('.marks').textContent(), '90 added 5 moved 0 removed')
     }
     const [without, withUs] = await page.locator('figure').all()
     assert.match((await without?.locator('figcaption').textContent()) ?? '', /starts before .* ready\./)

@@ -77,7 +77,8 @@ export function runsWaiter(hook: Hook): boolean {
 /** Read-only: no sidecar may change what another one's hook runs. */
 export const waiterMount: Json = { name: waiterName, mountPath: waiterDirectory, readOnly: true }
 
-export const emptyDirVolume: Json = { name: waiterName, emptyDir: {} }
+/** Policies want a limit. The program has 7 MB, and twice that while a new sandbox replaces it. */
+export const emptyDirVolume: Json = { name: waiterName, emptyDir: { sizeLimit: '32Mi' } }
 
 export function imageVolume({ image, imagePullPolicy }: WaiterConfiguration): Json {
   return { name: waiterName, image: { reference: image, pullPolicy: imagePullPolicy } }
