@@ -1,5 +1,6 @@
 import type { LabelSelector } from '../../src/admission/pod/selector.ts'
 import { quote } from '../../src/admission/words/quote.ts'
+import { imageForm } from '../../src/configuration/image-form.ts'
 import { UsageError } from '../../src/terminal/command.ts'
 import { duration, oneOf, wholeNumber } from '../../src/terminal/flag.ts'
 import { API_GROUP, API_VERSION, KIND, type OnFailure, type RolloutSpec, type RolloutStrategy } from '../types.ts'
@@ -30,10 +31,6 @@ export interface StartRequest {
     readonly strategy: { readonly [Field in keyof RolloutStrategy]: RolloutStrategy[Field] | undefined }
   }
 }
-
-/** What registries take: a host with a port, names in small letters, a tag, a digest. */
-const imageForm =
-  /^([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?(:[0-9]+)?\/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[a-f0-9]{64})?$/
 
 /** Makes the same checks as the schema (manifests/rollouts/crd.yaml), so that an error names its flag. @throws UsageError */
 export function startRequest(flags: StartFlags, namespace: string): StartRequest {

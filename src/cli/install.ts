@@ -1,8 +1,10 @@
 import type { V1Node } from '@kubernetes/client-node'
 import { type Configuration, defaultConfiguration } from '../admission/intent/configuration.ts'
 import { gates, locks } from '../admission/words/choices.ts'
+import { quote } from '../admission/words/quote.ts'
 import type { Coded } from '../admission/words/values.ts'
 import { remarkText } from '../configuration/faults.ts'
+import { imageForm } from '../configuration/image-form.ts'
 import { FileError, readText } from '../files/files.ts'
 import type { Manifest } from '../install/apply.ts'
 import { type Connected, connect, survey } from '../install/connect.ts'
@@ -181,8 +183,8 @@ async function lookAt(cluster: Connected) {
 
 /** The API server would refuse one only when it has stored half of the objects. */
 function imageName(flag: string, text: string): string {
-  if (/^\S{1,1000}$/.test(text)) return text
-  throw new UsageError('flag-value', `${flag} takes the name of an image`)
+  if (imageForm.test(text)) return text
+  throw new UsageError('flag-value', `${flag} takes the name of an image, such as r.example/sf:1, not ${quote(text)}`)
 }
 
 function secretName(flag: string, text: string): string {

@@ -7,6 +7,7 @@ import { knowsLock } from '../admission/plan/lock.ts'
 import { deliveries, failurePolicies, leases, pullPolicies } from '../admission/words/choices.ts'
 import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import type { Fault, Remark, WrongValue } from './faults.ts'
+import { imageForm } from './image-form.ts'
 import { configurationKeys } from './keys.ts'
 import { noticesOf } from './notices.ts'
 import { parseContainerName, parseImageGlob, readBehaviour, readInFront, readRules } from './rules.ts'
@@ -154,5 +155,4 @@ export const oldestNode = [1, 27] as const
 /** The name of a RuntimeClass: a DNS subdomain. */
 const parseRuntimeClass = matching('not-a-runtime-class', /^(?=.{1,253}$)[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/)
 
-/** Not the whole grammar of image references: only what certainly isn't one. */
-const parseImage = matching('not-an-image', /^[\w][\w./:@-]*$/)
+const parseImage = matching('not-an-image', imageForm)

@@ -49,7 +49,10 @@ describe('what asks a cluster', () => {
       for (const [, name = '', ...words] of calls) {
         const command = await commands[name]?.load()
         assert.ok(command, name)
-        const { code, stderr } = await run(command, ...words.map((word) => word.replace('/NAME', '/name')))
+        const { code, stderr } = await run(
+          command,
+          ...words.map((word) => word.replace('/NAME', '/name').replace(/^…$/, 'left-out')),
+        )
         // Nothing was wrong until the kubeconfig was needed, which isn't there.
         assert.match(stderr, /SF014 the kubeconfig can't be read/, `${name} ${words.join(' ')}`)
         assert.equal(code, 1)

@@ -34,7 +34,7 @@ interface Pod {
 
 const folder = chartFolder()
 after(() => rmSync(folder, { recursive: true }))
-const images = { image: 'registry.example/server:1', waiterImage: 'registry.example/waiter@sha256:12' }
+const images = { image: 'registry.example/server:1', waiterImage: `registry.example/waiter@sha256:${'12'.repeat(32)}` }
 /** What `install` finds out by itself. */
 const found = { kubernetesVersion: '1.36', delivery: 'image-volume' } as const
 const needed = { ...images, kubernetesVersion: '1.36' }
