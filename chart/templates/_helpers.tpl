@@ -40,6 +40,7 @@ imagePullSecrets:
 
 {{/* The configuration's text, without the newline at its end. */}}
 {{- define "sidecar-first.configuration" -}}
+{{- if kindIs "bool" .Values.lock }}{{ fail "lock is a boolean: write \"on\" or \"off\" with the quotes" }}{{ end }}
 {{- $command := printf "sidecar-first config --helm --mode %s --namespace %s FILE > configuration.yaml" .Values.mode .Release.Namespace }}
 {{- if .Values.configuration }}
 {{- $text := trimSuffix "\n" .Values.configuration }}

@@ -144,6 +144,9 @@ test('a value that is wrong or missing: a sentence, and nothing is rendered', as
   await assert.rejects(template(images), version)
   // YAML would make a number of it, and 1.4 of 1.40.
   await assert.rejects(template({ ...images, kubernetesVersion: 1.36 }), /kubernetesVersion.*got number, want string/s)
+  // Without quotes Helm reads `on` as true, and `off` would have no effect.
+  for (const lock of [true, false])
+    await assert.rejects(template({ ...needed, lock }), /lock is a boolean: write "on" or "off" with the quotes/)
   await assert.rejects(template({ ...images, replicas: 'two' }), /replicas.*got string, want integer/s)
   await assert.rejects(template({ ...images, mode: 'all' }), /mode.*value must be one of/s)
   await assert.rejects(template({ ...images, pullSecret: 'A' }), /pullSecret.*does not match pattern/s)
