@@ -1,7 +1,7 @@
 import { ClusterError, failureKind } from '../../src/kubernetes/failure.ts'
 import type { WirePod } from '../seen-pod.ts'
 import { isRewritten } from '../sidecar-state.ts'
-import type { Cluster } from './cluster.ts'
+import { type Cluster, isAsSeen } from './cluster.ts'
 import type { Step } from './decision.ts'
 import type { Space } from './store.ts'
 
@@ -17,12 +17,12 @@ export async function readPod(
   return found
 }
 
-/** Changes a pod; the space learns the result. */
+/** Changes a pod; the space learns the result. @returns what denies it; undefined: it's done */
 export async function changePod(
   cluster: Cluster,
   { do: what, pod, container, note }: Exclude<Step, { do: 'fetch' }>,
   space: Space,
-): Promise<void> {
+): Promise<ClusterError | undefined> {
   const patch = what === 'touch' ? cluster.touchPod : cluster.notePod
   try {
     const is = space.learn(await patch(pod, container, note))
@@ -31,12 +31,16 @@ export async function changePod(
     if (what === 'touch' && is && seen && isRewritten(note, is, seen)) {
       space.learn(await cluster.notePod(is, seen, { ...note, effective: seen.image }))
     }
+    return undefined
   } catch (error) {
     const kind = failureKind(error)
     // No answer, or a strange one, may mean that it was done all the same.
     if (kind !== 'forbidden' && kind !== 'throttled') space.doubt(pod.name)
-    if (kind !== 'invalid' && kind !== 'conflict' && kind !== 'missing') throw error
+    if (kind !== 'invalid' && kind !== 'forbidden' && kind !== 'conflict' && kind !== 'missing') throw error
     const found = await readPod(cluster, pod, space)
+    // A policy's denial is either of these, and so is a failed test of the patch.
+    const mayBeDenial = error instanceof ClusterError && (kind === 'invalid' || kind === 'forbidden')
+    if (mayBeDenial && found && isAsSeen(found, pod, container)) return error
     if (found?.metadata.resourceVersion === pod.version) throw error
     // The pod has changed since it was seen, so the decision is made again.
     throw new ClusterError('conflict', `pod ${pod.name} has changed in the meantime`)

@@ -75,6 +75,15 @@ export function cluster(calls: RawCalls) {
   }
 }
 
+const testsVersion = ({ annotated }: SeenPod, status: SeenContainer['status']) => !annotated || !status?.id
+
+/** Whether a pod, as it is now, passes the tests of a patch that was refused: then it wasn't for them. */
+export function isAsSeen({ metadata }: WirePod, pod: SeenPod, { status }: SeenContainer): boolean {
+  if (metadata.resourceVersion === pod.version) return true
+  const isSame = metadata.uid === pod.uid && metadata.generation === pod.generation
+  return isSame && !testsVersion(pod, status) && metadata.annotations !== undefined
+}
+
 /** What a patch tests: that the pod is the one that was seen, and its spec hasn't changed since. */
 function testsOf(pod: SeenPod, { list, index, name, image, status }: SeenContainer) {
   const at = `/spec/${list}/${index}`
@@ -83,7 +92,7 @@ function testsOf(pod: SeenPod, { list, index, name, image, status }: SeenContain
     { op: 'test', path: '/metadata/generation', value: pod.generation },
     // Without annotations the patch creates them, so it must not overwrite any that were added in the meantime. And a container that hasn't run
     // costs nothing, as long as it still hasn't.
-    ...(pod.annotated && status?.id ? [] : [{ op: 'test', path: '/metadata/resourceVersion', value: pod.version }]),
+    ...(testsVersion(pod, status) ? [{ op: 'test', path: '/metadata/resourceVersion', value: pod.version }] : []),
     ...(pod.annotated ? [] : [{ op: 'add', path: '/metadata/annotations', value: {} }]),
     { op: 'test', path: `${at}/name`, value: name },
     { op: 'test', path: `${at}/image`, value: image },

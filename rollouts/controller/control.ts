@@ -11,6 +11,7 @@ import { claimedBy } from './claim.ts'
 import type { Cluster, Mirrors } from './cluster.ts'
 import { next } from './decide-rollout.ts'
 import type { Decision, Shown, Step } from './decision.ts'
+import { Denials } from './denials.ts'
 import { fetchName } from './fetch.ts'
 import { Fetches } from './fetches.ts'
 import { Lives } from './kubelet-lives.ts'
@@ -70,6 +71,7 @@ interface Kept {
   trouble: string | undefined
   settled: ReadonlySet<string>
   readonly told: ToldPods
+  readonly denials: Denials
   readonly templates: Templates
 }
 
@@ -181,6 +183,7 @@ export class Controller {
       trouble: undefined,
       settled: new Set<string>(),
       told: new ToldPods(),
+      denials: new Denials(),
       templates: new Templates(),
     }
     const its = this.#rollouts.get(namespace) ?? new Map()
@@ -290,7 +293,7 @@ export class Controller {
     rollout: SidecarRollout,
     { space, decision, written }: { space: Space; decision: Decision; written: boolean },
   ) {
-    const { cluster, leads, steady, observer } = this.#controlling
+    const { cluster, leads, now, steady, observer } = this.#controlling
     const end = steady() + SLICE
     const isFresh = written || this.#isHeard(rollout)
     // A watch that has gone silent may have missed that it was paused.
@@ -300,8 +303,16 @@ export class Controller {
       if (kept.isGone || kept.rollout.metadata.generation !== rollout.metadata.generation) return this.#queue.add(kept)
       if (!leads()) return void this.#leftOff(kept)
       const began = steady()
-      if (step.do !== 'fetch') await changePod(cluster, step, space)
-      else if (!(await this.#fetches.take(step, rollout, space))) continue
+      if (step.do !== 'fetch') {
+        const denied = await changePod(cluster, step, space)
+        if (denied) {
+          // Another pod may have its turn, and the status has to name this one.
+          kept.denials.saw(step, rollout, denied, now())
+          this.#queue.add(kept)
+          this.#failed(denied)
+          continue
+        }
+      } else if (!(await this.#fetches.take(step, rollout, space))) continue
       observer.took(rollout, step, steady() - began)
     }
   }
@@ -334,6 +345,7 @@ export class Controller {
       fetchOf: this.#fetches.of(rollout, space.fetches(now)),
       isSettled: (one) => kept.settled.has(one),
       lifeOf: this.#lives.of,
+      denialOf: (pod, image) => kept.denials.of(pod, image, rollout),
       behind: kept.templates.behind(rollout),
     }
   }
@@ -344,6 +356,7 @@ export class Controller {
     const there = new Set(pods.map(({ uid }) => uid))
     const before = [...kept.settled].filter((one) => there.has(one.slice(0, one.indexOf(' '))))
     kept.settled = new Set([...before, ...settled])
+    kept.denials.keep(pods)
   }
 
   /**

@@ -11,6 +11,7 @@ import { allowedFailures } from '../share.ts'
 import { deadlineOf, isRewritten, type Patience, patienceOf } from '../sidecar-state.ts'
 import { completedIn, type FailureReason, type RolloutFailure, type SidecarRollout } from '../types.ts'
 import type { Decision, Shown, Step } from './decision.ts'
+import type { Denial } from './denials.ts'
 import { type Look, type PhaseRule, phaseRules, updating } from './phase-rules.ts'
 import { desiredIn, movesOf } from './targets.ts'
 import { walk } from './walk.ts'
@@ -47,6 +48,7 @@ function judge(shown: Shown): Judged {
       silent: namesOf(({ silent }) => silent),
       tooOld: namesOf((one) => one.standing === 'too old'),
     },
+    denied: [],
     behind: shown.behind,
     unneeded: false,
     failing,
@@ -54,7 +56,7 @@ function judge(shown: Shown): Judged {
     memory,
     failure: claimedBy === undefined ? failureOf(shown, all, { failing, completed, memory }) : undefined,
     completed,
-    steps: notesOf(all),
+    steps: notesOf(all).filter(({ pod, note }) => !rests(shown.denialOf(pod, note.wanted), shown)),
     wanted: [],
     unfetchable: undefined,
     unfetched: undefined,
@@ -66,15 +68,38 @@ function judge(shown: Shown): Judged {
 
 function move({ proven, ...judged }: Judged): Look {
   const { shown, members, decision } = judged
-  const { counts, memory, failure, completed } = decision
+  const { counts, memory, failure, completed, leftAlone } = decision
   const { moves, limit, back } = movesOf(shown.rollout, members, memory, failure !== undefined)
-  const { touches, fetches, held, ...images } = walk(shown, { members, proven, moves, limit, back, memory })
+  const denied = moves.flatMap((one) => {
+    const denial = shown.denialOf(one.member.pod, one.to)
+    return denial ? [{ ...one, denial }] : []
+  })
+  // Those that are tried once more come after those that haven't been denied.
+  const again = denied.filter(({ denial }) => !rests(denial, shown))
+  const free = [...moves.filter(({ member, to }) => !shown.denialOf(member.pod, to)), ...again]
+  const { touches, fetches, held, ...images } = walk(shown, { members, proven, moves: free, limit, back, memory })
   const steps = [...decision.steps, ...touches, ...fetches]
   const broken = members.filter(({ inProgress, state }) => inProgress && state.is === 'failed').length
   const idle = limit === 0 && counts.inProgress === broken
   const done = counts.updatedReady >= Math.min(counts.updated, counts.desired) - broken
   const reached = idle && (completed || done)
-  return { ...judged, decision: { ...decision, ...images, steps }, moves, back, touches, held, broken, reached }
+  const refused = counts.refused + denied.filter(({ member }) => !member.updated).length
+  const withDenied = {
+    counts: { ...counts, refused },
+    leftAlone: { ...leftAlone, refused: [...leftAlone.refused, ...denied.map(({ member }) => member.pod.name)] },
+    denied: denied.map(({ member, denial }) => `${member.pod.name} (${denial.why})`),
+    again: earliest([decision.again, ...denied.flatMap(({ denial }) => (rests(denial, shown) ? denial.until : []))]),
+  }
+  const whole = { ...decision, ...withDenied, ...images, steps }
+  return { ...judged, decision: whole, moves, back, touches, held, broken, reached }
+}
+
+/** Whether a denied change isn't to be tried again yet. */
+const rests = (denial: Denial | undefined, { now }: Shown) => denial !== undefined && denial.until > now
+
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined)
+  return known.length > 0 ? Math.min(...known) : undefined
 }
 
 /** What admission makes of the present image, as soon as one pod has shown it. */
@@ -90,8 +115,8 @@ function withEffective(memory: Memory, members: readonly Member[]): Memory {
 }
 
 /** Notes that don't yet say what admission has made of the image. */
-function notesOf(members: readonly Member[]): readonly Step[] {
-  return members.flatMap(({ pod, container, note }): Step[] => {
+function notesOf(members: readonly Member[]): readonly Exclude<Step, { do: 'fetch' }>[] {
+  return members.flatMap(({ pod, container, note }): Exclude<Step, { do: 'fetch' }>[] => {
     const stored = pod.notes.get(container.name)
     return note && stored && isRewritten(stored, pod, container) ? [{ do: 'note', pod, container, note }] : []
   })
@@ -159,5 +184,5 @@ function soonest(members: readonly Member[], patience: Patience): number | undef
     // A millisecond late: at the deadline itself it hasn't passed.
     return deadline === undefined ? [] : [Math.max(deadline, patience.now) + 1]
   })
-  return times.length > 0 ? Math.min(...times) : undefined
+  return earliest(times)
 }

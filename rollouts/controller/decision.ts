@@ -4,6 +4,7 @@ import type { PodWith, SeenPod } from '../seen-pod.ts'
 import type { LifeOf } from '../sidecar-state.ts'
 import type { Counts, ProgressReason, RolloutFailure, RolloutPhase, SidecarRollout } from '../types.ts'
 import type { Budget } from './budget.ts'
+import type { Denial } from './denials.ts'
 import type { Fetch } from './fetch.ts'
 
 /** What a decision about a rollout is made from. */
@@ -22,6 +23,8 @@ export interface Shown {
   /** Whether a touched pod has been done for long enough, once: see `settledKey`. */
   readonly isSettled: (key: string) => boolean
   readonly lifeOf: LifeOf
+  /** Why a pod may not have an image, as far as that has been tried. */
+  readonly denialOf: (pod: SeenPod, image: string) => Denial | undefined
   /** Workloads whose template has an image that is replaced here. */
   readonly behind: readonly string[]
 }
@@ -39,6 +42,8 @@ export interface Decision {
   readonly memory: Memory
   /** Pods that are left alone, by why. */
   readonly leftAlone: Readonly<Record<'superseded' | 'refused' | 'silent' | 'tooOld', readonly string[]>>
+  /** What is said of pods whose change is denied: each with the reason. */
+  readonly denied: readonly string[]
   readonly behind: readonly string[]
   /** Complete, and no pod has an image from here any more. */
   readonly unneeded: boolean

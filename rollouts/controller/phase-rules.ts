@@ -95,7 +95,7 @@ export const phaseRules: readonly PhaseRule[] = [
       const stuck = off.find(({ state }) => state.is === 'failed')
       const rest = stuck
         ? `pod ${stuck.pod.name} does not recover`
-        : `${look.moves.length} left to put back${waitingFor(off)}`
+        : `${look.moves.length} left to put back${waitingFor(off)}${look.decision.denied.length > 0 ? `; ${refusalsOf(look.decision)}` : ''}`
       return `${rest}; after ${whyOf(look.decision)}`
     },
   },
@@ -134,13 +134,12 @@ export const phaseRules: readonly PhaseRule[] = [
   },
   {
     name: 'refused',
-    when: 'admission puts the old image back, and nothing else is left to do',
-    holds: ({ moves, broken, decision: { counts } }) =>
-      moves.length === 0 && counts.inProgress === broken && counts.refused > 0,
+    when: 'admission puts the old image back or denies the change, and nothing else is left to do',
+    holds: ({ moves, broken, decision: { counts, denied, leftAlone } }) =>
+      moves.length === denied.length && counts.inProgress === broken && leftAlone.refused.length > 0,
     phase: 'Stopped',
     reason: 'Refused',
-    message: (look) =>
-      `${progressOf(look)}; admission puts the old image back: ${firstNames(look.decision.leftAlone.refused)}`,
+    message: (look) => `${progressOf(look)}; ${refusalsOf(look.decision)}`,
   },
   {
     name: 'held',
@@ -178,6 +177,19 @@ function completing({ shown, members, broken, decision }: Look): Partial<Decisio
   )
   return { completed: true, unneeded, behind: unneeded ? [] : behind, memory: { ...memory, revisions } }
 }
+
+/** Whose touches came to nothing, and why. */
+export const refusalsOf = ({ leftAlone: { refused }, denied }: Pick<Decision, 'leftAlone' | 'denied'>): string =>
+  [
+    refused.length > denied.length &&
+      `admission puts the old image back: ${firstNames(refused.slice(0, refused.length - denied.length))}`,
+    denied.length > 0 && `the API server denies the change: ${firstNames(denied, DENIED)}`,
+  ]
+    .filter(Boolean)
+    .join('; ')
+
+/** So many of the pods whose change is denied are named, since each comes with its reason. */
+const DENIED = 2
 
 /** Where a failure was: `pod shop-1 on node a`. */
 export const placeOf = ({ pod, node }: Pick<RolloutFailure, 'pod' | 'node'>) =>

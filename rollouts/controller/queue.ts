@@ -60,7 +60,7 @@ export function createQueue<Key>({ work, steady, signal, failed, groupOf, worker
     const now = steady()
     const free = [...entries].filter(([, entry]) => !group(entry.group).busy)
     const due = free.filter(([, entry]) => when(entry) <= now)
-    due.sort(([, a], [, b]) => Number(b.urgent) - Number(a.urgent) || when(a) - when(b))
+    due.sort(([, a], [, b]) => Number(b.urgent) - Number(a.urgent) || when(a) - when(b) || a.due - b.due)
     for (const [key, entry] of due) {
       if (working.size >= workers) return
       if (!group(entry.group).busy) start(key, entry)
@@ -84,7 +84,9 @@ export function createQueue<Key>({ work, steady, signal, failed, groupOf, worker
         failed(key, error)
         its.failures++
         its.earliest = steady() + Math.min(LONGEST, SHORTEST * 2 ** its.failures) * (0.5 + Math.random() / 2)
-        entry.due = 0
+        // Behind those of its group that have been waiting meanwhile, or none of them would have its turn.
+        entry.due = its.earliest
+        entry.urgent = false
       })
       .finally(() => {
         its.busy = false

@@ -9,7 +9,7 @@ import {
 } from '../types.ts'
 import type { Decision } from './decision.ts'
 import { firstNames } from './first-names.ts'
-import { placeOf } from './phase-rules.ts'
+import { placeOf, refusalsOf } from './phase-rules.ts'
 
 interface Finding {
   readonly status: 'True' | 'False'
@@ -78,8 +78,20 @@ function findingsOf(
   decision: Decision,
   trouble: string | undefined,
 ): Readonly<Record<ConditionType, Finding | undefined>> {
-  const { phase, reason, message, failure, failing, completed, unfetchable, unfetched, leftAlone, behind, unneeded } =
-    decision
+  const {
+    phase,
+    reason,
+    message,
+    failure,
+    failing,
+    completed,
+    unfetchable,
+    unfetched,
+    leftAlone,
+    denied,
+    behind,
+    unneeded,
+  } = decision
   const moving = phase === 'Progressing' || phase === 'RollingBack'
   const said = moving && trouble !== undefined ? `${message}; ${trouble}` : message
   const why = moving && trouble !== undefined ? 'CallFailed' : reason
@@ -118,7 +130,10 @@ function findingsOf(
       'OtherImage',
       'left alone, since they have an image that is not to be replaced',
     ),
-    Refused: some(leftAlone.refused, 'PutBack', 'admission has put the old image back'),
+    Refused:
+      leftAlone.refused.length === 0
+        ? undefined
+        : finding('True', denied.length > 0 ? 'Denied' : 'PutBack', refusalsOf(decision)),
     Silent: some(leftAlone.silent, 'KubeletSilent', 'their kubelets do not answer'),
     NodesTooOld: some(leftAlone.tooOld, 'NoObservedGeneration', 'left alone, since their kubelets are older than 1.34'),
     TemplateBehind: some(behind, 'OldTemplate', 'their templates still have an image that is replaced here'),
@@ -135,14 +150,14 @@ const shortly = (failure: RolloutFailure) => `${placeOf(failure)} (${failure.rea
 const finding = (status: Finding['status'], reason: string, message: string): Finding => ({ status, reason, message })
 
 /** Whether it needs somebody. */
-function isStalled({ phase, failing }: Decision): boolean {
+function isStalled({ phase, failing, denied }: Decision): boolean {
   switch (phase) {
     case 'Stopped':
     case 'RolledBack':
     case 'Waiting':
       return true
     case 'RollingBack':
-      return failing.length > 0
+      return failing.length > 0 || denied.length > 0
     case 'Progressing':
     case 'Paused':
     case 'Complete':

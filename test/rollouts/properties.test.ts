@@ -246,6 +246,57 @@ test('a bad image: stopped with no more pods away than may be, or every pod back
   )
 })
 
+test('pods whose change is denied hold back no other, the status names them and why, and they follow once they may', () => {
+  const denying = fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 4 })
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 6 }),
+      strategies,
+      denying,
+      scripts('flap', 'bump', 'kill', 'evict', 'late', 'live', 'lost', 'undone', 'silent'),
+      fc.boolean(),
+      (count, strategy, numbers, events, back) => {
+        const denied = new Set(numbers.map((number) => `p${number}`))
+        const admission = { denies: (name: string) => denied.has(name) }
+        const world = new World(count, strategy, back ? {} : { admission })
+        if (back) {
+          // All of them have it, and some may not be taken back.
+          world.change({ strategy: { partition: 0 } })
+          world.settle()
+          world.admission = admission
+          world.change({ strategy: { partition: '100%' } })
+        }
+        let kills = 0
+        for (const [calls, what, number] of events) {
+          if (what !== 'kill' || kills++ < 2) happen(world, what, number)
+          world.turn(calls === 99 ? undefined : calls)
+        }
+        heal(world)
+        const { phase, reason, leftAlone } = world.settle()
+        const total = world.pods.length
+        const may = world.pods.filter(({ name, image }) => !denied.has(name) || image === 'envoy:v2').length
+        const must = world.pods.filter(({ name, image }) => denied.has(name) && image === 'envoy:v2').length
+        const desired = desiredOf(world.spec.strategy.partition ?? 0, total)
+        const is = world.images().filter((image) => image === 'envoy:v2').length
+        assert.equal(is, Math.max(must, Math.min(may, desired)))
+        const stuck = is !== desired
+        assert.deepEqual([phase, reason], stuck ? ['Stopped', 'Refused'] : ['Complete', 'Complete'])
+        if (stuck) {
+          const condition = (name: string) => world.status?.conditions.find(({ type }) => type === name)
+          assert.equal(condition('Stalled')?.status, 'True')
+          assert.ok(leftAlone.refused.length > 0 && leftAlone.refused.every((name) => denied.has(name)))
+          assert.match(condition('Refused')?.message ?? '', new RegExp(`${leftAlone.refused[0]} .*: not this one`))
+        }
+        denied.clear()
+        world.run(700)
+        assert.equal(world.settle().phase, 'Complete')
+        assert.equal(world.images().filter((image) => image === 'envoy:v2').length, desired)
+      },
+    ),
+    runs(100),
+  )
+})
+
 test('images that change faster than kubelets act: no more pods away than may be, and the last one wins', () => {
   const change = fc.tuple(
     fc.constantFrom('envoy:v1', 'envoy:v2', 'envoy:v3', 'envoy:v4'),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { next } from '../../rollouts/controller/decide-rollout.ts'
 import type { Decision, Step } from '../../rollouts/controller/decision.ts'
+import { Denials } from '../../rollouts/controller/denials.ts'
 import { type Fetch, fetchPod, seenFetch } from '../../rollouts/controller/fetch.ts'
 import { Lives } from '../../rollouts/controller/kubelet-lives.ts'
 import { statusOf } from '../../rollouts/controller/status.ts'
@@ -9,6 +10,7 @@ import { noteKey, readNotes, writeNote } from '../../rollouts/pod-note.ts'
 import type { WirePod } from '../../rollouts/seen-pod.ts'
 import { allowedUnavailable } from '../../rollouts/share.ts'
 import type { RolloutSpec, RolloutStatus, RolloutStrategy } from '../../rollouts/types.ts'
+import { ClusterError } from '../../src/kubernetes/failure.ts'
 import type { Followed } from '../../src/kubernetes/follow.ts'
 import { iso, NOW, rollout, UID } from './pods.ts'
 import { list, shopStore } from './shop.ts'
@@ -23,6 +25,8 @@ const TICK = 500
 interface Admission {
   readonly create?: (image: string) => string
   readonly update?: (image: string, before: string) => string
+  /** Whether a policy denies every change of this pod. */
+  readonly denies?: (pod: string) => boolean
 }
 
 interface Node {
@@ -98,6 +102,7 @@ interface Process {
   readonly into: Followed<WirePod>
   readonly settled: Set<string>
   readonly lives: Lives
+  readonly denials: Denials
 }
 
 /** What the watch tells of a pod that is gone. */
@@ -166,7 +171,7 @@ export class World {
   /** A new process of the controller: it lists everything, and remembers nothing. */
   #start(): Process {
     const { store, into } = shopStore(() => this.time + this.clock)
-    const process = { store, into, settled: new Set<string>(), lives: new Lives() }
+    const process = { store, into, settled: new Set<string>(), lives: new Lives(), denials: new Denials() }
     this.#list(process)
     return process
   }
@@ -480,6 +485,7 @@ export class World {
       isSettled: (key) => settled.has(key),
       behind: [],
       lifeOf: this.#process.lives.of,
+      denialOf: (pod, image) => this.#process.denials.of(pod, image, this.rollout()),
       fetchOf: (node, image) => this.#fetchOf(node, image),
     })
     for (const key of decision.settled) settled.add(key)
@@ -589,6 +595,11 @@ export class World {
     if (answer === 'undone' || !pod || !isSame || !hasRun) {
       if (!answer) this.#read(name)
       return false
+    }
+    if (this.admission.denies?.(name)) {
+      const denial = new ClusterError('forbidden', `pods "${name}" is forbidden: not this one`)
+      this.#process.denials.saw(step, this.rollout(), denial, this.time + this.clock)
+      return true
     }
     const image =
       step.do === 'note' ? pod.image : (this.admission.update?.(step.note.wanted, pod.image) ?? step.note.wanted)

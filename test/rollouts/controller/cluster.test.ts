@@ -14,6 +14,7 @@ async function patchOf(...args: Parameters<typeof pod>) {
     fetchOf: () => ({ is: 'there' }),
     lifeOf: () => undefined,
     isSettled: () => true,
+    denialOf: () => undefined,
   })
   const [step] = steps
   assert.ok(step?.do === 'touch')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cluster } from '../../../rollouts/controller/cluster.ts'
 import { Controller } from '../../../rollouts/controller/control.ts'
+import type { WirePod } from '../../../rollouts/seen-pod.ts'
 import type { RolloutStatus, SidecarRollout } from '../../../rollouts/types.ts'
 import { ClusterError } from '../../../src/kubernetes/failure.ts'
 import type { Followed } from '../../../src/kubernetes/follow.ts'
@@ -14,6 +15,7 @@ function controllerOf(
   present: SidecarRollout,
   written: (into: Followed<SidecarRollout>, found: SidecarRollout, status: RolloutStatus) => SidecarRollout,
   leads = () => true,
+  { wires = [wirePod('shop-0')], ...calls }: { wires?: readonly WirePod[] } & Partial<Cluster> = {},
 ) {
   const stop = new AbortController()
   const done: string[] = []
@@ -30,7 +32,7 @@ function controllerOf(
       done.push('status')
       return written(rollouts, found, status)
     },
-    readPod: async () => undefined,
+    readPod: async (_, searched) => wires.find(({ metadata }) => metadata.name === searched),
     touchPod: noted('touch'),
     notePod: noted('note'),
     createPod: noted('fetch'),
@@ -39,6 +41,7 @@ function controllerOf(
     readWorkload: async () => undefined,
     readNodeLease: async () => undefined,
     removeRollout: noted('delete'),
+    ...calls,
   }
   const never = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()))
   const controller = new Controller({
@@ -50,7 +53,7 @@ function controllerOf(
         return never
       },
       pods(into) {
-        list(into, [wirePod('shop-0')], 1)
+        list(into, wires, 1)
         return never
       },
       budgets(into) {
@@ -128,6 +131,37 @@ test('while the status is never written nothing is done', async () => {
   await until('three tries', 10 * SECOND, async () => controller.failures.length >= 3 || controller.done.length > 9)
   assert.ok(controller.done.every((what) => what === 'looked' || what === 'status' || what === 'forgot'))
 })
+
+for (const kind of ['forbidden', 'invalid'] as const) {
+  test(`a pod whose change is denied (${kind}): the others are touched, and a status names it and why`, async () => {
+    const said: RolloutStatus[] = []
+    const wires = ['shop-0', 'shop-1'].map((name) => wirePod(name, { annotations: { a: 'b' } }))
+    await using controller = controllerOf(
+      rollout(),
+      (_, found, status) => {
+        said.push(status)
+        return stored(found, status)
+      },
+      undefined,
+      {
+        wires,
+        createPod: async () => {
+          throw new ClusterError('invalid', 'no pods that fetch here')
+        },
+        touchPod: async ({ name }) => {
+          controller.done.push(`touch ${name}`)
+          const found = wires.find(({ metadata }) => metadata.name === name)
+          if (name === 'shop-0' || !found) throw new ClusterError(kind, 'denied by the policy "quiet"')
+          return found
+        },
+      },
+    )
+    await until('the other pod', 10 * SECOND, async () => controller.done.includes('touch shop-1'))
+    const named = () => said.at(-1)?.conditions.find(({ type }) => type === 'Refused')?.message ?? ''
+    await until('the name', 10 * SECOND, async () => /shop-0 .*policy "quiet"/.test(named()))
+    assert.equal(controller.done.filter((what) => what === 'touch shop-0').length, 1)
+  })
+}
 
 test('a Lease that is renewed late leaves no rollout standing', async () => {
   const answers = [false, true, false]

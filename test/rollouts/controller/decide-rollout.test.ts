@@ -28,6 +28,7 @@ function decide(pods: readonly SeenPod[], look: Look = {}): Decision {
     fetchOf: () => ({ is: 'there' }),
     lifeOf: () => ({ at: Number.NEGATIVE_INFINITY, afterSilence: false }),
     isSettled: () => false,
+    denialOf: () => undefined,
     behind: [],
     ...more,
   })

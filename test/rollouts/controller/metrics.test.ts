@@ -18,6 +18,7 @@ test('who leads no more says nothing of rollouts: the next leader does', async (
     fetchOf: () => ({ is: 'there' }),
     lifeOf: () => undefined,
     isSettled: () => false,
+    denialOf: () => undefined,
     behind: [],
   }
   observer.watch?.({ age: () => 5000, watched: () => 7 })

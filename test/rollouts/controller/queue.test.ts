@@ -96,3 +96,39 @@ test('the keys of a group one at a time, those of others at the same time, and a
   assert.deepEqual(done.filter((key) => key.startsWith('b')).toSorted(), ['b1', 'b2', 'b3'])
   assert.ok(done.indexOf('b3') < done.indexOf('a1'), 'b does not wait for a')
 })
+
+test('a key that fails, urgent or not, never comes before those of its group that have waited for their turn', async (t) => {
+  for (const [first, ...rest] of [
+    ['bad', 'a', 'b'],
+    ['a', 'bad', 'b'],
+  ]) {
+    const stop = new AbortController()
+    const worked: string[] = []
+    const enough = Promise.withResolvers<void>()
+    const queue = createQueue<string>({
+      groupOf: () => 'all',
+      steady: () => performance.now(),
+      signal: stop.signal,
+      failed() {},
+      async work(key) {
+        worked.push(key)
+        // What happens in the namespace wakes all of its keys, again and again.
+        for (const one of ['bad', 'a', 'b']) queue.add(one)
+        if (worked.length >= 10) enough.resolve()
+        // The first time it says that it's urgent.
+        if (key === 'bad' && worked.indexOf(key) < worked.length - 1) throw new Error('no')
+        return key === 'bad'
+      },
+    })
+    t.after(async () => {
+      stop.abort()
+      await queue.ended
+    })
+    for (const key of [first, ...rest]) queue.add(key ?? '')
+    await enough.promise
+    stop.abort()
+    for (const key of ['a', 'b']) {
+      assert.ok(worked.filter((one) => one === key).length >= 2, `${key} is starved: ${worked.join(' ')}`)
+    }
+  }
+})
