@@ -35,7 +35,9 @@ function judge(shown: Shown): Judged {
   const pods = withContainer(rollout, shown.pods)
   const remembered = remember(rollout, pods)
   const { all, proven } = membersOf(rollout, pods, remembered, { patience, isSettled })
-  const memory = withEffective(remembered, all)
+  const known = withEffective(remembered, all)
+  // While it waits, another changes the images: what it may replace is fixed when its turn comes.
+  const memory = claimedBy === undefined ? known : { ...known, origins: rollout.status?.origins }
   const completed = completedIn(rollout) !== undefined
   const namesOf = (of: (one: Member) => boolean) => all.filter(of).map(({ pod }) => pod.name)
   const failing = failingOf(shown, all)

@@ -297,6 +297,36 @@ test('pods whose change is denied hold back no other, the status names them and 
   )
 })
 
+test('a rollout that waits behind another takes the pods from what that one has left them on', () => {
+  const change = fc.tuple(fc.nat(100), fc.constantFrom('envoy:v1', 'envoy:v3', 'envoy:v4'))
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 6 }),
+      strategies,
+      fc.array(change, { maxLength: 8 }),
+      fc.option(fc.constantFrom('envoy:v5', 'envoy:v6')),
+      (count, strategy, changes, image) => {
+        const world = new World(count, strategy)
+        world.claimedBy = 'older'
+        for (const [number, theirs] of changes) {
+          assert.equal(world.turn().phase, 'Waiting')
+          const pod = world.pods[number % count]
+          if (pod) world.patch(pod, theirs)
+          world.run(10)
+          assert.deepEqual(world.look().leftAlone.superseded, [])
+        }
+        if (image) world.change({ image })
+        world.turn()
+        world.claimedBy = undefined
+        assert.equal(world.settle().phase, 'Complete')
+        const desired = desiredOf(strategy.partition, count)
+        assert.equal(world.images().filter((one) => one === world.spec.image).length, desired)
+      },
+    ),
+    runs(100),
+  )
+})
+
 test('images that change faster than kubelets act: no more pods away than may be, and the last one wins', () => {
   const change = fc.tuple(
     fc.constantFrom('envoy:v1', 'envoy:v2', 'envoy:v3', 'envoy:v4'),

@@ -122,6 +122,8 @@ export class World {
   status: RolloutStatus | undefined
   template: string
   admission: Admission = {}
+  /** An older rollout, which isn't modelled. */
+  claimedBy: string | undefined
   /** The name that the runtime reports of an image. */
   reported = (image: string) => `docker.io/${image.includes('/') ? image : `library/${image}`}`
   digest = (image: string) => `sha256:${Buffer.from(image.replace(/^.*\//, '')).toString('hex')}`
@@ -478,7 +480,7 @@ export class World {
     const decision = next({
       now: this.time + this.clock,
       rollout: this.rollout(),
-      claimedBy: undefined,
+      claimedBy: this.claimedBy,
       pods,
       neighbours: pods,
       budgets: [],
