@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { selects } from '../../src/admission/pod/selector.ts'
 import type { Report } from '../../src/kubernetes/event.ts'
 import { type FailureKind, failureKind } from '../../src/kubernetes/failure.ts'
 import type { Followed } from '../../src/kubernetes/follow.ts'
@@ -7,7 +6,7 @@ import { pulledFor } from '../memory.ts'
 import type { SeenPod } from '../seen-pod.ts'
 import type { SidecarRollout } from '../types.ts'
 import { changePod, readPod } from './act.ts'
-import { claimedBy } from './claim.ts'
+import { Claims } from './claims.ts'
 import type { Cluster, Mirrors } from './cluster.ts'
 import { next } from './decide-rollout.ts'
 import type { Decision, Shown, Step } from './decision.ts'
@@ -86,6 +85,8 @@ export class Controller {
   readonly #controlling: Controlling
   /** By namespace and name. */
   readonly #rollouts = new Map<string, Map<string, Kept>>()
+  /** By namespace. */
+  readonly #claims = new Map<string, Claims>()
   /** Those on their way. */
   readonly #moving = new Set<Kept>()
   /** When the watch of rollouts last said something, and how new that was. */
@@ -171,6 +172,7 @@ export class Controller {
     if (known && was?.uid === uid) {
       if (Number(resourceVersion) < Number(was.resourceVersion)) return known
       known.rollout = rollout
+      this.#claims.get(namespace)?.put(rollout)
       // Rivals may be affected, too.
       if (was.generation !== generation) this.#wake(namespace)
       return known
@@ -188,6 +190,9 @@ export class Controller {
     }
     const its = this.#rollouts.get(namespace) ?? new Map()
     this.#rollouts.set(namespace, its.set(name, kept))
+    const claims = this.#claims.get(namespace) ?? new Claims()
+    this.#claims.set(namespace, claims)
+    claims.put(rollout)
     this.#store.open(namespace)
     this.#wake(namespace)
     return kept
@@ -209,11 +214,13 @@ export class Controller {
     this.#controlling.observer.forgot(was.rollout)
     if (its.size > 0) return this.#wake(namespace)
     this.#rollouts.delete(namespace)
+    this.#claims.delete(namespace)
     this.#store.close(namespace)
   }
 
   #drop(kept: Kept) {
     kept.isGone = true
+    this.#claims.get(kept.rollout.metadata.namespace)?.drop(kept.rollout)
     this.#moving.delete(kept)
     this.#queue.forget(kept)
   }
@@ -229,9 +236,9 @@ export class Controller {
   #changed(namespace: string, was?: SeenPod, is?: SeenPod) {
     // Neither: a budget, a pod that fetches, or a list has changed.
     if (was === undefined && is === undefined) return this.#wake(namespace)
-    for (const kept of this.#of(namespace)) {
-      const { selector } = kept.rollout.spec
-      if ([was, is].some((pod) => pod && selects(selector, pod.labels))) this.#queue.add(kept)
+    for (const rollout of this.#claims.get(namespace)?.pod(was, is) ?? []) {
+      const kept = this.#find(rollout)
+      if (kept) this.#queue.add(kept)
     }
   }
 
@@ -332,15 +339,13 @@ export class Controller {
 
   #look(kept: Kept, rollout: SidecarRollout, space: Space): Shown {
     const now = this.#controlling.now()
-    const neighbours = space.pods()
-    const pods = neighbours.filter(({ labels }) => selects(rollout.spec.selector, labels))
-    const others = this.#of(rollout.metadata.namespace).map((one) => one.rollout)
+    const claims = this.#claims.get(rollout.metadata.namespace)
     return {
       now,
       rollout,
-      claimedBy: claimedBy(rollout, others, pods),
-      pods,
-      neighbours,
+      claimedBy: claims?.claimedBy(rollout),
+      pods: claims?.podsOf(rollout) ?? [],
+      neighbours: space.pods(),
       budgets: space.budgets(),
       fetchOf: this.#fetches.of(rollout, space.fetches(now)),
       isSettled: (one) => kept.settled.has(one),

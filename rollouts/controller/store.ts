@@ -143,7 +143,10 @@ export class Store {
   open(namespace: string) {
     if (this.#spaces.has(namespace)) return
     const { now, changed } = this.#settings
-    const space = new Space(now, (was, is) => changed(namespace, was, is))
+    const space: Space = new Space(now, (was, is) => {
+      // A list that began before the namespace was closed and opened again tells of what is no longer so.
+      if (this.#spaces.get(namespace) === space) changed(namespace, was, is)
+    })
     this.#spaces.set(namespace, space)
     if (this.#watching) void this.#fill(namespace, space)
     else this.#watch()

@@ -18,6 +18,15 @@ export function selects(selector: LabelSelector, labels: ReadonlyMap<string, Jso
   return equal && (selector.matchExpressions ?? []).every((expression) => holds(expression, labels))
 }
 
+/** The same for a selector that is asked many times: its lists of values may be long. */
+export function selecting({ matchLabels = {}, matchExpressions = [] }: LabelSelector) {
+  const equal = Object.entries(matchLabels)
+  const lists = matchExpressions.map((expression) => ({ expression, values: new Set(expression.values) }))
+  return (labels: ReadonlyMap<string, Json>): boolean =>
+    equal.every(([key, value]) => labels.get(key) === value) &&
+    lists.every(({ expression, values }) => holds(expression, labels, (value) => values.has(value)))
+}
+
 /** What is known of a namespace's labels. */
 export interface KnownLabels {
   readonly labels: ReadonlyMap<string, Json>
@@ -41,13 +50,17 @@ export function maySelect(selector: LabelSelector, { labels, whole }: KnownLabel
   return known.length === terms.length ? true : undefined
 }
 
-function holds({ key, operator, values = [] }: LabelExpression, labels: ReadonlyMap<string, Json>): boolean {
+function holds(
+  { key, operator, values = [] }: LabelExpression,
+  labels: ReadonlyMap<string, Json>,
+  isListed = (value: string) => values.includes(value),
+): boolean {
   const value = labels.get(key)
   switch (operator) {
     case 'In':
-      return typeof value === 'string' && values.includes(value)
+      return typeof value === 'string' && isListed(value)
     case 'NotIn':
-      return typeof value !== 'string' || !values.includes(value)
+      return typeof value !== 'string' || !isListed(value)
     case 'Exists':
       return value !== undefined
     case 'DoesNotExist':
