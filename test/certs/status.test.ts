@@ -38,7 +38,12 @@ describe('the status of what cert-manager keeps', async () => {
     const data = { 'tls.crt': leaf.certificate, 'tls.key': leaf.key, 'ca.crt': ca.certificate }
     cluster.secret = secret ? { version: '1', data, annotations: {} } : undefined
     cluster.readEndpoints = async () => [{ host: '10.0.0.1', port: 8443, pod: 'a' }]
-    return await statusOf({ cluster, names: asked, lifetimes, ask: async () => shows })
+    return await statusOf({
+      cluster,
+      names: asked,
+      lifetimes,
+      ask: async () => (shows === 'nobody answers' ? undefined : shows),
+    })
   }
   const look = { width: 100, color: false, unicode: true, terminal: false }
 
@@ -57,5 +62,8 @@ describe('the status of what cert-manager keeps', async () => {
     assert.deepEqual(await kinds({ bundle: '' }), ['trust-differs', 'trust-differs', 'served-untrusted'])
     assert.deepEqual(await kinds({ secret: false }), ['foreign-secret-missing'])
     assert.deepEqual(await kinds({ asked: ['else.svc'] }), ['secret-damaged', 'served-name'])
+    assert.deepEqual(await kinds({ shows: 'nobody answers' }), ['no-handshake'])
+    const ended = await issueLeaf({ authority: ca, names, life: 60_000, at: new Date(at.getTime() - 120_000) })
+    assert.ok((await kinds({ shows: ended.certificate })).includes('served-expired'))
   })
 })
