@@ -82,10 +82,6 @@ describe('what really happened', () => {
       )
       const ready = seen.containers.find((each: { name: string }) => each.name === 'sidecar').ready
       assert.equal(ready !== undefined, outcome === 'held')
-      const checked = await run(check, '-n', namespace, `pod/${name}`, '-o', 'json')
-      const texts = JSON.parse(checked.stdout).findings.map(
-        (each: { level: string; text: string }) => `${each.level} ${each.text}`,
-      )
       const says =
         outcome === 'held'
           ? /^ok its app began after/m
@@ -94,7 +90,16 @@ describe('what really happened', () => {
             : outcome.startsWith('stuck')
               ? /^problem stuck/m
               : /^warning its app began too early/m
-      assert.match(texts.join('\n'), says)
+      // Its clock may be a second behind that of the timeline, which has just called it stuck.
+      await until(
+        `check to say ${says}`,
+        async () => {
+          const { stdout } = await run(check, '-n', namespace, `pod/${name}`, '-o', 'json')
+          const texts = JSON.parse(stdout).findings.map(({ level, text }: Record<string, string>) => `${level} ${text}`)
+          return says.test(texts.join('\n')) || undefined
+        },
+        10_000,
+      )
     })
   }
 

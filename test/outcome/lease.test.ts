@@ -7,6 +7,7 @@ import { drawTimeline } from '../../src/timeline/draw.ts'
 import { runs } from '../runs.ts'
 import { type Plan, type Run, simulate } from './kubelet.ts'
 import { lived } from './lived.ts'
+import { recordedPod } from './recorded.ts'
 import { judge, timelineOf } from './seen.ts'
 
 // What is said of pods whose lock has a lease, on nodes that have leases. That it isn't wrong, truth.test.ts proves; here it's enough.
@@ -139,4 +140,18 @@ describe('of a pod whose lock has a lease', () => {
       runs(200),
     )
   })
+})
+
+test('a real node shows the same of them', () => {
+  const asked = judge(recordedPod('leased-native')).outcome
+  assert.deepEqual(asked, { kind: 'held', unwatched: [], asked: ['sidecar'] })
+  const [, later] = judge(recordedPod('leased-went-on')).starts
+  assert.equal(later && why(later.outcome), 'unknown lock-restarts')
+  const { now, ...again } = recordedPod('leased-again')
+  const { down } = judge({ ...again, now: now + 20_000 })
+  assert.deepEqual(down && 'ask' in down && [down.why, down.container, down.sidecars, down.ask], [
+    ...['locked', 'app'],
+    ['sidecar'],
+    'sidecar',
+  ])
 })
