@@ -100,7 +100,7 @@ export function membersOf(
       inProgress,
       silent: inProgress && state.is === 'silent' && isSilent(state, note, patience),
       inTrouble: isInTrouble(pod, container),
-      available: pod.ready && !isAway(pod, patience.now) && !inProgress,
+      available: pod.ready && !isAway(pod, patience.now, state.is === 'done' ? container : undefined) && !inProgress,
     }
   })
   const proven = all.some(({ updated, note, state }) => updated && note?.back === false && state.is === 'done')

@@ -77,6 +77,8 @@ export interface SeenStatus {
   readonly last: SeenEnd | undefined
   /** When the kubelet was first known to have seen the note's generation; 0 if it hasn't, or without a note. */
   readonly acted: number
+  /** It came after that: the kubelet has made it by what the note asks for. */
+  readonly isNew: boolean
   /** The ends of containers since then that may be the image's fault, the latest three. */
   readonly ends: readonly { readonly id: string; readonly seen: number; readonly outOfMemory: boolean }[]
 }
@@ -201,11 +203,12 @@ function seenStatus(
   const seen = note !== undefined && (observed ?? 0) >= note.gen
   const same = note !== undefined && before?.notes.get(name)?.gen === note.gen
   const acted = seen ? (same && was?.acted ? was.acted : now) : 0
+  const isNew = seen && same && was !== undefined && was.acted > 0 && id !== '' && (was.id !== id || was.isNew)
   const ended = state.terminated ? endOf(state.terminated, id) : last
   const neighbours = statuses.filter((one) => one.name !== name)
   const ends = seen && same && !fresh ? [...(was?.ends ?? [])] : []
-  const isNew = ended && ended.id !== '' && !ends.some((one) => one.id === ended.id)
-  if (seen && isNew && !fresh && !note.ids.includes(ended.id) && !isEnvironment(ended, neighbours)) {
+  const isUntold = ended && ended.id !== '' && !ends.some((one) => one.id === ended.id)
+  if (seen && isUntold && !fresh && !note.ids.includes(ended.id) && !isEnvironment(ended, neighbours)) {
     ends.push({ id: ended.id, seen: now, outOfMemory: endedBy(ended.reason) === 'memory' })
   }
   return {
@@ -219,6 +222,7 @@ function seenStatus(
     message: detail?.message ?? '',
     last,
     acted,
+    isNew,
     ends: ends.slice(-ENDS),
   }
 }

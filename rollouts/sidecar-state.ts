@@ -96,22 +96,26 @@ export function standing(pod: SeenPod, container: SeenContainer): 'current' | 'o
   if (note.keep.includes(status.id)) return container.image === note.wanted ? 'current' : 'old'
   // Of several touches in a row, the last may have brought back what runs.
   if (note.ids.includes(status.id)) return note.between && proves(status, container.image) ? 'unproven' : 'old'
-  // The old image under a new id: restarted just before the touch was seen, unless both names are one image.
-  const suspect = note.between || note.images.includes(status.imageId)
+  // The old image under a new id: restarted just before the touch was seen, unless both names are one image. Once the kubelet has seen the
+  // touch, what it makes is by that.
+  const suspect = !status.isNew && (note.between || note.images.includes(status.imageId))
   return !suspect || proves(status, container.image) ? 'current' : 'unproven'
 }
 
 /** How long a container that can't be proven counts as away where no rollout says, in ms. */
 const UNPROVEN = 300_000
 
-/** Whether the pod has a sidecar that was touched, by any rollout, and isn't back. Its Ready condition may not say so. */
-export const isAway = (pod: SeenPod, now: number): boolean =>
+/**
+ * Whether the pod has a sidecar that was touched, by any rollout, and isn't back. Its Ready condition may not say so.
+ * @param back one that its own rollout has found to be back
+ */
+export const isAway = (pod: SeenPod, now: number, back?: SeenContainer): boolean =>
   pod.containers.some((one) => {
-    if (!noteOf(pod, one)) return false
+    if (one === back || !noteOf(pod, one)) return false
     const { status } = one
     const is = standing(pod, one)
-    const back = is === 'current' || (is === 'unproven' && now - (status?.acted ?? now) > UNPROVEN)
-    return !(back && status?.state === 'running' && status.ready)
+    const isBack = is === 'current' || (is === 'unproven' && now - (status?.acted ?? now) > UNPROVEN)
+    return !(isBack && status?.state === 'running' && status.ready)
   })
 
 /** @param settled it was done for long enough, once: then it can't fail any more */
@@ -131,7 +135,8 @@ export function sidecarState(
   }
   if ((pod.observed ?? 0) < note.gen) return { is: 'silent' }
   const overdue = now - deadlineStart(pod, status, since) > deadline
-  if ((is === 'current' || (is === 'unproven' && overdue)) && status.state === 'running' && status.ready) {
+  // What was done once, a process that hasn't seen it begin can't prove.
+  if ((is === 'current' || (is === 'unproven' && (overdue || settled))) && status.state === 'running' && status.ready) {
     const until = Math.max(status.readySince, pod.ready ? pod.readySeen : 0) + minReady
     return settled || is === 'unproven' || until <= now ? { is: 'done' } : { is: 'settling', until }
   }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { desiredOf } from '../../rollouts/share.ts'
 import { runs } from '../runs.ts'
+import { NOW } from './pods.ts'
 import { World } from './world.ts'
 
 const often = runs(400)
@@ -293,6 +294,34 @@ test('pods whose change is denied hold back no other, the status names them and 
         assert.equal(world.images().filter((image) => image === 'envoy:v2').length, desired)
       },
     ),
+    runs(100),
+  )
+})
+
+test('another name of the same image takes no longer than another image', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 6 }), strategies, scripts('flap', 'bump'), (count, strategy, events) => {
+      const takes = (isRetag: boolean, dies = Number.POSITIVE_INFINITY): number => {
+        const world = new World(count, strategy)
+        if (isRetag) {
+          world.digest = () => 'sha256:one'
+          // Whichever name the runtime likes best.
+          world.reported = () => 'docker.io/library/envoy:v1'
+        }
+        for (const [, what, number] of events) {
+          happen(world, what, number)
+          world.turn(dies)
+        }
+        heal(world)
+        const { phase, counts } = world.settle()
+        assert.deepEqual([phase, counts.ready], ['Complete', count])
+        return world.time - NOW
+      }
+      assert.equal(takes(true), takes(false))
+      // A process that hasn't seen it begin waits longer, and doesn't take what is done for unready.
+      takes(true, 1)
+      takes(true, 2)
+    }),
     runs(100),
   )
 })
