@@ -144,7 +144,7 @@ export const conditionTypes = [
   'Ready',
   /** It is on its way, or waits for what will pass. */
   'Reconciling',
-  /** It needs somebody: a failure, a conflict, nothing but refused touches, or nothing but kubelets that are too old. */
+  /** It needs somebody: a failure, a conflict, a pause, nothing but refused touches or kubelets that are too old, or nothing happens any more. */
   'Stalled',
   /** What it does, or what holds it. */
   'Progressing',

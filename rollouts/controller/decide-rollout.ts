@@ -23,7 +23,22 @@ export function next(shown: Shown): Decision {
   const { phase, reason, message, but, rests } = rule
   const said = reason === 'held' ? (look.held?.reason ?? updating.reason) : reason
   const decision = rests ? judged.decision : look.decision
-  return { ...decision, ...but?.(look), phase, reason: said, message: message(look) }
+  const ruled = { ...decision, ...but?.(look), phase, reason: said, message: message(look) }
+  if (phase !== 'Progressing' && phase !== 'RollingBack') return ruled
+  const until = progressUntil(look)
+  if (until <= shown.now) return { ...ruled, stuck: true }
+  return { ...ruled, again: earliest([ruled.again, until]) }
+}
+
+/** Until when one on its way must touch another pod, or it needs somebody. What is waited for may never come: a registry, an app, a budget. */
+function progressUntil({ shown: { rollout, now }, members, decision }: Look): number {
+  const { metadata, spec, status } = rollout
+  const moving = status?.conditions.find(({ type }) => type === 'Progressing')
+  const began = moving?.status === 'True' ? Date.parse(moving.lastTransitionTime) : now
+  const touches = members.flatMap(({ note }) => (note?.rollout === metadata.uid ? note.at : []))
+  const { progressDeadlineSeconds, minReadySeconds } = spec.strategy
+  const last = touches.reduce((latest, at) => Math.max(latest, at), Math.max(began, decision.since))
+  return last + (2 * progressDeadlineSeconds + minReadySeconds) * 1000
 }
 
 type Judged = Pick<Look, 'shown' | 'members' | 'decision'> & Pick<Members, 'proven'>
@@ -51,6 +66,7 @@ function judge(shown: Shown): Judged {
       tooOld: namesOf((one) => one.standing === 'too old'),
     },
     denied: [],
+    stuck: false,
     behind: shown.behind,
     unneeded: false,
     failing,

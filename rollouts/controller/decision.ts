@@ -60,6 +60,8 @@ export interface Decision {
   readonly unfetched: Unfetched | undefined
   /** Nodes of late pods: whether their kubelets live has to be looked at. */
   readonly awaited: readonly string[]
+  /** It is on its way, and no pod has been touched for longer than one may take, and once more as long. */
+  readonly stuck: boolean
   /** When to look again even if nothing changes; undefined: no need. */
   readonly again: number | undefined
 }

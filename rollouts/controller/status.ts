@@ -103,7 +103,11 @@ function findingsOf(
     Ready: as(phase === 'Complete'),
     Reconciling: as(moving && !stalled),
     Stalled:
-      failure && stalled ? finding('True', failure.reason, `${placeOf(failure)}: ${failure.message}`) : as(stalled),
+      failure && stalled
+        ? finding('True', failure.reason, `${placeOf(failure)}: ${failure.message}`)
+        : decision.stuck
+          ? finding('True', 'NoProgress', `nothing happens for longer than a pod may take: ${said}`)
+          : as(stalled),
     Progressing: as(moving),
     Completed: completed
       ? finding('True', 'Complete', 'this generation has reached its share')
@@ -150,16 +154,17 @@ const shortly = (failure: RolloutFailure) => `${placeOf(failure)} (${failure.rea
 const finding = (status: Finding['status'], reason: string, message: string): Finding => ({ status, reason, message })
 
 /** Whether it needs somebody. */
-function isStalled({ phase, failing, denied }: Decision): boolean {
+function isStalled({ phase, failing, denied, stuck }: Decision): boolean {
   switch (phase) {
     case 'Stopped':
     case 'RolledBack':
     case 'Waiting':
+    case 'Paused':
       return true
     case 'RollingBack':
-      return failing.length > 0 || denied.length > 0
+      return stuck || failing.length > 0 || denied.length > 0
     case 'Progressing':
-    case 'Paused':
+      return stuck
     case 'Complete':
       return false
     default:

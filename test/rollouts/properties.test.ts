@@ -360,6 +360,46 @@ test('a rollout that waits behind another takes the pods from what that one has 
   )
 })
 
+test('whatever stays in its way, a rollout is Ready or Stalled within the time that its pods may take', () => {
+  const events = scripts(
+    'flap',
+    'flap',
+    'freeze',
+    'throttle',
+    'throttle',
+    'old',
+    'up',
+    'silent',
+    'late',
+    'pause',
+    'share',
+  )
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 5 }),
+      strategies,
+      events,
+      fc.constantFrom('envoy:v2', 'envoy:unready'),
+      (count, strategy, script, image) => {
+        const world = new World(count, { ...strategy, progressDeadlineSeconds: 20 }, { image })
+        for (const [calls, what, number] of script) {
+          happen(world, what, number)
+          world.turn(calls === 99 ? undefined : calls)
+        }
+        // There and back, and for each of them what it may take, twice.
+        world.run((2 * world.pods.length + 1) * 60)
+        const is = (name: string) => world.status?.conditions.find(({ type }) => type === name)?.status
+        assert.deepEqual([is('Ready') === 'True' || is('Stalled') === 'True', is('Reconciling')], [true, 'False'])
+        heal(world)
+        world.run(2)
+        const { phase, failure } = world.settle()
+        if (!failure) assert.equal(phase, 'Complete')
+      },
+    ),
+    runs(100),
+  )
+})
+
 test('images that change faster than kubelets act: no more pods away than may be, and the last one wins', () => {
   const change = fc.tuple(
     fc.constantFrom('envoy:v1', 'envoy:v2', 'envoy:v3', 'envoy:v4'),

@@ -147,7 +147,7 @@ const back = pod('a', {
 })
 for (const [phase, pods, strategy, [ready, reconciling, stalled]] of [
   ['Progressing', [pod('a')], {}, ['False', 'True', 'False']],
-  ['Paused', [pod('a')], { paused: true }, ['False', 'False', 'False']],
+  ['Paused', [pod('a')], { paused: true }, ['False', 'False', 'True']],
   ['Stopped', [failing], {}, ['False', 'False', 'True']],
   ['RollingBack', [failing], { onFailure: 'rollback' }, ['False', 'False', 'True']],
   ['RolledBack', [back], { onFailure: 'rollback' }, ['False', 'False', 'True']],
