@@ -4,18 +4,23 @@
  *
  *   npm run bench:start -- [ROUNDS] [ROWS]   ROWS: only those whose name matches this, such as startupProbe
  */
-import { create, createNamespace, deleteNamespaces, kubectl } from '../test/cluster/cluster.ts'
+import { create, createNamespace, deleteNamespaces, kubectl, until } from '../test/cluster/cluster.ts'
 import {
   app,
   type Container,
   firstLineOf,
+  getPod,
   type Line,
   logOf,
   markOf,
   type PodOptions,
   pod,
+  shared,
+  sharedVolume,
   sidecar,
+  statusOf,
 } from '../test/cluster/pod.ts'
+import { startSlowRegistry } from '../test/cluster/slow-registry.ts'
 import { startWebhook } from '../test/cluster/webhook.ts'
 import { keep, median, rounded } from './figures.ts'
 
@@ -32,6 +37,10 @@ interface Variant {
   readonly sidecars?: readonly string[]
   /** It takes so long that three runs must do. */
   readonly slow?: boolean
+  /** With `lock: {lease: off}`. */
+  readonly unleased?: boolean
+  /** The app's second start is measured, too. */
+  readonly again?: boolean
 }
 interface Run {
   /** All in milliseconds. */
@@ -39,6 +48,8 @@ interface Run {
   readonly total: number
   /** From the first sidecar's process to the app's first line. */
   readonly sinceFirst: number
+  /** From the app's end to the first line of its second start. */
+  readonly again?: number
 }
 
 const probe = { httpGet: { path: '/ready', port: 15021 } }
@@ -143,9 +154,51 @@ function tier(count: number, gate: string): Variant {
   }
 }
 
-const namespace = 'bench-start'
+// The lock with its lease and without, each behind a sidecar that has a probe, without which there is no lease.
+const probed = { readinessProbe: { ...probe, periodSeconds: 1 } }
+const endsOnce = app(
+  'date; [ -e /shared/again ] && exec sleep 3600; true >/shared/again; sleep 3; echo ends; exit 1',
+  shared,
+)
+const gates = { hook: imageVolume, native: nativeGate }
+for (const [gate, annotations] of Object.entries(gates)) {
+  const locked = withLock({ containers: [endsOnce, late(probed)], options: ours(annotations) })
+  const leased = { ...locked, options: { ...locked.options, spec: { volumes: [sharedVolume] } }, again: true }
+  rows[`lease, ${gate}`] = leased
+  rows[`lease, ${gate}, off`] = { ...leased, unleased: true }
+}
 
-async function measure(name: string, { containers, options, sidecars = ['late'] }: Variant): Promise<Run> {
+// A node that has to pull the app's image first.
+const pull = 8
+const registry = await startSlowRegistry()
+const coldApp = app(undefined, { image: registry.image(pull, 'cold'), imagePullPolicy: 'Always' })
+const cold = [5, 12].flatMap((seconds) => {
+  const containers = [coldApp, late(probed, 'late', 15_021, seconds * 1000)]
+  const startupProbe = { startupProbe: { ...probe, periodSeconds: 1, failureThreshold: 60 } }
+  const variants: Record<string, Variant> = {
+    'not held back': { containers: containers.toReversed() },
+    hook: { containers, options: ours(imageVolume) },
+    'hook, lock without lease': { ...withLock({ containers, options: ours(imageVolume) }), unleased: true },
+    'hook, lock': withLock({ containers, options: ours(imageVolume) }),
+    native: { containers, options: ours(nativeGate) },
+    'native, lock': withLock({ containers, options: ours(nativeGate) }),
+    'native sidecar, startupProbe 1 s': {
+      containers: [coldApp],
+      options: native(late(startupProbe, 'late', 15_021, seconds * 1000)),
+    },
+  }
+  return Object.entries(variants).map(([way, variant]) => ({ seconds, way, variant, row: coldRow(seconds, way) }))
+})
+function coldRow(seconds: number, way: string): string {
+  return `cold, ready after ${seconds} s, ${way}`
+}
+for (const { row, variant } of cold) rows[row] = { ...variant, slow: true }
+
+const namespaces = { leased: 'bench-start', unleased: 'bench-start-unleased' }
+
+async function measure(name: string, variant: Variant): Promise<Run> {
+  const { containers, options, sidecars = ['late'] } = variant
+  const namespace = variant.unleased ? namespaces.unleased : namespaces.leased
   const from = Date.now()
   await create(pod(namespace, name, containers, options))
   await logOf(namespace, name)
@@ -154,18 +207,31 @@ async function measure(name: string, { containers, options, sidecars = ['late'] 
   for (const sidecarName of sidecars) log = await logOf(namespace, name, sidecarName, 2)
   const first = firstLineOf(log)
   const marks = (mark: string) => sidecars.map((sidecarName) => markOf(log, sidecarName, mark))
+  const again = variant.again ? { again: await secondStart(namespace, name) } : {}
   await kubectl('delete', 'pod', name, '-n', namespace, '--wait=true')
   return {
     gap: first - Math.max(...marks('ready')),
     total: first - from,
     sinceFirst: first - Math.min(...marks('started')),
+    ...again,
   }
 }
 
+async function secondStart(namespace: string, name: string): Promise<number> {
+  await until(`${name} to start again`, async () => {
+    const { restartCount, state } = statusOf(await getPod(namespace, name), 'app') ?? {}
+    return (restartCount === 1 && state?.running) || undefined
+  })
+  const lines = (...flags: string[]) => kubectl('logs', name, '-n', namespace, '-c', 'app', '--timestamps', ...flags)
+  const at = (line: string | undefined) => Date.parse(line?.split(' ')[0] ?? '')
+  const [first] = (await lines()).split('\n')
+  return at(first) - at((await lines('--previous')).trim().split('\n').at(-1))
+}
+
 const runs: Record<string, Run[]> = Object.fromEntries(Object.keys(rows).map((row) => [row, []]))
-const webhook = await startWebhook('bench-start')
+const webhooks = [await startWebhook(namespaces.leased), await startWebhook(namespaces.unleased, { lease: 'off' })]
 try {
-  await createNamespace(namespace, { test: 'bench-start' })
+  for (const name of Object.values(namespaces)) await createNamespace(name, { test: name })
   // The first round warms the caches and isn't counted.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [index, [row, variant]] of Object.entries(rows).entries()) {
@@ -176,15 +242,16 @@ try {
     process.stderr.write(`round ${round} of ${rounds}\n`)
   }
 } finally {
-  await deleteNamespaces(namespace)
-  await webhook.remove()
+  await deleteNamespaces(...Object.values(namespaces))
+  for (const webhook of webhooks) await webhook.remove()
+  await registry[Symbol.asyncDispose]()
 }
 
-const of = (row: string, figure: keyof Run): number => median((runs[row] ?? []).map((run) => run[figure]))
+const of = (row: string, figure: keyof Run): number => median((runs[row] ?? []).map((run) => run[figure] ?? Number.NaN))
 /** A container's own create and start: how long after the sidecar's process an app starts that isn't held back. */
 const floor = of('not held back', 'sinceFirst')
 const istio = of('500 ms waiter that sleeps first', 'gap')
-const table = Object.keys(rows).filter((row) => !row.startsWith('tier') && wanted(row))
+const table = Object.keys(rows).filter((row) => !/^(tier|lease|cold)/.test(row) && wanted(row))
 console.log(
   `\nmedians of ${rounds} pods a row; the sidecar is ready ${readyAfter} ms after its start; floor: ${floor} ms`,
 )
@@ -210,5 +277,41 @@ console.table(
     const took = of(row, 'sinceFirst')
     return { row, ms: took, ratio: rounded(took / (1000 + count * floor)) }
   }),
+)
+const ratio = (row: string, figure: keyof Run): number => rounded(of(row, figure) / of(`${row}, off`, figure))
+console.log('the lock with its lease, as a ratio to the same without')
+console.table(
+  Object.keys(gates)
+    .filter((gate) => wanted(`lease, ${gate}`))
+    .map((gate) => ({
+      gate,
+      'ready → app, ms': of(`lease, ${gate}`, 'gap'),
+      'ready → app': ratio(`lease, ${gate}`, 'gap'),
+      'end → app again, ms': of(`lease, ${gate}`, 'again'),
+      'end → app again': ratio(`lease, ${gate}`, 'again'),
+    })),
+)
+console.log(
+  `a cold node: from the sidecar’s start to the app, as a ratio to the maximum and to the sum of a pull of ${pull} s and the sidecar’s time, with a container’s own start`,
+)
+console.table(
+  cold
+    .filter(({ row }) => wanted(row))
+    .map(({ seconds, way, row }) => {
+      const took = of(row, 'sinceFirst')
+      // An app that isn't held back has just been pulled and started.
+      const pulled = of(coldRow(seconds, 'not held back'), 'sinceFirst')
+      const start = pulled - pull * 1000
+      const [most, sum] = [Math.max(pulled, seconds * 1000 + start), pulled + seconds * 1000]
+      return {
+        ready: seconds,
+        way,
+        ms: took,
+        'maximum, ms': most,
+        'sum, ms': sum,
+        ': maximum': rounded(took / most),
+        ': sum': rounded(took / sum),
+      }
+    }),
 )
 keep(only === '' ? 'start' : 'start-some', { rounds, readyAfter, floor, runs })

@@ -30,6 +30,8 @@ type WebhookOptions = {
   rules?: string
   /** The oldest node's, as `install` finds it. */
   kubernetesVersion?: string
+  /** Whether the lock's files are leased (on). */
+  lease?: 'on' | 'off'
 }
 
 /**
@@ -39,10 +41,10 @@ type WebhookOptions = {
  */
 export async function startWebhook(
   name: string,
-  { failurePolicy = 'Fail', flags = [], rules = '[]', kubernetesVersion }: WebhookOptions = {},
+  { failurePolicy = 'Fail', flags = [], rules = '[]', kubernetesVersion, lease = 'on' }: WebhookOptions = {},
 ): Promise<Webhook> {
   const oldest = kubernetesVersion ? `kubernetesVersion: "${kubernetesVersion}"\n` : ''
-  const text = `apiVersion: sidecar-first.dev/v1\nkind: Configuration\n${oldest}rules: ${rules}`
+  const text = `apiVersion: sidecar-first.dev/v1\nkind: Configuration\n${oldest}lock: {lease: ${lease}}\nrules: ${rules}`
   const read = readConfiguration(text, 'test')
   if (!read.ok) throw new Error(read.problems.map(({ line, fault }) => `${line}: ${faultText(fault)}`).join('\n'))
 
