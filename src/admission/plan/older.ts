@@ -1,5 +1,5 @@
-import { waiterHook } from '../hook/hook.ts'
-import { type WaiterSpec, waiterName, waiterPath } from '../hook/waiter.ts'
+import { sameHook, waiterHook } from '../hook/hook.ts'
+import { type WaiterSpec, waiterName, waiterPath, withoutLease } from '../hook/waiter.ts'
 import type { Configuration } from '../intent/configuration.ts'
 import type { Intent } from '../intent/intent.ts'
 import type { Container, Hook, Pod, Spec } from '../pod/pod.ts'
@@ -54,7 +54,26 @@ function specOf(hook: Hook): WaiterSpec | undefined {
   return program === waiterPath && spec !== undefined ? JSON.parse(spec) : undefined
 }
 
-/** Hooks as that waiter takes them. It refuses `path`, and asks what `check` says, which is as near to it as a check can be. */
+/**
+ * Hooks as the waiter in the pod takes them. One of before leases refuses a hook that tells of them, and its sidecar would be restarted for ever.
+ * One of another image may be that, or a mirror: it is told of them only if it was before. An enforced rule's hook says all that the rule says.
+ */
+export function hooksForItsWaiter(
+  { spec }: Pod,
+  { enforced }: Intent,
+  hooks: ReadonlyMap<Container, Hook>,
+  { waiter }: Configuration,
+): ReadonlyMap<Container, Hook> {
+  const image = enforced ? undefined : waiterImageIn(spec)
+  const isOurs = !image || image === waiter.image
+  if (isOurs || [...spec.containers, ...spec.initContainers].some(({ postStart }) => tellsOfLease(postStart)))
+    return hooks
+  return new Map([...hooks].map(([container, hook]) => [container, withoutLease(hook) ?? hook]))
+}
+
+const tellsOfLease = (hook: Hook | undefined): boolean => !sameHook(hook, withoutLease(hook))
+
+/** Hooks as a waiter of before 0.2 takes them. It refuses `path`, and asks what `check` says, which is as near to it as a check can be. */
 export function hooksOfOlder(hooks: ReadonlyMap<Container, Hook>): ReadonlyMap<Container, Hook> {
   return new Map([...hooks].map(([container, hook]) => [container, withoutPaths(hook)]))
 }

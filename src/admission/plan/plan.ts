@@ -16,7 +16,7 @@ import { lint } from './lint.ts'
 import type { LockParts } from './lock.ts'
 import { loopholes } from './loopholes.ts'
 import { findObstacles } from './obstacles.ts'
-import { hooksOfOlder, olderWaiter, tooOldWaiter } from './older.ts'
+import { hooksForItsWaiter, hooksOfOlder, olderWaiter, tooOldWaiter } from './older.ts'
 import type { Order } from './order.ts'
 import { lockedMembers, shownTiers, type Tiers } from './shown-tiers.ts'
 import { type ProbeChange, probeChange } from './startup-probe.ts'
@@ -44,7 +44,8 @@ const mostShown = 256
 export function plan(pod: Pod, intent: Intent, context: Context): Planned {
   const { lined, order, lock, ...held } = planHold(pod, intent, context)
   const older = olderWaiter(pod, intent, context.configuration)
-  const gates = older === undefined ? held.hooks : hooksOfOlder(held.hooks)
+  const told = hooksForItsWaiter(pod, intent, held.hooks, context.configuration)
+  const gates = older === undefined ? told : hooksOfOlder(told)
   const locked = lock.openings.size > 0
   const carriers = [...gates].filter(([, hook]) => runsWaiter(hook)).map(([container]) => container)
   const { delivery, ...delivered } = planDelivery(lined, carriers, context.configuration, locked)

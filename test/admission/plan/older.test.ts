@@ -58,3 +58,30 @@ test('with its own waiter the path is asked as the kubelet does; under an enforc
   const digested: Pod = JSON.parse(JSON.stringify(given).replaceAll('waiter:0.1.0', 'waiter:v0.1.0@sha256:abc'))
   assert.match(reasonsOf(decide(digested, read.configuration)).join(), /write the template again/)
 })
+
+// It refuses a field that it doesn't know, and its sidecar would be restarted for ever.
+test('a waiter of another image, which may be older than leases, is told of them only if it was before', () => {
+  const today = (lock: string) => {
+    const read = readConfiguration(
+      `apiVersion: sidecar-first.dev/v1\nkind: Configuration\nkubernetesVersion: 1.36\n${lock}`,
+      '0.0.0-test',
+    )
+    assert.ok(read.ok)
+    return read.configuration
+  }
+  const lockOf = (made: Pod) => (specOf(made, 'envoy') as { lock?: Fields }).lock
+  const known = (made: Pod) => ['lease', 'restarts'].filter((field) => lockOf(made)?.[field] !== undefined)
+  for (const waiter of ['init-container', 'image-volume']) {
+    const plain = pod({ sidecars: 'envoy', lock: 'on', waiter }, [app, envoy])
+    for (const changed of ['lock: {lease: off}', 'defaults: {lockRestarts: 10s}']) {
+      const template = after(plain, decide(plain, today('waiter: {image: "example/waiter:older"}')))
+      assert.ok(lockOf(template))
+      const made = after(template, decide(template, today(changed)))
+      assert.deepEqual(known(made), [], `${waiter}, ${changed}`)
+      const own = after(plain, decide(plain, today(changed)))
+      const mirrored: Pod = JSON.parse(JSON.stringify(own).replaceAll('sidecar-first/waiter', 'mirror/waiter'))
+      assert.notDeepEqual(known(own), [])
+      assert.deepEqual(lockOf(after(mirrored, decide(mirrored, today(changed)))), lockOf(own), 'a mirror of its own')
+    }
+  }
+})
