@@ -84,7 +84,10 @@ describeLock('the lock, asked at the moment of a start', () => {
     const url = `/api/v1/namespaces/${namespace}/pods/evicted/eviction`
     const { code, stderr } = await tryKubectl(['create', '--raw', url, '-f', '-'], JSON.stringify(eviction))
     assert.equal(code, 0, stderr)
-    await until('the app to end', async () => statusOf(await getPod(namespace, 'deleted'), 'app')?.state.terminated)
+    await until('the app to end', async () => {
+      const { state, lastState } = statusOf(await getPod(namespace, 'deleted'), 'app') ?? {}
+      return state?.terminated ?? lastState?.terminated
+    })
     await kubectl('delete', 'pod', 'deleted', '-n', namespace, '--wait=false')
     const from = Date.now()
     for (const name of ['evicted', 'deleted']) {
@@ -114,7 +117,7 @@ describeLock('the lock, asked at the moment of a start', () => {
   })
 
   test('job: it ends, with a sidecar that died in the pull and restartPolicy: Never', async () => {
-    await kubectl('wait', '--for=condition=Complete', 'job/job', '-n', namespace, '--timeout=120s')
+    await kubectl('wait', '--for=condition=Complete', 'job/job', '-n', namespace, '--timeout=180s')
     const live = await getPod(namespace, 'job')
     assert.ok((statusOf(live, 'sidecar')?.restartCount ?? 0) > 0, 'it died')
   })
@@ -238,9 +241,8 @@ const outOfMemory = {
 /** While an open sleeps, nobody is left to answer it, though the sidecar is ready some seconds later. */
 const losesItsWaiter = once(
   [
-    'READY_AFTER=8s /entrypoint & sleep 4',
-    'until grep -l -e -[-]detached /proc/[0-9]*/cmdline >/shared/waiter 2>/dev/null; do sleep 0.1; done',
-    'sleep 1; IFS=/ read -r _ _ p _ </shared/waiter; kill -9 $p; sleep 10',
+    'READY_WHEN=/shared/killed /entrypoint & until grep -l -e -[-]detached /proc/[0-9]*/cmdline >/shared/waiter 2>/dev/null; do sleep 0.1; done',
+    'sleep 4; IFS=/ read -r _ _ p _ </shared/waiter; kill -9 $p; true >/shared/killed; sleep 10',
   ].join('; '),
 )
 /** Once its app has been there. */
