@@ -174,7 +174,7 @@ test('403 on every patch of a pod: nothing is lost, and the condition says why',
   )
   await until('the condition', 30 * SECOND, async () => {
     const { status } = await begun.read()
-    return status?.conditions.some(({ reason }) => reason === 'CallFailed') ?? false
+    return status?.conditions.some(({ reason }) => reason === 'Denied') ?? false
   })
   forbidden = false
   await complete(begun)
