@@ -202,9 +202,15 @@ func (l *leased) wantSoon(what string, want string, read <-chan string) {
 
 func (l *leased) whySoon(code int, want string) {
 	l.t.Helper()
+	var last result
+	defer func() {
+		if l.t.Failed() {
+			l.t.Logf("--why: %d %s", last.code, last.stdout)
+		}
+	}()
 	l.until(want, func() bool {
-		r := run1(l.t, "--why", l.dir)
-		return r.code == code && strings.Contains(r.stdout, want)
+		last = run1(l.t, "--why", l.dir)
+		return last.code == code && strings.Contains(last.stdout, want)
 	})
 }
 
@@ -364,7 +370,7 @@ func TestRounds(t *testing.T) {
 		if slept := time.Since(began); slept < 29*time.Second {
 			t.Errorf("it slept %v", slept)
 		}
-		l.whySoon(exitNotReady, "503")
+		l.whySoon(exitNotReady, l.port) // On a machine that stands still, the last check had no answer.
 	}
 	read := l.opens1()
 	l.sleeps(read)
