@@ -15,6 +15,7 @@ import { reviewWorkload } from '../admission/workload.ts'
 import type { Refused } from '../requests/faults.ts'
 import type { Body } from './body.ts'
 import { excess, mostBytes } from './limits.ts'
+import { parseReview } from './managed-fields.ts'
 import { receive } from './receive.ts'
 import { sendBad, sendJson, sendText } from './send.ts'
 import type { Serving } from './serving.ts'
@@ -70,7 +71,7 @@ function answer(
     const why = excess(body)
     const reviewed =
       why === undefined
-        ? reviewAt(path, JSON.parse(body.bytes.toString('utf8')), configuration.current)
+        ? reviewAt(path, parseReview(body.bytes), configuration.current)
         : unreadAt(path, body, why, configuration.current)
     if (reviewed === undefined) {
       outcome = 'invalid'
