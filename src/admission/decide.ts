@@ -3,7 +3,7 @@ import { type Absent, type Examined, examine, mayRefuse, requires } from './exam
 import { lockOf } from './hook/lock-names.ts'
 import type { Configuration } from './intent/configuration.ts'
 import type { Context } from './intent/context.ts'
-import { changeOf } from './patch/patch.ts'
+import { changeOf, patch } from './patch/patch.ts'
 import type { Plan } from './plan/plan.ts'
 import type { Surroundings } from './pod/surroundings.ts'
 import type { Json, Operation } from './words/json.ts'
@@ -41,7 +41,8 @@ function decisionOn(examined: Examined, configuration: Configuration): Decision 
     case 'invalid':
       return refuse(examined, configuration)
     case 'planned': {
-      const { plan, operations, warnings } = examined
+      const { plan, warnings } = examined
+      const operations = patch(plan, examined.pod)
       const absent = requires(examined, configuration) ? examined.absent : []
       const { tiers } = plan
       const has = answerOf(operations)

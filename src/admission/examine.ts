@@ -7,20 +7,18 @@ import { type Intent, mergeIntent, type Ruled } from './intent/intent.ts'
 import type { Rule } from './intent/rule.ts'
 import { longestText } from './intent/rule-index.ts'
 import { ruledContainers, rulesFor, standingFor, unreadImages } from './intent/rules.ts'
-import { patch } from './patch/patch.ts'
 import { type Plan, plan } from './plan/plan.ts'
 import { isNative } from './pod/kind.ts'
 import type { Metadata, Pod, Spec } from './pod/pod.ts'
 import { readMetadata, readSpec } from './pod/read.ts'
 import type { Read } from './pod/reader.ts'
 import { readStatus } from './pod/status.ts'
-import type { Operation } from './words/json.ts'
 import { keys, mirrorKey } from './words/keys.ts'
 import { mostProblems, told } from './words/limits.ts'
 import type { Problem, Reason, Warning } from './words/messages.ts'
 import { slipOf } from './words/nearest.ts'
 
-/** Reads a pod's manifest, merges what it says with the rules, plans and patches. Never throws. */
+/** Reads a pod's manifest, merges what it says with the rules, and plans. Never throws. */
 export function examine(manifest: unknown, context: Context): Examined {
   const metadata = readMetadata(manifest)
   if (!metadata.ok) return invalid(metadata.problems, [], bindingWhere(true, mayBeEnforced(context)))
@@ -45,8 +43,7 @@ function examinePod(manifest: unknown, metadata: Metadata, context: Context): Ex
   const warnings = [...claim.exempt, ...missed, ...wishes.warnings, ...intent.warnings, ...unused, ...planned.warnings]
   const problems = [...wishes.problems, ...unread, ...(planned.ok ? [] : planned.problems)]
   if (!planned.ok || problems.length > 0) return invalid(problems, warnings, binding)
-  const operations = patch(planned.plan, pod)
-  return { kind: 'planned', pod, plan: planned.plan, operations, absent, warnings, binding }
+  return { kind: 'planned', pod, plan: planned.plan, absent, warnings, binding }
 }
 
 /**
@@ -93,7 +90,6 @@ export type Examined =
       readonly kind: 'planned'
       readonly pod: Pod
       readonly plan: Plan
-      readonly operations: readonly Operation[]
       readonly absent: readonly Absent[]
       readonly warnings: readonly Warning[]
       readonly binding: Binding
