@@ -163,6 +163,22 @@ describe('the life of a rollout on a real API server', { concurrency: true }, ()
     assert.match(text, /^process_resident_memory_bytes [1-9]/m)
   })
 
+  test('a policy that denies the change of some pods: the others have it, and these are named with its words', async () => {
+    const namespace = 'life-denied'
+    await api.kubectl(['create', 'namespace', namespace])
+    await deny(namespace, [
+      { pod: 'pod-0', message: 'not this one' },
+      { pod: 'pod-1', message: 'nor this one', reason: 'Forbidden' },
+    ])
+    for (const name of ['pod-0', 'pod-1', 'pod-2', 'pod-3']) await createPod(calls, namespace, name)
+    await running(calls, namespace, 4)
+    await createRollout(namespace)
+    const { kstatus, condition, status } = await seen(namespace, inPhase('Stopped'))
+    assert.deepEqual(kstatus, ['False/Refused', 'False/Refused', 'True/Refused'])
+    assert.deepEqual([status?.updatedReady, status?.refused], [2, 2])
+    assert.match(condition('Refused')?.message ?? '', /pod-0 \(.*not this one.*\), pod-1 \(.*nor this one/)
+  })
+
   test('clocks of nodes 30 s behind and ahead, and one image under both names: no pod is late', async () => {
     const namespace = 'life-clocks'
     await api.kubectl(['create', 'namespace', namespace])
@@ -223,6 +239,35 @@ async function createOwner(
     },
   )
   return { apiVersion: 'apps/v1', kind, name, uid: metadata.uid, controller: true }
+}
+
+/** A policy that denies changes of these pods' images. */
+async function deny(namespace: string, pods: readonly { pod: string; message: string; reason?: string }[]) {
+  const apiVersion = 'admissionregistration.k8s.io/v1'
+  const metadata = { name: `${namespace}.example` }
+  const validations = [{ pod: 'probe', message: 'it is in force' }, ...pods].map(({ pod, ...said }) => ({
+    expression: `object.metadata.name != '${pod}' || object.spec.containers[0].image == oldObject.spec.containers[0].image`,
+    ...said,
+  }))
+  const matchConstraints = {
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+    resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['UPDATE'], resources: ['pods'] }],
+  }
+  const binding = { policyName: metadata.name, validationActions: ['Deny'] }
+  const items = [
+    { apiVersion, kind: 'ValidatingAdmissionPolicy', metadata, spec: { matchConstraints, validations } },
+    { apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata, spec: binding },
+  ]
+  await api.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }))
+  await createPod(calls, namespace, 'probe')
+  await until('the policy to be in force', 30 * SECOND, async () => {
+    const change = ['set', 'image', '-n', namespace, 'pod/probe', 'envoy=envoy:v2', '--dry-run=server']
+    return await api.kubectl(change).then(
+      () => false,
+      (error) => /it is in force/.test(String(error)),
+    )
+  })
+  await removePod(namespace, 'probe')
 }
 
 /** A policy that gives each changed pod its old image back. */
