@@ -3,8 +3,10 @@ import { isOrigin, type Memory } from './memory.ts'
 import type { Note } from './pod-note.ts'
 import type { PodWith, SeenPod } from './seen-pod.ts'
 import {
+  deadlineOf,
   isAway,
   isInTrouble,
+  isJudgedByPod,
   isRefused,
   lateState,
   noteOf,
@@ -104,7 +106,35 @@ export function membersOf(
     }
   })
   const proven = all.some(({ updated, note, state }) => updated && note?.back === false && state.is === 'done')
-  return { all: proven ? all : all.map((one) => answerable(one, patience)), proven }
+  const excused = all.map((one) => excusedByOthers(one, all, patience))
+  return { all: proven ? excused : excused.map((one) => answerable(one, patience)), proven }
+}
+
+const hasFailed = ({ state }: Member) => state.is === 'failed' && state.reason === 'AppNotReady'
+
+/** So many untouched pods must have been ready, for what they do to say something. */
+const UNTOUCHED = 3
+
+/** Where as large a share of the untouched pods of its owner has lost `Ready` since, and earlier, a pod that isn't ready has twice the time. */
+function excusedByOthers(member: Member, all: readonly Member[], patience: Patience): Member {
+  const { pod, container, note } = member
+  if (!hasFailed(member) || !note || !pod.owner) return member
+  const from = deadlineOf(pod, container, patience) ?? patience.now
+  if (patience.now > from + patience.deadline) return member
+  const siblings = all.filter(
+    (one) => one.pod.owner?.kind === pod.owner?.kind && one.pod.owner?.name === pod.owner?.name,
+  )
+  const touched = siblings.filter((one) => one.note && isJudgedByPod(one.note, patience))
+  const bad = touched.filter((one) => !one.pod.ready)
+  // What is down after that may be so for the load that the failed pods no longer bear.
+  const first = Math.min(
+    ...bad.map((one) => (hasFailed(one) ? deadlineOf(one.pod, one.container, patience) : from) ?? from),
+  )
+  const untouched = siblings.filter((one) => one.note === undefined && (one.pod.ready || one.pod.lostSeen > note.at))
+  const lost = untouched.filter(({ pod: { lostSeen } }) => lostSeen > note.at && lostSeen <= first)
+  if (untouched.length < UNTOUCHED || lost.length * touched.length < bad.length * untouched.length) return member
+  const held = `${lost.length} of ${untouched.length} pods that nobody has touched have become unready, too`
+  return { ...member, state: { is: 'starting', held } }
 }
 
 const isSilent = ({ awaits }: { awaits?: { since: number } }, { at }: Note, { now }: Patience) =>

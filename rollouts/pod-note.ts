@@ -27,19 +27,22 @@ export interface Note {
   readonly between: boolean
   /** What the runtime called the images of `ids`. */
   readonly images: readonly string[]
+  /** Whether the pod was Ready before: then it is to be again. */
+  readonly ready: boolean
   /** When, by the API server's clock, in ms. */
   readonly at: number
 }
 
 export const noteKey = (container: string) => `${rolloutNote}${container}`
 
-export function writeNote({ at, keep, between, images, ...rest }: Note): string {
+export function writeNote({ at, keep, between, images, ready, ...rest }: Note): string {
   const unlessEmpty = (list: readonly string[]) => (list.length > 0 ? list : undefined)
   return JSON.stringify({
     ...rest,
     images: unlessEmpty(images),
     keep: unlessEmpty(keep),
     between: between || undefined,
+    ready: ready || undefined,
     at: new Date(at).toISOString(),
   })
 }
@@ -75,6 +78,7 @@ function parse(text: string): Note | undefined {
     keep: isTexts(keep) ? keep : [],
     between: fields.between === true,
     images: isTexts(images) ? images : [],
+    ready: fields.ready === true,
     at: Date.parse(at),
   }
 }

@@ -38,6 +38,8 @@ export interface SeenPod {
   readonly readyChanged: number
   /** When that was first seen. */
   readonly readySeen: number
+  /** When it was last seen to lose `ready`, or to be without it from the first sight on; otherwise 0. */
+  readonly lostSeen: number
   /** Which sandbox it has, and when that one was first seen; 0 if it was there from the first sight on. */
   readonly sandbox: string
   readonly sandboxSeen: number
@@ -75,6 +77,8 @@ export interface SeenStatus {
   readonly message: string
   /** The container before this one. */
   readonly last: SeenEnd | undefined
+  /** The latest of its containers that has run out of its memory, and when that was first seen. */
+  readonly outOfMemory: { readonly id: string; readonly seen: number } | undefined
   /** When the kubelet was first known to have seen the note's generation; 0 if it hasn't, or without a note. */
   readonly acted: number
   /** It came after that: the kubelet has made it by what the note asks for. */
@@ -151,6 +155,7 @@ export function seenPod(pod: WirePod, former: SeenPod | undefined, now: number):
     ready: isReady,
     readyChanged: time(ready?.lastTransitionTime),
     readySeen: before?.ready === isReady ? before.readySeen : now,
+    lostSeen: !isReady && before?.ready !== false ? now : (before?.lostSeen ?? 0),
     sandbox,
     sandboxSeen,
   }
@@ -205,6 +210,7 @@ function seenStatus(
   const acted = seen ? (same && was?.acted ? was.acted : now) : 0
   const isNew = seen && same && was !== undefined && was.acted > 0 && id !== '' && (was.id !== id || was.isNew)
   const ended = state.terminated ? endOf(state.terminated, id) : last
+  const isNews = ended && endedBy(ended.reason) === 'memory' && ended.id !== was?.outOfMemory?.id
   const neighbours = statuses.filter((one) => one.name !== name)
   const ends = seen && same && !fresh ? [...(was?.ends ?? [])] : []
   const isUntold = ended && ended.id !== '' && !ends.some((one) => one.id === ended.id)
@@ -221,6 +227,7 @@ function seenStatus(
     reason: detail?.reason ?? '',
     message: detail?.message ?? '',
     last,
+    outOfMemory: isNews ? { id: ended.id, seen: now } : was?.outOfMemory,
     acted,
     isNew,
     ends: ends.slice(-ENDS),

@@ -10,7 +10,7 @@ export type SidecarState =
   | { readonly is: 'pending' }
   /**
    * - `silent`: touched, and the kubelet hasn't seen it: a frozen kubelet, a dead node, a lost network, or just a moment
-   * - `starting`: the old container may still run or already be away; or the new one isn't ready
+   * - `starting`: the old container may still run or already be away; or the new one isn't ready; or its pod was and isn't
    */
   | Waiting
   /** Ready, but not for long enough. */
@@ -22,12 +22,18 @@ interface Waiting {
   readonly is: 'silent' | 'starting'
   /** The node whose sign of life a late one waits for, and from when on it is late. */
   readonly awaits?: { readonly node: string; readonly since: number }
+  /** The sidecar is ready, and the pod was before: what of it isn't yet. */
+  readonly lacks?: string
+  /** Why such a one is late and hasn't failed: it has twice the time. */
+  readonly held?: string
 }
 
 export interface Patience {
   /** In ms, as all of these. */
   readonly minReady: number
   readonly deadline: number
+  /** Whether a pod that was ready before is to be again. */
+  readonly byPod: boolean
   /** When the spec was last changed: a new attempt, for which deadlines begin then at the earliest. */
   readonly since: number
   readonly lifeOf: LifeOf
@@ -49,11 +55,12 @@ export type LifeOf = (node: string, since: number) => Life | undefined
 
 /** @param now the API server's clock, in ms */
 export function patienceOf({ metadata, spec, status }: SidecarRollout, now: number, lifeOf: LifeOf): Patience {
-  const { minReadySeconds, progressDeadlineSeconds, onFailure } = spec.strategy
+  const { minReadySeconds, progressDeadlineSeconds, onFailure, judge } = spec.strategy
   const known = status?.observedGeneration === metadata.generation
   return {
     minReady: minReadySeconds * 1000,
     deadline: progressDeadlineSeconds * 1000,
+    byPod: judge === 'Pod',
     since: known ? Date.parse(status.since) : now,
     forgiving: onFailure === 'pause',
     lifeOf,
@@ -134,9 +141,14 @@ export function sidecarState(
     return { is: is === 'current' && status?.state === 'running' && status.ready ? 'done' : 'starting' }
   }
   if ((pod.observed ?? 0) < note.gen) return { is: 'silent' }
-  const overdue = now - deadlineStart(pod, status, since) > deadline
+  const start = deadlineStart(pod, status, since)
+  const overdue = now - start > deadline
   // What was done once, a process that hasn't seen it begin can't prove.
-  if ((is === 'current' || (is === 'unproven' && (overdue || settled))) && status.state === 'running' && status.ready) {
+  const isReady =
+    (is === 'current' || (is === 'unproven' && (overdue || settled))) && status.state === 'running' && status.ready
+  // Ready by the kubelet's word, which is what a Service and a person see.
+  const isAppAwaited = isReady && isJudgedByPod(note, patience) && !pod.ready
+  if (isReady && !isAppAwaited) {
     const until = Math.max(status.readySince, pod.ready ? pod.readySeen : 0) + minReady
     return settled || is === 'unproven' || until <= now ? { is: 'done' } : { is: 'settling', until }
   }
@@ -146,10 +158,42 @@ export function sidecarState(
     const forgiven = patience.forgiving && note.at < since && now - since <= deadline
     return forgiven ? { is: 'starting' } : { is: 'failed', ...failure }
   }
-  if (!overdue || isThrottled(status)) return { is: 'starting' }
-  const late = lateState(pod, container, deadlineStart(pod, status, since), patience)
-  if (late.is !== 'failed' || !isImageTrouble(status, container.image)) return late
-  return { is: 'failed', reason: 'ImageUnavailable', message: worded(status) }
+  const lacks = isAppAwaited ? { lacks: lackOf(pod, container, ({ reason }) => reason) } : {}
+  if (!overdue || isThrottled(status)) return { is: 'starting', ...lacks }
+  const late = lateState(pod, container, start, patience)
+  if (late.is !== 'failed') return late
+  if (isImageTrouble(status, container.image)) {
+    return { is: 'failed', reason: 'ImageUnavailable', message: worded(status) }
+  }
+  if (!isAppAwaited) return late
+  const held = now - start > 2 * deadline ? undefined : excuseOf(pod, container, note, now)
+  if (held !== undefined) return { is: 'starting', ...lacks, held }
+  const within = `within ${Math.round(deadline / 1000)} s`
+  const message = `the pod was ready before, and not again ${within}, though ${container.name} is: ${lackOf(pod, container, worded)}`
+  return { is: 'failed', reason: 'AppNotReady', message }
+}
+
+/** Whether a touched pod is to be ready again, besides its sidecar. */
+export const isJudgedByPod = (note: Note, { byPod }: Pick<Patience, 'byPod'>): boolean => byPod && note.ready
+
+/** Why it isn't the new sidecar's doing that the pod isn't ready, as far as the pod itself shows that. */
+function excuseOf(pod: SeenPod, container: SeenContainer, { at }: Note, now: number): string | undefined {
+  for (const { name, status } of pod.containers) {
+    if (name === container.name || !status || status.ready) continue
+    if (waitsFor(status.reason) === 'image') return `the image of ${name} can't be pulled`
+    if (status.outOfMemory && status.outOfMemory.seen > at) return `${name} has run out of its own memory`
+  }
+  return isAway(pod, now, container) ? 'another sidecar of it is being upgraded' : undefined
+}
+
+/** What of a pod isn't ready, besides its sidecar. */
+function lackOf(pod: SeenPod, { name }: SeenContainer, word: (status: SeenStatus) => string): string {
+  const unready = pod.containers.flatMap((one) => {
+    if (one.name === name || one.status?.ready) return []
+    const why = one.status && one.status.state !== 'running' ? word(one.status) : ''
+    return [`${one.name} is not ready${why && ` (${why})`}`]
+  })
+  return unready.join(', ') || 'a readiness gate has not passed'
 }
 
 /** How long a kubelet that lives has to report what has become of a container, in ms. */
@@ -173,11 +217,9 @@ export function lateState(
   return { is: 'failed', reason: 'DeadlineExceeded', message }
 }
 
-/** From when on a touched sidecar has the whole deadline: the kubelet's sight of it, a changed spec, a new sandbox. */
-function deadlineStart(pod: SeenPod, { acted }: SeenStatus, since: number): number {
-  // A pod that was ready and isn't for a moment gets the whole time again.
-  return Math.max(acted, since, pod.sandboxSeen, pod.ready ? 0 : pod.readySeen)
-}
+/** From when on a touched sidecar has the whole deadline: the kubelet's sight of it, a changed spec, a new sandbox. A pod that flaps has no more. */
+const deadlineStart = (pod: SeenPod, { acted }: SeenStatus, since: number): number =>
+  Math.max(acted, since, pod.sandboxSeen)
 
 /** When a touched sidecar's deadline passes; undefined while it is stopped. */
 export function deadlineOf(pod: SeenPod, { status }: SeenContainer, { since, deadline }: Patience): number | undefined {

@@ -57,6 +57,8 @@ export interface RolloutStrategy {
   /** How many pods may fail, or nodes may fail to pull the image, before the rollout has failed; a percentage rounds down. */
   readonly maxFailures: number | string
   readonly onFailure: OnFailure
+  /** What a touched pod is judged by: its own Ready, if it was before, or its sidecar alone. */
+  readonly judge: 'Pod' | 'Sidecar'
   readonly paused: boolean
   /** Where the pods stand that are not to have the image: on the last image that was complete, or on what each had at first. */
   readonly rest: 'base' | 'origin'
@@ -69,7 +71,14 @@ export const phases = ['Waiting', 'Progressing', 'Paused', 'Stopped', 'RollingBa
 export type RolloutPhase = (typeof phases)[number]
 
 /** What can go wrong with a pod, or with an image on a node. */
-export const failures = ['HookFailed', 'Crashed', 'ImageUnavailable', 'StartFailed', 'DeadlineExceeded'] as const
+export const failures = [
+  'HookFailed',
+  'Crashed',
+  'ImageUnavailable',
+  'StartFailed',
+  'DeadlineExceeded',
+  'AppNotReady',
+] as const
 export type FailureReason = (typeof failures)[number]
 
 export interface RolloutFailure {
@@ -162,6 +171,8 @@ export const conditionTypes = [
   'Refused',
   /** Pods whose kubelet doesn't answer. */
   'Silent',
+  /** Touched pods that aren't ready for what is not the sidecar's doing: they have twice the time. */
+  'Held',
   /** Pods of kubelets before 1.34, which are left alone. */
   'NodesTooOld',
   /** Workloads whose template still has an image that is replaced here. */

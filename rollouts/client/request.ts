@@ -17,6 +17,7 @@ export const startFlags = {
   deadline: { type: 'string' },
   'on-failure': { type: 'string', choices: ['pause', 'rollback'] },
   'max-failures': { type: 'string' },
+  judge: { type: 'string', choices: ['Pod', 'Sidecar'] },
 } as const
 
 /** Those that describe the rollout. */
@@ -62,6 +63,7 @@ function strategyOf(flags: StartFlags): StartRequest['spec']['strategy'] {
     partition: parsePartition(flags.partition ?? '0'),
     paused: false,
     rest: 'base',
+    judge: given(flags.judge, (text) => oneOf('--judge', text, ['Pod', 'Sidecar'] as const)),
     maxFailures: given(flags['max-failures'], (text) => share('--max-failures', text, 0)),
     maxUnavailable: given(flags['max-unavailable'], (text) => share('--max-unavailable', text, 1)),
     minReadySeconds: given(flags['min-ready-seconds'], (text) => wholeNumber(0, 86_400)('--min-ready-seconds', text)),

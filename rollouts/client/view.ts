@@ -162,6 +162,9 @@ function tookOf(
 function shownOf(judged: SidecarState, { updated, inProgress }: Member): Pick<PodView, 'state' | 'detail'> {
   const { is } = judged
   if (is === 'failed') return { state: 'failed', detail: `${judged.reason}: ${judged.message}` }
+  if (is === 'starting' && judged.lacks !== undefined) {
+    return { state: 'in progress', detail: `the sidecar is ready, but ${judged.lacks}` }
+  }
   if (is === 'done' && updated) return { state: 'new', detail: '' }
   return updated || inProgress ? { state: 'in progress', detail: details[is] } : { state: 'old', detail: '' }
 }

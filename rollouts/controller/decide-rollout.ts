@@ -66,6 +66,9 @@ function judge(shown: Shown): Judged {
       tooOld: namesOf((one) => one.standing === 'too old'),
     },
     denied: [],
+    excused: all.flatMap(({ pod, state }) =>
+      state.is === 'starting' && state.held !== undefined ? [`${pod.name} (${state.held})`] : [],
+    ),
     stuck: false,
     behind: shown.behind,
     unneeded: false,

@@ -40,6 +40,8 @@ export interface Decision {
   /** Whether this generation has reached its share, now or before. */
   readonly completed: boolean
   readonly memory: Memory
+  /** Pods that are late for what isn't the sidecar's doing: each with the reason. */
+  readonly excused: readonly string[]
   /** Pods that are left alone, by why. */
   readonly leftAlone: Readonly<Record<'superseded' | 'refused' | 'silent' | 'tooOld', readonly string[]>>
   /** What is said of pods whose change is denied: each with the reason. */

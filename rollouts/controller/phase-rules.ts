@@ -226,7 +226,9 @@ function waitingFor(members: readonly Member[]): string {
   const found = (silent: boolean) =>
     members.flatMap(({ inProgress, updated, state, pod, ...one }) => {
       const isAwaited = inProgress || (updated && state.is !== 'done')
-      return isAwaited && state.is !== 'failed' && one.silent === silent ? [pod.name] : []
+      if (!isAwaited || state.is === 'failed' || one.silent !== silent) return []
+      const lacks = state.is === 'starting' ? (state.held ?? state.lacks) : undefined
+      return [lacks === undefined ? pod.name : `${pod.name} (${lacks})`]
     })
   const [going, silent] = [found(false), found(true)]
   return [

@@ -89,6 +89,7 @@ function findingsOf(
     unfetched,
     leftAlone,
     denied,
+    excused,
     behind,
     unneeded,
   } = decision
@@ -139,6 +140,11 @@ function findingsOf(
         ? undefined
         : finding('True', denied.length > 0 ? 'Denied' : 'PutBack', refusalsOf(decision)),
     Silent: some(leftAlone.silent, 'KubeletSilent', 'their kubelets do not answer'),
+    Held: some(
+      excused,
+      'OtherCause',
+      'not ready for what does not seem to be the new sidecar, so they have twice the deadline',
+    ),
     NodesTooOld: some(leftAlone.tooOld, 'NoObservedGeneration', 'left alone, since their kubelets are older than 1.34'),
     TemplateBehind: some(behind, 'OldTemplate', 'their templates still have an image that is replaced here'),
     Unneeded: unneeded

@@ -30,7 +30,10 @@ export function walk(shown: Shown, { members, memory, proven, moves, limit, back
   const allowed = allowedUnavailable(shown.rollout.spec.strategy.maxUnavailable, members.length)
   const room = budgets(shown.budgets, shown.neighbours, shown.now)
   const images = createImages(shown, back)
-  const unready = members.flatMap((one) => (one.available ? [] : [one.pod.name]))
+  // Judged by its sidecar alone, a pod that isn't ready anyway takes nobody's place.
+  const { judge } = shown.rollout.spec.strategy
+  const isIdle = ({ inProgress, note }: Member) => judge === 'Sidecar' && !inProgress && note?.ready !== true
+  const unready = members.flatMap((one) => (one.available || isIdle(one) ? [] : [one.pod.name]))
   let unavailable = unready.length
   let inProgress = members.filter((one) => one.inProgress).length
   let alone = false
@@ -136,7 +139,7 @@ function nodesOf(nodes: ReadonlyMap<string, string>): Unfetched | undefined {
 
 /** The step that gives a pod its image. @param back it takes the pod off the present image */
 function touching({ member, to }: Move, { rollout, now }: Shown, back: boolean): Step {
-  const { pod, container, origin } = member
+  const { pod, container, origin, inProgress, note: before } = member
   const note: Note = {
     rollout: rollout.metadata.uid,
     revision: rollout.metadata.generation,
@@ -147,6 +150,8 @@ function touching({ member, to }: Move, { rollout, now }: Shown, back: boolean):
     back,
     gen: pod.generation + 1,
     ...formerOf(member, to),
+    // One that isn't back yet was ready before the touch that it isn't back from.
+    ready: inProgress ? (before?.ready ?? false) : pod.ready,
     at: now,
   }
   return { do: 'touch', pod, container, note }

@@ -45,6 +45,8 @@ Usage: sidecar-first rollout ACTION [NAME] [flags]
   --min-ready-seconds COUNT  start: how long a new sidecar has to be ready (10)
   --deadline DURATION        start: how long a pod may take (300s)
   --max-failures SHARE       start: how many pods may fail, a number or 10% (0)
+  --judge WHAT               start: Pod, one that was ready is to be again, or
+                             Sidecar, the sidecar alone (Pod)
   --on-failure WHAT          start: pause, or rollback to restore what was
                              touched (pause)
   --to-origin                undo: to the image that each pod had at first

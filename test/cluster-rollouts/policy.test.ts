@@ -86,6 +86,7 @@ const theRollout: SidecarRollout = {
       onFailure: 'pause',
       paused: false,
       maxFailures: 0,
+      judge: 'Pod',
       rest: 'base',
     },
   },
@@ -118,6 +119,8 @@ async function touch(by: Cluster, container = 'envoy', { namespace = 'shop', nam
     keep: [],
     between: false,
     images: [],
+    ready: false,
+
     at: Date.now(),
   }
   return await by.touchPod(pod, seen, note)

@@ -18,11 +18,12 @@ test('a note is read as it was written; anything else counts as none', () => {
     keep: ['k'],
     between: true,
     images: ['i'],
+    ready: true,
     at: NOW,
   }
   const key = noteKey('envoy')
   assert.deepEqual([...readNotes({ [key]: writeNote(note), other: '{}' })], [['envoy', note]])
-  const plain = { ...note, effective: undefined, keep: [], between: false, images: [] }
+  const plain = { ...note, effective: undefined, keep: [], between: false, images: [], ready: false }
   assert.deepEqual([...readNotes({ [key]: writeNote(plain) }).values()], [plain])
   const broken = writeNote(note).replace('"u"', '1')
   for (const text of ['', 'null', '[]', '{}', '1', '{"at":"x"}', '{"to":1}', broken]) {

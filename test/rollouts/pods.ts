@@ -20,6 +20,7 @@ export const defaultStrategy: RolloutStrategy = {
   minReadySeconds: 10,
   progressDeadlineSeconds: 300,
   onFailure: 'pause',
+  judge: 'Pod',
   paused: false,
   maxFailures: 0,
   rest: 'base',
@@ -98,6 +99,7 @@ export function wirePod(
     keep: [],
     between: false,
     images: ['id of envoy:v1'],
+    ready: false,
     at: NOW - 3_600_000,
     ...touch,
   }

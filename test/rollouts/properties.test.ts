@@ -27,7 +27,7 @@ const turn = fc.oneof({ weight: 4, arbitrary: fc.constant(99) }, fc.integer({ mi
 const environment = [
   'up',
   'down',
-  'flap',
+  'blip',
   'bump',
   'kill',
   'oom',
@@ -49,7 +49,7 @@ const environment = [
   'clock',
 ] as const
 const wishes = ['pause', 'share', 'foreign'] as const
-type Event = 'time' | 'forge' | (typeof environment)[number] | (typeof wishes)[number]
+type Event = 'time' | 'forge' | 'flap' | (typeof environment)[number] | (typeof wishes)[number]
 const scripts = (...events: readonly Event[]) =>
   fc.array(
     fc.tuple(
@@ -77,6 +77,9 @@ function happen(world: World, what: Event, number: number) {
       return
     case 'flap':
       pod.appReady = !pod.appReady
+      return world.pass(1)
+    case 'blip':
+      pod.blip = world.time + number * 30
       return world.pass(1)
     case 'bump':
       return world.bump(pod)
@@ -146,7 +149,7 @@ function retag(world: World) {
 function heal(world: World) {
   for (const node of world.nodes) Object.assign(node, { frozen: false, throttled: false })
   world.watching = 'live'
-  for (const pod of world.pods) pod.appReady = true
+  for (const pod of world.pods) Object.assign(pod, { appReady: true, blip: 0 })
   if (world.spec.strategy.paused) world.change({ strategy: { paused: false } })
 }
 
@@ -379,7 +382,7 @@ test('whatever stays in its way, a rollout is Ready or Stalled within the time t
       fc.integer({ min: 1, max: 5 }),
       strategies,
       events,
-      fc.constantFrom('envoy:v2', 'envoy:unready'),
+      fc.constantFrom('envoy:v2', 'envoy:unready', 'envoy:mute'),
       (count, strategy, script, image) => {
         const world = new World(count, { ...strategy, progressDeadlineSeconds: 20 }, { image })
         for (const [calls, what, number] of script) {
@@ -392,6 +395,8 @@ test('whatever stays in its way, a rollout is Ready or Stalled within the time t
         assert.deepEqual([is('Ready') === 'True' || is('Stalled') === 'True', is('Reconciling')], [true, 'False'])
         heal(world)
         world.run(2)
+        // A pod that wasn't ready before is judged by its sidecar alone, and then it may hold the others back.
+        if (image === 'envoy:mute') return
         const { phase, failure } = world.settle()
         if (!failure) assert.equal(phase, 'Complete')
       },
@@ -431,5 +436,105 @@ test('images that change faster than kubelets act: no more pods away than may be
       },
     ),
     often,
+  )
+})
+
+test('a sidecar that is ready and does not work: no more apps down than may be, stopped, or every pod back', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 8 }),
+      strategies,
+      admissions,
+      fc.boolean(),
+      scripts('bump', 'freeze', 'thaw', 'skew', 'crash', 'blip', 'late', 'live'),
+      (count, strategy, admission, before, events) => {
+        const world = new World(count, { ...strategy, partition: 0, progressDeadlineSeconds: 40 }, { admission })
+        const base = before ? 'envoy:v2' : 'envoy:v1'
+        if (before) world.settle()
+        world.change({ image: 'envoy:mute' })
+        for (const [calls, what, number] of events) {
+          // A pod that isn't ready before its touch is judged by its sidecar alone.
+          const isApp = what === 'crash' || what === 'blip'
+          if (!isApp || world.pods[number % count]?.ours) happen(world, what, number)
+          world.turn(calls === 99 ? undefined : calls)
+        }
+        heal(world)
+        const decision = world.settle()
+        const rolledBack = strategy.onFailure === 'rollback'
+        assert.deepEqual(
+          [decision.phase, decision.failure?.reason],
+          [rolledBack ? 'RolledBack' : 'Stopped', 'AppNotReady'],
+        )
+        if (!rolledBack) {
+          world.change({ strategy: { partition: '100%' } })
+          assert.equal(world.settle().phase, 'Complete')
+        }
+        for (const image of world.images()) assert.ok(image.endsWith(base), `${image}, not ${base}`)
+        world.run(20)
+        assert.ok(world.pods.every(world.works))
+      },
+    ),
+    often,
+  )
+})
+
+test('apps that are down on touched and untouched pods alike blame no sidecar before twice the deadline', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 5, max: 8 }),
+      fc.integer({ min: 1, max: 2 }),
+      fc.constantFrom(0, 3, 10),
+      fc.integer({ min: 1, max: 120 }),
+      fc.integer({ min: 1, max: 55 }),
+      (count, maxUnavailable, minReadySeconds, from, seconds) => {
+        const world = new World(count, { maxUnavailable, minReadySeconds, progressDeadlineSeconds: 30 })
+        const touched = () => world.pods.filter(({ generation }) => generation > 1).length
+        for (let i = 0; i < from && touched() + maxUnavailable <= count - 3; i++) world.run(1)
+        const down = (isDown: boolean) => {
+          for (const pod of world.pods) pod.appReady = !isDown
+        }
+        down(true)
+        for (let i = 0; i < seconds; i++) {
+          const { failure, excused } = world.run(1)
+          assert.equal(failure, undefined)
+          for (const text of excused) assert.match(text, /^p\d \(\d of \d pods that nobody has touched/)
+        }
+        down(false)
+        assert.equal(world.settle().phase, 'Complete')
+      },
+    ),
+    runs(100),
+  )
+})
+
+test('a pod that flaps has no more time than one that is never ready', () => {
+  const times = fc.record({ up: fc.integer({ min: 1, max: 8 }), down: fc.integer({ min: 1, max: 8 }) })
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 3 }), times, (count, { up, down }) => {
+      const world = new World(count, { minReadySeconds: 10, progressDeadlineSeconds: 30 })
+      for (let i = 0; i < 20 && !world.pods.some(({ ours }) => ours); i++) world.run(1)
+      const pod = world.pods.find(({ ours }) => ours)
+      assert.ok(pod)
+      const began = world.time
+      while (world.run(1).failure === undefined) {
+        pod.appReady = ((world.time - began) / 1000) % (up + down) >= down
+        assert.ok(world.time - began < 60_000, 'it is never judged')
+      }
+      assert.equal(world.look().failure?.reason, 'AppNotReady')
+    }),
+    runs(60),
+  )
+})
+
+test('judged by their sidecars alone, pods that are rightly not ready are done, and use up no room', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 6 }), fc.nat(5), strategies, (count, standby, strategy) => {
+      const world = new World(count, { ...strategy, partition: 0, judge: 'Sidecar' })
+      for (const [index, pod] of world.pods.entries()) pod.appReady = index >= standby
+      world.pass(1000)
+      const { phase, counts } = world.settle()
+      assert.deepEqual([phase, counts.updatedReady], ['Complete', count])
+    }),
+    runs(60),
   )
 })

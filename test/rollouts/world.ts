@@ -8,14 +8,17 @@ import { statusOf } from '../../rollouts/controller/status.ts'
 import type { Store } from '../../rollouts/controller/store.ts'
 import { noteKey, readNotes, writeNote } from '../../rollouts/pod-note.ts'
 import type { WirePod } from '../../rollouts/seen-pod.ts'
-import { allowedUnavailable } from '../../rollouts/share.ts'
-import type { RolloutSpec, RolloutStatus, RolloutStrategy } from '../../rollouts/types.ts'
+import { allowedFailures, allowedUnavailable } from '../../rollouts/share.ts'
+import { completedIn, type RolloutSpec, type RolloutStatus, type RolloutStrategy } from '../../rollouts/types.ts'
 import { ClusterError } from '../../src/kubernetes/failure.ts'
 import type { Followed } from '../../src/kubernetes/follow.ts'
 import { iso, NOW, rollout, UID } from './pods.ts'
 import { list, shopStore } from './shop.ts'
 
-/** How long a hook takes; an image whose name has "bad" in it crashes then, one with "unready" in it never gets ready. */
+/**
+ * How long a hook takes; an image whose name has "bad" in it crashes then, one with "unready" in it never gets ready. One with "mute" in it
+ * gets ready and doesn't work: its app isn't ready.
+ */
 const HOOK = 4000
 /** How long a container that has ended stays down, in ms. */
 const BACK_OFF = 10_000
@@ -77,6 +80,8 @@ interface Pod {
   generation: number
   annotations: Record<string, string>
   appReady: boolean
+  /** Until when its app isn't ready for a reason of its own that passes. */
+  blip: number
   app: Ended | undefined
   /** The app has ended, and its lock keeps it down until the sidecar is ready. */
   locked: boolean
@@ -90,6 +95,8 @@ interface Pod {
   ours: boolean
   /** It has been ready: one that is still on its way up has nothing to lose. */
   wasUp: boolean
+  /** It was ready when it was touched last. */
+  wasReady: boolean
   born: string
   /** As the API server shows it, and as it showed it before, the latest first. */
   said: WirePod
@@ -210,6 +217,7 @@ export class World {
       generation: 1,
       annotations: {},
       appReady: true,
+      blip: 0,
       app: undefined,
       locked: false,
       sandbox: this.time,
@@ -218,6 +226,7 @@ export class World {
       observed: 0,
       ours: false,
       wasUp: false,
+      wasReady: false,
       born: image,
       said: undefined as never,
       before: [],
@@ -299,6 +308,8 @@ export class World {
   }
 
   #sidecarIsReady = ({ runs }: Pod) => runs.is === 'running' && !runs.image.includes('unready')
+  #appIsReady = ({ runs, appReady, blip, locked }: Pod) =>
+    appReady && this.time >= blip && !locked && !runs.image.includes('mute')
 
   #count(ms: number) {
     const down = this.pods.filter(({ locked, ours }) => locked && ours).length
@@ -341,7 +352,7 @@ export class World {
         pod.runs = { ...runs, is: 'running', since: this.time }
         pod.wasUp = true
       }
-      if (this.works({ ...pod, appReady: true, locked: false })) pod.ours = false
+      if (this.#isBack(pod)) pod.ours = false
       this.#report(pod)
       return
     }
@@ -351,7 +362,7 @@ export class World {
       pod.observed = pod.view.generation
       this.#report(pod)
       // Taken back before the kubelet had seen it: nothing is restarted.
-      if (this.works({ ...pod, appReady: true, locked: false })) pod.ours = false
+      if (this.#isBack(pod)) pod.ours = false
       return
     }
     const changed = runs.image !== pod.view.image
@@ -372,7 +383,7 @@ export class World {
   #report(pod: Pod) {
     const { runs, node } = pod
     const up = this.#sidecarIsReady(pod)
-    const ready = up && pod.appReady && !pod.locked
+    const ready = up && this.#appIsReady(pod)
     const said = pod.said.status?.conditions?.[0]
     const same = said?.status === (ready ? 'True' : 'False')
     const id = (number: number) => (number > 0 ? `containerd://${pod.name}-${number}` : '')
@@ -398,7 +409,7 @@ export class World {
       name: 'app',
       image: 'app',
       imageID: 'app',
-      ready: pod.appReady && !pod.locked,
+      ready: this.#appIsReady(pod),
       restartCount: pod.app ? 1 : 0,
       containerID: id(1000),
       state: pod.locked
@@ -444,6 +455,7 @@ export class World {
         generation: pod.generation,
         labels: { app: 'shop' },
         annotations: pod.annotations,
+        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'shop', uid: 'shop', controller: true }],
       },
       spec: {
         nodeName: pod.node.name,
@@ -466,8 +478,9 @@ export class World {
   }
 
   /** Whether it really works, whatever the API server shows. */
-  works = ({ runs, appReady, locked, image }: Pod) =>
-    runs.is === 'running' && runs.image === image && appReady && !locked && !runs.image.includes('unready')
+  works = (pod: Pod) => this.#sidecarIsReady(pod) && pod.runs.image === pod.image && this.#appIsReady(pod)
+  /** Whether it would, but for the app's own troubles. */
+  #isBack = (pod: Pod) => this.works({ ...pod, appReady: true, blip: 0, locked: false })
 
   look(): Decision {
     this.#deliver()
@@ -535,6 +548,7 @@ export class World {
       for (const { pod } of decision.failing) if (pod !== undefined) this.#read(pod)
       decision = this.#decide()
     }
+    this.#checkEnd(decision)
     if (dies > 0) this.status = statusOf(this.rollout(), decision, { now: this.time + this.clock, trouble: undefined })
     let calls = 1
     for (const step of decision.steps) {
@@ -549,6 +563,23 @@ export class World {
     }
     if (dies < Number.POSITIVE_INFINITY) this.#process = this.#start()
     return decision
+  }
+
+  /** A generation only ends while the pods that were ready before their touch are, beyond what may fail. */
+  #checkEnd({ phase }: Decision) {
+    const { maxFailures = 0, judge } = this.spec.strategy
+    const isFirst = completedIn(this.rollout()) === undefined
+    if (phase !== 'Complete' || !isFirst || this.watching !== 'live' || judge === 'Sidecar') return
+    const down = this.pods.filter(({ image, wasReady, said, annotations }) => {
+      const note = readNotes(annotations).get('envoy')
+      const isOurs =
+        note?.rollout === UID && !note.back && note.wanted === this.spec.image && image.endsWith(note.wanted)
+      return isOurs && wasReady && note.ready && said.status?.conditions?.[0]?.status !== 'True'
+    })
+    assert.ok(
+      down.length <= allowedFailures(maxFailures, this.pods.length),
+      `complete, and ${down[0]?.name} is not ready`,
+    )
   }
 
   get #space() {
@@ -608,6 +639,8 @@ export class World {
     pod.annotations = { ...pod.annotations, [noteKey('envoy')]: writeNote(step.note) }
     assert.ok(!pod.image.includes('theirs') || step.do === 'note', `the image of ${pod.name} isn't ours to replace`)
     if (image !== pod.image) {
+      // One that isn't ready by our doing was ready before.
+      pod.wasReady = pod.said.status?.conditions?.[0]?.status === 'True' || (pod.ours && pod.wasReady)
       if (pod.wasUp && !pod.ours) {
         pod.ours = true
         const down = this.pods.filter((one) => one.ours).length

@@ -85,6 +85,7 @@ export function pod(index: number, { touched, ready, back = false, failed = fals
     keep: [],
     between: false,
     images: ['sha256:1'],
+    ready: true,
     at: now - (touched ?? 0) * 1000,
   }
   const state = failed

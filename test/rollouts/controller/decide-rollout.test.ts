@@ -364,6 +364,68 @@ test('the deadline passes: stopped', () => {
   assert.equal(decide([slow], { status, now: NOW + 300_001 }).failure?.reason, 'DeadlineExceeded')
 })
 
+/** A pod that was ready before its touch, with its new sidecar, which is; and its app, which isn't. */
+function unreadyApp(app: object, more: object = {}): { pod: SeenPod; status: RolloutStatus } {
+  const wire = wirePod('a', {
+    image: 'envoy:v2',
+    touch: { ready: true, at: NOW - 1000 },
+    ready: false,
+    readyFor: 1000,
+    status: { ready: true, state: { running: {} } },
+    ...more,
+  })
+  const its = { name: 'app', image: 'app', imageID: 'app', ready: false, restartCount: 0, containerID: 'app-1', ...app }
+  const containerStatuses = [...(wire.status?.containerStatuses ?? []), its]
+  const before = seenPod(wire, undefined, NOW - 2000)
+  const seen = seenPod({ ...wire, status: { ...wire.status, containerStatuses } }, before, NOW)
+  return { pod: seen, status: left(decide([seen])) }
+}
+
+test('ready before its touch and not again by the deadline: AppNotReady, with what is not ready', () => {
+  const { pod: one, status } = unreadyApp({
+    state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 5m0s' } },
+  })
+  const early = decide([one], { status, now: NOW + 290_000 })
+  assert.equal(early.failure, undefined)
+  assert.equal(early.message, '0 of 1 pods are done; waiting for a (app is not ready (CrashLoopBackOff))')
+  const { failure } = decide([one], { status, now: NOW + 301_000 })
+  assert.equal(failure?.reason, 'AppNotReady')
+  assert.equal(
+    failure.message,
+    'the pod was ready before, and not again within 300 s, though envoy is: app is not ready (CrashLoopBackOff: back-off 5m0s)',
+  )
+})
+
+for (const [what, app, why] of [
+  [
+    'has run out of its own memory',
+    { lastState: { terminated: { exitCode: 137, reason: 'OOMKilled', containerID: 'app-0' } } },
+    'app has run out of its own memory',
+  ],
+  [
+    "can't be pulled",
+    { state: { waiting: { reason: 'ImagePullBackOff', message: 'no' } } },
+    "the image of app can't be pulled",
+  ],
+] as const) {
+  test(`an app that ${what}: held, which is said, and a failure after a second deadline`, () => {
+    const { pod: one, status } = unreadyApp(app)
+    const held = decide([one], { status, now: NOW + 301_000 })
+    assert.deepEqual([held.failure, held.excused], [undefined, [`a (${why})`]])
+    assert.match(held.message, new RegExp(why))
+    assert.equal(decide([one], { status, now: NOW + 601_000 }).failure?.reason, 'AppNotReady')
+  })
+}
+
+test('a pod that was not ready before its touch, or judged by its sidecar alone, is done with its sidecar', () => {
+  assert.equal(unreadyApp({}, { touch: { ready: false, at: NOW - 1000 } }).status.inProgress, 1)
+  const { pod: before, status } = unreadyApp({}, { touch: { ready: false, at: NOW - 1000 } })
+  const { pod: alone } = unreadyApp({})
+  assert.equal(decide([before], { status, now: NOW + 60_000 }).phase, 'Complete')
+  assert.equal(decide([alone], { status, now: NOW + 60_000 }).phase, 'Progressing')
+  assert.equal(decide([alone], { status, now: NOW + 60_000, strategy: { judge: 'Sidecar' } }).phase, 'Complete')
+})
+
 test('a failure is remembered for the generation, and a changed spec gives the pod another chance', () => {
   const status = outOfMemory
   const failing = pod('a', { image: 'envoy:v2', touch: { at: NOW - 60_000 }, ready: false, status })
