@@ -10,11 +10,13 @@ import (
 	"time"
 )
 
-const help = `wait until sidecars are ready
+const help = `wait until sidecars are ready, and until apps have ended
 
   wait CHECK…             wait for all checks, at most --timeout (60s) each
   wait --spec JSON        the same, as sidecar-first's webhook writes it into a hook
   wait install DIR        copy this program to DIR/wait; --reset LOCKS closes all locks in that folder first
+  wait witness --spec JSON  in a preStop hook: let others see when this container has ended, and run its own hook
+  wait others --spec JSON   in a preStop hook: wait until other containers have ended, then run its own hook
   wait --why [LOCKS]      why the containers behind a lock can't start yet
   wait --version
 
@@ -72,6 +74,9 @@ func parseCommand(args []string) (command, error) {
 			return installing(args[1], args[3]), nil
 		}
 		return nil, errors.New("install takes one folder: wait install DIR [--reset LOCKS]")
+	}
+	if len(args) > 0 && (args[0] == argWitness || args[0] == argOthers) {
+		return parseEnding(args[0], args[1:])
 	}
 	flags := flag.NewFlagSet("wait", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)

@@ -25,7 +25,7 @@ func detached(ctx context.Context, spec string) (told string, err error) {
 		return "", err
 	}
 	defer read.Close()
-	pid, err := startDetached([]string{"wait", "--detached", "--spec", spec}, write)
+	pid, err := startDetached([]string{"wait", "--detached", "--spec", spec}, os.Environ(), write)
 	write.Close()
 	if err != nil {
 		return "", err
@@ -35,18 +35,22 @@ func detached(ctx context.Context, spec string) (told string, err error) {
 	return string(text), err
 }
 
-func startDetached(args []string, word *os.File) (pid int, err error) {
+// startDetached gives it files from wordFile on.
+func startDetached(args, env []string, given ...*os.File) (pid int, err error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return 0, err
 	}
 	defer null.Close()
-	// Its parent is the container runtime, as the hook's own is. Otherwise the sidecar would inherit it when the hook has ended, and a
-	// sidecar that doesn't reap what it never started would keep a zombie.
+	// Its parent is the container runtime, as the hook's own is. Otherwise the container would inherit it when the hook has ended, and one
+	// that doesn't reap what it never started would keep a zombie.
 	attributes := &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_PARENT}
-	files := []uintptr{null.Fd(), null.Fd(), null.Fd(), word.Fd()}
+	files := []uintptr{null.Fd(), null.Fd(), null.Fd()}
+	for _, file := range given {
+		files = append(files, file.Fd())
+	}
 	for {
-		pid, err = syscall.ForkExec("/proc/self/exe", args, &syscall.ProcAttr{Env: os.Environ(), Files: files, Sys: attributes})
+		pid, err = syscall.ForkExec("/proc/self/exe", args, &syscall.ProcAttr{Env: env, Files: files, Sys: attributes})
 		// Not every sandbox knows or allows it, and it isn't for a namespace's first process.
 		if err == nil || attributes.Cloneflags == 0 {
 			return pid, err

@@ -24,12 +24,16 @@ func TestMain(m *testing.M) {
 	if os.Getenv(filteredName) != "" {
 		runFiltered()
 	}
+	if os.Getenv(containerName) != "" {
+		runContainer()
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "waiter")
 		if err != nil {
 			panic(err)
 		}
 		defer os.RemoveAll(dir)
+		os.Chmod(dir, 0o755) // for other users
 		program = filepath.Join(dir, "built")
 		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=1.2.3-test", "-o", program, ".")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -49,27 +49,34 @@ type checkJSON struct {
 	Successes      *int     `json:"successes"`
 }
 
-// parseSpec reads the JSON that the webhook wrote. It refuses fields that it doesn't know: to ignore one would be to
+// decodeSpec reads the JSON that the webhook wrote. It refuses fields that it doesn't know: to ignore one would be to
 // wait for something else than was asked for.
-func parseSpec(text string) (*spec, error) {
+func decodeSpec(text string, raw any) error {
 	var just struct {
 		V *int `json:"v"`
 	}
 	if err := json.Unmarshal([]byte(text), &just); err != nil {
-		return nil, fmt.Errorf("--spec is not the JSON it should be: %s", clean(err.Error()))
+		return fmt.Errorf("--spec is not the JSON it should be: %s", clean(err.Error()))
 	}
 	if just.V == nil {
-		return nil, errors.New(`--spec has no version: "v":1 is missing`)
+		return errors.New(`--spec has no version: "v":1 is missing`)
 	}
 	const update = "the webhook and the waiter image must be of one version"
 	if *just.V != specVersion {
-		return nil, fmt.Errorf("--spec has version %d, but this waiter (%s) knows only %d: %s", *just.V, version, specVersion, update)
+		return fmt.Errorf("--spec has version %d, but this waiter (%s) knows only %d: %s", *just.V, version, specVersion, update)
 	}
-	var raw specJSON
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&raw); err != nil {
-		return nil, fmt.Errorf("--spec doesn't fit this waiter (%s): %s: %s", version, clean(strings.TrimPrefix(err.Error(), "json: ")), update)
+	if err := decoder.Decode(raw); err != nil {
+		return fmt.Errorf("--spec doesn't fit this waiter (%s): %s: %s", version, clean(strings.TrimPrefix(err.Error(), "json: ")), update)
+	}
+	return nil
+}
+
+func parseSpec(text string) (*spec, error) {
+	var raw specJSON
+	if err := decodeSpec(text, &raw); err != nil {
+		return nil, err
 	}
 	if len(raw.Checks) == 0 && raw.Before == nil {
 		return nil, errors.New("--spec has nothing to wait for: checks is empty")
