@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A container is a first process, and what it was asked to run: all of that ends with it.
@@ -37,7 +38,12 @@ func runContainer() {
 			cmd := exec.Command(os.Getenv(containerName), args...)
 			var stderr bytes.Buffer
 			cmd.Stderr = &stderr
-			cmd.Run()
+			if err := cmd.Start(); err != nil {
+				panic(err)
+			}
+			stuck := time.AfterFunc(generous, func() { cmd.Process.Kill() })
+			cmd.Wait()
+			stuck.Stop()
 			answer, _ := json.Marshal(hookEnd{cmd.ProcessState.ExitCode(), stderr.String()})
 			fmt.Println(string(answer))
 		}()

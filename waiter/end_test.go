@@ -112,8 +112,11 @@ func TestTwoAppsAndAMiddleTier(t *testing.T) {
 func TestWitnessStays(t *testing.T) {
 	e := newEndings(t)
 	run1(t, e.witness("app", nil)...).want(t, exitReady)
+	t.Cleanup(e.kill)
 	pid := e.detached()
-	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL); e.ends() })
+	if pid == 0 {
+		t.Fatal("no witness")
+	}
 	if session, _, _ := syscall.Syscall(syscall.SYS_GETSID, uintptr(pid), 0, 0); int(session) != pid {
 		t.Errorf("it is in session %d", session)
 	}
@@ -248,8 +251,7 @@ func TestProtectedRegular(t *testing.T) {
 		}
 		stepwise(t, say, e.witness("app", nil)...).want(t, exitReady)
 		run1(t, e.others(m{"limit": "100ms"}, "app")...).want(t, exitReady, "app has not ended")
-		syscall.Kill(e.detached(), syscall.SIGKILL)
-		e.ends()
+		e.kill()
 	}
 }
 
@@ -278,7 +280,7 @@ func witnessStopsAt(t *testing.T, n int, again bool) (stopped bool) {
 		}
 		os.Chtimes(e.path("app"), past, past)
 	}
-	t.Cleanup(func() { syscall.Kill(e.detached(), syscall.SIGKILL); e.ends() })
+	t.Cleanup(e.kill)
 	step0 := 0
 	var first, where string
 	say := func(s step) syscall.Errno {
@@ -346,8 +348,7 @@ func TestEndSignalled(t *testing.T) {
 	}
 	// The lock outlives it.
 	run1(t, e.others(m{"limit": "100ms"}, "app")...).want(t, exitReady, "app has not ended")
-	syscall.Kill(e.detached(), syscall.SIGKILL)
-	e.ends()
+	e.kill()
 }
 
 // A kubelet that restarts kills the hook and runs it again.

@@ -62,14 +62,7 @@ func (l *leased) runs(more m, checks ...m) {
 		lock[k] = v
 	}
 	run1(l.t, "--spec", l.spec(lock, checks...)).want(l.t, exitReady)
-	l.t.Cleanup(func() { l.signal(syscall.SIGKILL); l.ends() })
-}
-
-// signal is for the process that answers, if there is one.
-func (l *leased) signal(signal syscall.Signal) {
-	if pid := l.detached(); pid != 0 {
-		syscall.Kill(pid, signal)
-	}
+	l.t.Cleanup(l.kill)
 }
 
 // opens1 opens the file as the kubelet does, and sends what it reads.

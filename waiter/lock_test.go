@@ -81,6 +81,15 @@ func (g gated) until(what string, holds func() bool) {
 	}
 }
 
+// signal is for the detached process, if there is one.
+func (g gated) signal(signal syscall.Signal) {
+	if pid := g.detached(); pid != 0 {
+		syscall.Kill(pid, signal)
+	}
+}
+
+func (g gated) kill() { g.signal(syscall.SIGKILL); g.ends() }
+
 // detached is the process that waits, or 0. It is a child of the test, as it is one of the container runtime; like that one, the test
 // reaps it.
 func (g gated) detached() int {
