@@ -13,6 +13,8 @@
 //	  TCP                   an address that listens once it is ready; UNIX the same for a socket's path
 //	  GRPC                  an address for grpc.health.v1 (h2c); knows the services "" and "sidecar"
 //	  FILE                  paths that exist once it is ready
+//	  LINGER=5s             goes on that long after SIGTERM; IGNORES: for good. It prints `SIGTERM <unix ms>` and, at last, `ended <unix ms>`
+//	  DRAIN                 a URL that it asks after SIGTERM, and for how long: it prints `answered N` and `failed N`
 //	  AGENT                 an address that answers for other containers, as Istio's agent does (see agent.go)
 //	entrypoint wait       ends when the one that serves HTTP in this container is ready
 //	entrypoint check      exits 0 if it is ready now
@@ -104,10 +106,17 @@ func serve() {
 	if after := duration("EXIT_AFTER", 0); after > 0 {
 		end = time.After(after)
 	}
-	select {
-	case <-told:
-	case <-end:
-		os.Exit(1)
+	for {
+		select {
+		case <-told:
+			if os.Getenv("IGNORES") == "" {
+				endSlowly()
+				return
+			}
+			mark("SIGTERM")
+		case <-end:
+			os.Exit(1)
+		}
 	}
 }
 
