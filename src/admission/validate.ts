@@ -1,5 +1,6 @@
 import { allowed, refused, type Validity } from './decision.ts'
 import { type Absent, type Examined, examine, mayRefuse, requires } from './examine.ts'
+import { unwrapEnd } from './hook/end.ts'
 import { sameHook } from './hook/hook.ts'
 import { lockedBy, lockOf } from './hook/lock-names.ts'
 import { openedBy, unwrap } from './hook/unwrap.ts'
@@ -51,7 +52,7 @@ function shortfalls(
   { plan, pod: { metadata, spec }, binding }: Extract<Examined, { kind: 'planned' }>,
   { version }: Configuration,
 ): readonly Problem[] {
-  const { order, delivery, lock } = plan
+  const { order, delivery, lock, ends } = plan
   const enforced = binding === 'enforced'
   // Replicas of two versions answer side by side during an upgrade, and those of two configurations during a change. What one has written the
   // other is asked about.
@@ -75,6 +76,7 @@ function shortfalls(
     ...(delivery.volume ? [{ kind: 'volume-missing', image: delivery.volume.kind === 'image' } as const] : []),
     ...(delivery.initContainer === undefined ? [] : [{ kind: 'installer-missing' } as const]),
     ...lockShortfalls(spec, lock, lenient),
+    ...endShortfalls(ends, enforced),
   ]
   return found.length === 0 ? [] : [...found, { kind: 'changed-later' }]
 }
@@ -91,6 +93,18 @@ function lockShortfalls(spec: Spec, lock: Plan['lock'], lenient: boolean): reado
     ...mounts.map(({ name }) => ({ kind: 'lock-mount-missing', name }) as const),
     ...(installer === undefined ? [] : [{ kind: 'reset-missing' } as const]),
     ...variables,
+  ]
+}
+
+/** One that is no longer needed waits for nothing. */
+function endShortfalls({ hooks, mounts }: Plan['ends'], enforced: boolean): readonly Problem[] {
+  // A replica with another configuration may have written another limit.
+  const holdsToo = (present: ReturnType<Container['preStop']>, wanted: Hook) =>
+    !enforced && present !== 'unreadable' && unwrapEnd(present)?.ours === unwrapEnd(wanted)?.ours
+  const missing = [...hooks].filter(([{ preStop }, hook]) => hook !== undefined && !holdsToo(preStop(), hook))
+  return [
+    ...missing.map(([{ name }]) => ({ kind: 'end-hook-missing', name }) as const),
+    ...mounts.map(({ name }) => ({ kind: 'end-mount-missing', name }) as const),
   ]
 }
 

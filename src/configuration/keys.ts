@@ -7,7 +7,7 @@ export const configurationKeys = {
   waiter: ['image', 'imagePullPolicy', 'delivery', 'mirrors'],
   defaults: [
     ...['check', 'timeout', 'onTimeout', 'gate', 'nativePosition', 'existingHook'],
-    ...['startupProbe', 'lock', 'lockRestarts'],
+    ...['startupProbe', 'lock', 'lockRestarts', 'end', 'endAppear'],
   ],
   lock: ['lease', 'runtimeClasses'],
   annotations: ['checks'],
@@ -15,7 +15,7 @@ export const configurationKeys = {
   'enforced.inFront[]': ['container', 'image'],
   'rules[]': [
     ...['name', 'match', 'tier', 'check', 'timeout', 'onTimeout'],
-    ...['gate', 'nativePosition', 'existingHook', 'startupProbe', 'lock', 'lockRestarts'],
+    ...['gate', 'nativePosition', 'existingHook', 'startupProbe', 'lock', 'lockRestarts', 'end', 'endAppear'],
     ...['enforce', 'exempt', 'allowNatives'],
   ],
   'rules[].match': ['container', 'image', 'preset', 'podSelector', 'namespaceSelector'],

@@ -5,6 +5,7 @@ import { type Preset, presetOf, presets } from '../admission/intent/presets.ts'
 import type { Rule } from '../admission/intent/rule.ts'
 import { isContainerName } from '../admission/intent/tiers.ts'
 import {
+  ends,
   existingHooks,
   gates,
   locks,
@@ -48,6 +49,8 @@ export function readBehaviour(section: Section, standard?: Defaults) {
     startupProbe: section.choice('startupProbe', startupProbeChoices, standard?.startupProbe),
     lock: section.choice('lock', locks, standard?.lock),
     lockRestarts: section.text('lockRestarts', parseLockRestarts, standard?.lockRestarts),
+    end: section.choice('end', ends, standard?.end),
+    endAppear: section.text('endAppear', parseDuration, standard?.endAppear),
   }
 }
 

@@ -3,7 +3,7 @@ import { parseLockRestarts } from '../admission/check/duration.ts'
 import type { Configuration } from '../admission/intent/configuration.ts'
 import { indexRules } from '../admission/intent/rule-index.ts'
 import { knowsLock } from '../admission/plan/lock.ts'
-import { deliveries, gates, locks, nativePositions } from '../admission/words/choices.ts'
+import { deliveries, ends, gates, locks, nativePositions } from '../admission/words/choices.ts'
 import { type Parsed, parsed, problem } from '../admission/words/parsed.ts'
 import { type Fault, faultText } from '../configuration/faults.ts'
 import { parseKubernetesVersion } from '../configuration/read.ts'
@@ -16,6 +16,7 @@ export const choices = {
   delivery: deliveries,
   nativePosition: nativePositions,
   lock: locks,
+  end: ends,
 } as const satisfies Partial<Record<string, readonly string[]>>
 
 /** `presets`: a rule for each; `injected`: containers that an injector adds. */
@@ -40,6 +41,7 @@ export function withSettings(base: Configuration, settings: unknown): Parsed<Con
       gate: section.choice('gate', gates, defaults.gate),
       nativePosition: section.choice('nativePosition', nativePositions, defaults.nativePosition),
       lock: section.choice('lock', locks, defaults.lock),
+      end: section.choice('end', ends, defaults.end),
       lockRestarts: section.text('lockRestarts', parseLockRestarts, defaults.lockRestarts),
     },
     injected: new Set([...base.injected, ...section.texts('injected', parseContainerName, [])]),

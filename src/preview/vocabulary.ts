@@ -2,6 +2,7 @@ import type { CheckKind } from '../admission/check/grammar.ts'
 import { presets } from '../admission/intent/presets.ts'
 import {
   deliveries,
+  ends,
   existingHooks,
   gates,
   locks,
@@ -42,6 +43,8 @@ const annotations: Said<Exclude<keyof typeof keys, Own>> = {
   waiter: { says: 'how the waiter gets into the pod', values: deliveries },
   lock: { says: 'whether the app is locked until its sidecars are ready', values: locks.map(quoted) },
   lockRestarts: { says: 'how long a later start waits for its sidecars: 5s, 0s to 30s, or always' },
+  end: { says: 'how sidecars end: with the app, or when it has ended', values: ends },
+  endAppear: { says: 'how long the end of a sidecar waits for a container that goes on, such as 5s' },
   inject: { says: 'false leaves the pod alone', values: ['"false"'] },
   ignore: { says: 'codes of warnings to silence: SF201, SF205' },
 }

@@ -38,6 +38,8 @@ defaults:
   nativePosition: first
   lock: off
   lockRestarts: always
+  end: last
+  endAppear: 2s
   existingHook: keep
   startupProbe: eager
 annotations: {checks: [probe, http]}
@@ -65,6 +67,8 @@ lock: {lease: on, runtimeClasses: [gvisor, kata.example]}
         nativePosition: 'first',
         lock: 'off',
         lockRestarts: 'always',
+        end: 'last',
+        endAppear: 2000,
         existingHook: 'keep',
         startupProbe: 'eager',
       },

@@ -38,7 +38,7 @@ test('docs/configuration.md has the defaults of a configuration that says nothin
 function shown(key: string, value: unknown): string {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return 'none'
   if (value instanceof Set) return value.size === 0 ? 'none' : 'all'
-  if (key.endsWith('.timeout') || key.endsWith('.lockRestarts')) return `\`${formatDuration(Number(value))}\``
+  if (/\.(?:timeout|lockRestarts|endAppear)$/.test(key)) return `\`${formatDuration(Number(value))}\``
   if (key.endsWith('.check')) return `\`${formatCheck(value as Check)}\``
   return `\`${value}\``
 }

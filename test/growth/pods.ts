@@ -4,6 +4,7 @@ import type { Configuration } from '../../src/admission/intent/configuration.ts'
 import { readMetadata, readSpec } from '../../src/admission/pod/read.ts'
 import {
   deliveries,
+  ends,
   existingHooks,
   gates,
   locks,
@@ -78,6 +79,8 @@ const said: Readonly<
   waiter: [undefined, ...deliveries],
   lock: [undefined, ...locks],
   lockRestarts: [undefined, '0s', 'always'],
+  end: [undefined, ...ends],
+  endAppear: [undefined, '2s'],
 }
 const names = Object.keys(said) as (keyof typeof said)[]
 

@@ -17,6 +17,8 @@ export function rule(match: Partial<Rule['match']>, enforce = false): Rule {
     startupProbe: undefined,
     lock: undefined,
     lockRestarts: undefined,
+    end: undefined,
+    endAppear: undefined,
     enforce,
     audit: false,
     exempt: [],

@@ -54,9 +54,14 @@ function readSpecBefore(text: string): Unwrapped | undefined {
     return polls && typeof check.container === 'string' ? [check.container] : []
   })
   if (before === undefined) return { ours: true, original: undefined, waitsFor }
-  const command = typeof before === 'object' && before !== null && 'exec' in before ? before.exec : undefined
-  const original = isCommand(command) ? ({ kind: 'exec', command } as const) : readHookValue(before as Json)
+  const original = readBefore(before)
   return original === undefined ? undefined : { ours: true, original, waitsFor }
+}
+
+/** What `beforeJson` has written. */
+export function readBefore(before: unknown): Hook | undefined {
+  const command = typeof before === 'object' && before !== null && 'exec' in before ? before.exec : undefined
+  return isCommand(command) ? { kind: 'exec', command } : readHookValue(before as Json)
 }
 
 /** The hook that a shell form wraps; undefined if its arguments make no sense. */

@@ -5,7 +5,9 @@ import type { Fields } from '../pod/reader.ts'
 import {
   type Delivery,
   deliveries,
+  type EndChoice,
   type ExistingHookPolicy,
+  ends,
   existingHooks,
   type GateChoice,
   gates,
@@ -38,6 +40,9 @@ export interface Wishes {
   readonly delivery: Delivery | undefined
   readonly lock: LockChoice | undefined
   readonly lockRestarts: LockRestarts | undefined
+  readonly end: EndChoice | undefined
+  /** Milliseconds. */
+  readonly endAppear: number | undefined
   /** Milliseconds. */
   readonly timeout: number | undefined
   readonly onTimeout: OnTimeout | undefined
@@ -163,6 +168,8 @@ export function readWishes(metadata: Metadata, configuration: Configuration): Wi
     delivery: read(keys.waiter, parseDelivery),
     lock: read(keys.lock, parseLock),
     lockRestarts: read(keys.lockRestarts, parseLockRestarts),
+    end: read(keys.end, parseEnd),
+    endAppear: read(keys.endAppear, parseDuration),
     timeout: read(keys.timeout, parseDuration),
     onTimeout: read(keys.onTimeout, parseOnTimeout),
     containers,
@@ -188,6 +195,7 @@ const parseExistingHook = oneOf(existingHooks)
 const parseStartupProbe = oneOf(startupProbeChoices)
 const parseDelivery = oneOf(deliveries)
 const parseLock = oneOf(locks)
+const parseEnd = oneOf(ends)
 
 function parseAllowedCheck(text: string, configuration: Configuration): Parsed<Check> {
   const check = parseCheck(text)

@@ -1,6 +1,7 @@
 import { type Check, type CheckKind, checkKinds } from '../check/grammar.ts'
 import { defaultLockRestarts } from '../hook/waiter.ts'
 import type {
+  EndChoice,
   ExistingHookPolicy,
   FailurePolicy,
   GateChoice,
@@ -35,6 +36,9 @@ export interface Configuration {
     readonly startupProbe: StartupProbeChoice | undefined
     readonly lock: LockChoice
     readonly lockRestarts: LockRestarts
+    readonly end: EndChoice
+    /** Milliseconds. */
+    readonly endAppear: number
   }
   readonly lease: LeaseChoice
   /** The runtimeClassNames whose memory volumes the kubelet can read. */
@@ -75,6 +79,8 @@ export function defaultConfiguration(version: string): Configuration {
       startupProbe: undefined,
       lock: 'auto',
       lockRestarts: defaultLockRestarts,
+      end: 'together',
+      endAppear: 5000,
     },
     lease: 'on',
     runtimeClasses: new Set(),

@@ -1,6 +1,7 @@
 import type { Check } from '../check/grammar.ts'
 import type {
   Delivery,
+  EndChoice,
   ExistingHookPolicy,
   GateChoice,
   LeaseChoice,
@@ -23,6 +24,8 @@ export interface Intent {
   readonly nativePosition: NativePosition
   readonly delivery: Delivery
   readonly lock: LockWish
+  /** Whether the pod itself says how its sidecars end, or an enforced rule does. Otherwise replicas may differ, and the final pod can be either. */
+  readonly endCertain: boolean
   /** Whether a rule that a pod can't change has a say. */
   readonly enforced: boolean
   readonly warnings: readonly Warning[]
@@ -55,6 +58,9 @@ export interface Sidecar {
   /** Undefined: by where it stands. */
   readonly startupProbe: StartupProbeChoice | undefined
   readonly lockRestarts: LockRestarts
+  readonly end: EndChoice
+  /** Milliseconds that its end waits for a container behind it that hasn't begun to end. */
+  readonly endAppear: number
   readonly rule: Rule | undefined
 }
 
@@ -85,6 +91,8 @@ export function mergeIntent(wishes: Wishes, ruled: Ruled, configuration: Configu
       existingHook: own.existingHook ?? rule?.existingHook ?? defaults.existingHook,
       startupProbe: startupProbeFor(own.startupProbe ?? rule?.startupProbe ?? defaults.startupProbe, check, rule),
       lockRestarts: own.lockRestarts ?? rule?.lockRestarts ?? defaults.lockRestarts,
+      end: own.end ?? rule?.end ?? defaults.end,
+      endAppear: own.endAppear ?? rule?.endAppear ?? defaults.endAppear,
       rule,
     }
   }
@@ -106,6 +114,7 @@ export function mergeIntent(wishes: Wishes, ruled: Ruled, configuration: Configu
       certain: isBound ? choice === 'on' : wishes.lock === 'on' || wishes.lock === 'off',
       lease: configuration.lease,
     },
+    endCertain: isBound || wishes.end !== undefined,
     // A delivery that the image can't run would open an enforced gate.
     delivery: (isBound ? undefined : wishes.delivery) ?? configuration.waiter.delivery,
     enforced: isBound,
@@ -121,6 +130,8 @@ const silent = {
   existingHook: undefined,
   startupProbe: undefined,
   lockRestarts: undefined,
+  end: undefined,
+  endAppear: undefined,
 } satisfies Partial<Wishes>
 
 /**
@@ -223,7 +234,7 @@ function overruled(wishes: Wishes, enforced: Ruled): readonly Warning[] {
 
 /** The keys of the whole pod that an enforced rule takes from it. */
 function overruledKeys(
-  { gate, nativePosition, delivery, lock, lockRestarts }: Wishes,
+  { gate, nativePosition, delivery, lock, lockRestarts, end, endAppear }: Wishes,
   binding: readonly Rule[],
   names: readonly string[],
 ): readonly Warning[] {
@@ -234,8 +245,14 @@ function overruledKeys(
     [keys.nativePosition, nativePosition],
     [keys.waiter, delivery],
     [keys.lock, lock],
-    // It counts for the others, if there are any.
-    [keys.lockRestarts, binding.length === names.length ? lockRestarts : undefined],
+    // These count for the others, if there are any.
+    ...(binding.length < names.length
+      ? []
+      : ([
+          [keys.lockRestarts, lockRestarts],
+          [keys.end, end],
+          [keys.endAppear, endAppear],
+        ] as const)),
   ] as const
   return said.flatMap(([key, value]): readonly Warning[] => {
     return value === undefined ? [] : [{ kind: 'enforced-key', key, rule: rule.name }]

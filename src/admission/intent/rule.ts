@@ -1,6 +1,7 @@
 import type { Check } from '../check/grammar.ts'
 import type { LabelSelector } from '../pod/selector.ts'
 import type {
+  EndChoice,
   ExistingHookPolicy,
   GateChoice,
   LockChoice,
@@ -35,6 +36,9 @@ export interface Rule {
   readonly startupProbe: StartupProbeChoice | undefined
   readonly lock: LockChoice | undefined
   readonly lockRestarts: LockRestarts | undefined
+  readonly end: EndChoice | undefined
+  /** Milliseconds. */
+  readonly endAppear: number | undefined
   /** A pod's own keys and its opt-out can't change what the rule says. */
   readonly enforce: boolean
   /** `enforce: audit`: it isn't enforced yet, and a pod that it would refuse is told of. */

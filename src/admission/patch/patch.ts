@@ -1,16 +1,17 @@
+import { endsDir, endsMount, endsVolume } from '../hook/end.ts'
 import { hookJson } from '../hook/hook.ts'
 import { lockDir, lockMount, lockVariable, lockVolume } from '../hook/lock-names.ts'
 import { resetCommand, waiterMount } from '../hook/waiter.ts'
 import type { LockParts, VariableChanges } from '../plan/lock.ts'
 import type { Order } from '../plan/order.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Container, Metadata, Pod, Spec } from '../pod/pod.ts'
+import type { Container, Hook, Metadata, Pod, Spec } from '../pod/pod.ts'
 import { type Json, type Operation, pointer } from '../words/json.ts'
 import { longestRising } from './rising.ts'
 
 /** The fewest operations that carry out a plan. Containers move first, so later paths count the new places. */
 export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[] {
-  const { order, hooks, startupProbes, delivery, lock, annotations } = plan
+  const { order, startupProbes, delivery, lock, ends, annotations } = plan
   const operations: Operation[] = []
   if (delivery.initContainer !== undefined) {
     operations.push(append(['spec', 'initContainers'], spec.initContainers.length, '0', delivery.initContainer))
@@ -40,14 +41,11 @@ export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[]
       if (change.atOnce) operations.push({ op: 'remove', path: pointer(...probe, 'initialDelaySeconds') })
     }
   }
-  for (const [container, hook] of hooks) {
-    const lifecycle = [...at(container), 'lifecycle']
-    if (hook === undefined) {
-      const alone = !container.hasOtherLifecycle
-      operations.push({ op: 'remove', path: alone ? pointer(...lifecycle) : pointer(...lifecycle, 'postStart') })
-    } else if (container.hasLifecycle) {
-      operations.push({ op: 'add', path: pointer(...lifecycle, 'postStart'), value: hookJson(hook) })
-    } else operations.push({ op: 'add', path: pointer(...lifecycle), value: { postStart: hookJson(hook) } })
+  for (const container of new Set([...plan.hooks.keys(), ...ends.hooks.keys()])) {
+    const changed = [['postStart', plan.hooks] as const, ['preStop', ends.hooks] as const]
+      .filter(([, hooks]) => hooks.has(container))
+      .map(([key, hooks]) => [key, hooks.get(container)] as const)
+    operations.push(...lifecycleOperations([...at(container), 'lifecycle'], container, changed))
   }
   for (const container of delivery.mounts) {
     operations.push(append([...at(container), 'volumeMounts'], container.mounts.length, '-', waiterMount))
@@ -56,8 +54,36 @@ export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[]
     operations.push(append(['spec', 'volumes'], spec.volumes.length, '-', delivery.volume.json))
   }
   operations.push(...lockUp(lock, { at, spec, delivery }))
+  for (const container of ends.mounts) {
+    const others = [delivery, lock].filter(({ mounts }) => mounts.includes(container)).length
+    operations.push(append([...at(container), 'volumeMounts'], container.mounts.length + others, '-', endsMount))
+  }
+  if (ends.volume) {
+    const there = spec.volumes.length + (delivery.volume === undefined ? 0 : 1) + (lock.volume === 'absent' ? 1 : 0)
+    operations.push(append(['spec', 'volumes'], there, '-', { name: endsVolume, emptyDir: endsDir }))
+  }
   operations.push(...annotate(annotations, metadata))
   return operations
+}
+
+/** Without anything left in it, `lifecycle` goes as well. */
+function lifecycleOperations(
+  lifecycle: readonly (string | number)[],
+  { lifecycleKeys }: Container,
+  changed: readonly (readonly [key: string, hook: Hook | undefined])[],
+): readonly Operation[] {
+  const values = changed.flatMap(([key, hook]) => (hook === undefined ? [] : [[key, hookJson(hook)] as const]))
+  if (lifecycleKeys === undefined) {
+    return [{ op: 'add', path: pointer(...lifecycle), value: Object.fromEntries(values) }]
+  }
+  const removed = changed.filter(([, hook]) => hook === undefined).map(([key]) => key)
+  if (values.length === 0 && lifecycleKeys.every((key) => removed.includes(key))) {
+    return [{ op: 'remove', path: pointer(...lifecycle) }]
+  }
+  return [
+    ...removed.map((key): Operation => ({ op: 'remove', path: pointer(...lifecycle, key) })),
+    ...values.map(([key, value]): Operation => ({ op: 'add', path: pointer(...lifecycle, key), value })),
+  ]
 }
 
 /**
@@ -67,11 +93,14 @@ export function patch(plan: Plan, { metadata, spec }: Pod): readonly Operation[]
 const changes = ['order', 'details', 'notes'] as const
 export type Change = (typeof changes)[number]
 
-export function changeOf({ hooks, startupProbes, delivery, lock }: Plan, operations: readonly Operation[]): Change {
+export function changeOf(
+  { hooks, startupProbes, delivery, lock, ends }: Plan,
+  operations: readonly Operation[],
+): Change {
   const ungated = [...hooks].some(([{ postStart }, hook]) => postStart === undefined && hook !== undefined)
   if (ungated || operations.some(({ op }) => op === 'move')) return 'order'
   const { mounts, volume, initContainer } = delivery
-  const isHookChanged = hooks.size > 0 || startupProbes.size > 0
+  const isHookChanged = hooks.size > 0 || startupProbes.size > 0 || ends.hooks.size > 0 || ends.mounts.length > 0
   const isDelivered = mounts.length === 0 && volume === undefined && initContainer === undefined
   return isHookChanged || isMissing(lock) || !isDelivered ? 'details' : 'notes'
 }

@@ -96,7 +96,7 @@ export function planGates(
 }
 
 /** With the quotes and the comma of each word. */
-const charactersIn = (hook: Hook): number =>
+export const charactersIn = (hook: Hook): number =>
   hook.kind === 'exec' ? hook.command.reduce((sum, { length }) => sum + length + 3, 0) : 0
 
 function gateHook(
@@ -153,7 +153,8 @@ function largest({ polled, opening }: Parts, before: Hook | undefined): { cause:
 }
 
 function waiterGateHook({ polled, carrier, opening }: Parts, before: Hook | undefined): Made {
-  const resolved = before?.kind === 'httpGet' ? resolveHttpGet(before, carrier) : { hook: before, problems: [] }
+  const resolved =
+    before?.kind === 'httpGet' ? resolveHttpGet(before, carrier.container) : { hook: before, problems: [] }
   const spec: WaiterSpec = {
     v: 1,
     checks: polled.map(specCheck),
@@ -206,7 +207,8 @@ function specLock({ number, key, earlier, handOver, restarts }: Opening): SpecLo
 }
 
 /** Hooks may name ports, and the waiter only knows numbers. */
-function resolveHttpGet(hook: Extract<Hook, { kind: 'httpGet' }>, { container, sidecar: { name } }: Member): Made {
+export function resolveHttpGet(hook: Extract<Hook, { kind: 'httpGet' }>, container: Container): Made {
+  const { name } = container
   const port = portNumber(hook.port, container)
   const header = unsendableHeader(hook.httpHeaders)
   const problems: Problem[] = []

@@ -102,7 +102,7 @@ function readOriginals({ containers, initContainers }: Spec) {
   for (const container of [...containers, ...initContainers]) {
     if (container.postStart === undefined) continue
     const unwrapped = unwrap(container.postStart)
-    if (unwrapped === undefined) problems.push({ kind: 'hook-unreadable', name: container.name })
+    if (unwrapped === undefined) problems.push({ kind: 'hook-unreadable', name: container.name, hook: 'postStart' })
     else if (unwrapped.original !== undefined) originals.set(container, unwrapped.original)
   }
   return { originals, problems }

@@ -32,6 +32,7 @@ export function tooOldWaiter(
   { spec }: Pod,
   { enforced }: Intent,
   hooks: ReadonlyMap<Container, Hook>,
+  ends: boolean,
   { waiter }: Configuration,
 ): readonly Problem[] {
   const image = enforced ? waiterImageIn(spec) : undefined
@@ -39,7 +40,13 @@ export function tooOldWaiter(
   const isNew = [...hooks.values()]
     .map(specOf)
     .some((spec) => spec?.lock ?? spec?.checks.some(({ path }) => path !== undefined))
-  return isNew ? [{ kind: 'waiter-too-old', image }] : []
+  return isNew || ends ? [{ kind: 'waiter-too-old', image }] : []
+}
+
+/** Whether the waiter in the pod is known to know the end of a pod. */
+export function knowsEnds({ spec }: Pod, { enforced }: Intent, { waiter }: Configuration): boolean {
+  const image = enforced ? undefined : waiterImageIn(spec)
+  return !image || image === waiter.image
 }
 
 function waiterImageIn({ initContainers, volumes }: Spec): string | undefined {

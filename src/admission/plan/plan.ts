@@ -10,6 +10,7 @@ import type { Problem, Warning } from '../words/messages.ts'
 import { printable } from '../words/printable.ts'
 import { concerns } from './concerns.ts'
 import { type Delivery, planDelivery } from './delivery.ts'
+import { type EndParts, planEnds } from './end.ts'
 import { planHold } from './hold.ts'
 import type { LineUp, Member } from './line-up.ts'
 import { lint } from './lint.ts'
@@ -30,6 +31,7 @@ export interface Plan {
   readonly startupProbes: ReadonlyMap<Container, ProbeChange>
   readonly delivery: Delivery
   readonly lock: LockParts
+  readonly ends: EndParts
   readonly annotations: readonly (readonly [key: string, value: string])[]
 }
 
@@ -47,20 +49,24 @@ export function plan(pod: Pod, intent: Intent, context: Context): Planned {
   const told = hooksForItsWaiter(pod, intent, held.hooks, context.configuration)
   const gates = older === undefined ? told : hooksOfOlder(told)
   const locked = lock.openings.size > 0
-  const carriers = [...gates].filter(([, hook]) => runsWaiter(hook)).map(([container]) => container)
+  const ends = planEnds(lined, order, context)
+  const gated = [...gates].filter(([, hook]) => runsWaiter(hook)).map(([container]) => container)
+  const carriers = [...new Set([...gated, ...ends.carriers])]
   const { delivery, ...delivered } = planDelivery(lined, carriers, context.configuration, locked)
   const obstacles = findObstacles(lined, order, locked)
 
   const problems = [
     ...held.problems,
     ...delivered.problems,
+    ...ends.problems,
     ...loopholes({ lined, order, lock, carriers }, context.configuration),
-    ...tooOldWaiter(pod, intent, held.hooks, context.configuration),
+    ...tooOldWaiter(pod, intent, held.hooks, ends.carriers.length > 0, context.configuration),
   ]
   const warnings = [
     ...held.warnings,
     ...concerns(lined, order, { delivery, lock }, context.surroundings),
     ...obstacles.warnings,
+    ...ends.warnings,
     ...lint(lined, context.surroundings),
   ]
   if (problems.length > 0) return { ok: false, problems, warnings }
@@ -68,14 +74,15 @@ export function plan(pod: Pod, intent: Intent, context: Context): Planned {
   const tiers = shownTiers(lined, order, obstacles, lockedMembers(lock))
   const hooks = changedHooks(lined, gates)
   const startupProbes = probeChanges(lined)
-  const leftAlone = lined.tiers.flat().every(isLeftAlone) && hooks.size === 0 && isAsGiven(order, pod)
+  const leftAlone =
+    lined.tiers.flat().every(isLeftAlone) && hooks.size === 0 && carriers.length === 0 && isAsGiven(order, pod)
   const annotations = leftAlone
     ? []
     : annotate(lined, { tiers, order, locked, version: older ?? context.configuration.version })
   return {
     ok: true,
     warnings,
-    plan: { tiers, order, hooks, startupProbes, delivery, lock: lock.missing, annotations },
+    plan: { tiers, order, hooks, startupProbes, delivery, lock: lock.missing, ends: ends.missing, annotations },
   }
 }
 

@@ -36,6 +36,8 @@ export interface Spec {
   readonly windows: boolean
   /** What holds for containers that say nothing else. */
   readonly runAs: () => RunAs
+  /** Seconds. */
+  readonly gracePeriod: () => number
   /** Seconds; a Job's pod may carry it. */
   readonly activeDeadlineSeconds: number | undefined
 }
@@ -76,11 +78,11 @@ export interface Container {
   readonly liveness: () =>
     | { readonly path: string; readonly port: number | string; readonly https: boolean }
     | undefined
-  readonly hasLifecycle: boolean
-  /** Whether `lifecycle` holds anything beside `postStart`. */
-  readonly hasOtherLifecycle: boolean
-  /** Only a preview wants to know. */
+  /** What `lifecycle` holds; undefined if there is none. */
+  readonly lifecycleKeys: readonly string[] | undefined
   readonly hasPreStop: boolean
+  /** Only one who plans the end wants to know. `unreadable`: the API server may know more of hooks than we. */
+  readonly preStop: () => Hook | 'unreadable' | undefined
   readonly postStart: Hook | undefined
   readonly terminationMessagePath: string
   /** Of the container itself, which outranks the pod's; `Always` makes an init container a native sidecar. */
@@ -150,7 +152,7 @@ export interface HttpGet {
   readonly httpHeaders: readonly Header[]
 }
 
-/** A PostStart hook. */
+/** A PostStart or a preStop hook. */
 export type Hook =
   | { readonly kind: 'exec'; readonly command: readonly string[] }
   | { readonly kind: 'sleep'; readonly seconds: number }

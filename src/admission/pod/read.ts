@@ -100,10 +100,17 @@ function readPodSpec(spec: Fields, reader: Reader): Spec | undefined {
       spec.hostPID === true ? 'hostPID' : spec.shareProcessNamespace === true ? 'shareProcessNamespace' : undefined,
     runtimeClassName: textIn(spec, 'runtimeClassName'),
     virtualNode: () => nodeSelector?.type === 'virtual-kubelet' || toleratesVirtual(spec.tolerations),
+    gracePeriod: () => readGracePeriod(spec.terminationGracePeriodSeconds),
     activeDeadlineSeconds: reader.number(spec, 'activeDeadlineSeconds', 0) || undefined,
     runAs: () => readRunAs(spec.securityContext),
     windows: os?.name === 'windows' || nodeSelector?.['kubernetes.io/os'] === 'windows',
   }
+}
+
+/** As the API server takes it: 30 by default, and what is negative counts as 1. */
+function readGracePeriod(value: Json | undefined): number {
+  if (typeof value !== 'number') return 30
+  return value < 0 ? 1 : value
 }
 
 function toleratesVirtual(tolerations: Json | undefined): boolean {
@@ -150,9 +157,9 @@ function readContainer(container: Fields, reader: Reader, list: Container['list'
     readinessProbe: reader.map(container, 'readinessProbe', readProbe),
     hasLivenessProbe: isPresent(container.livenessProbe),
     liveness: () => readLiveness(container.livenessProbe),
-    hasLifecycle: lifecycle !== undefined,
-    hasOtherLifecycle: lifecycle?.others === true,
+    lifecycleKeys: lifecycle?.keys,
     hasPreStop: lifecycle?.hasPreStop === true,
+    preStop: lifecycle?.preStop ?? noHook,
     postStart: lifecycle?.postStart,
     terminationMessagePath: reader.text(container, 'terminationMessagePath') || '/dev/termination-log',
     restartPolicy: reader.text(container, 'restartPolicy'),
@@ -173,12 +180,16 @@ function readLiveness(probe: Json | undefined): ReturnType<Container['liveness']
 }
 
 function readLifecycle(lifecycle: Fields, reader: Reader) {
+  const { preStop } = lifecycle
   return {
-    hasPreStop: isPresent(lifecycle.preStop),
-    others: Object.keys(lifecycle).some((key) => key !== 'postStart'),
+    keys: Object.keys(lifecycle),
+    hasPreStop: isPresent(preStop),
+    preStop: () => (preStop === undefined || preStop === null ? undefined : (readHookValue(preStop) ?? 'unreadable')),
     postStart: reader.map(lifecycle, 'postStart', readHook),
   }
 }
+
+const noHook = () => undefined
 
 function readPort(port: Fields, reader: Reader): ContainerPort {
   return {

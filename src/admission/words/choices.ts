@@ -33,6 +33,10 @@ export type LeaseChoice = (typeof leases)[number]
 /** How long a later start waits for a sidecar that isn't ready: milliseconds, or until it is. */
 export type LockRestarts = number | 'always'
 
+/** How a sidecar ends: with everything else, or when what is behind it has ended. */
+export const ends = ['together', 'last'] as const
+export type EndChoice = (typeof ends)[number]
+
 /** How the waiter gets into the pod. */
 export const deliveries = ['init-container', 'image-volume', 'shell'] as const
 export type Delivery = (typeof deliveries)[number]

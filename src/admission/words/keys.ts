@@ -13,6 +13,8 @@ export const keys = {
   waiter: `${domain}/waiter`,
   lock: `${domain}/lock`,
   lockRestarts: `${domain}/lock-restarts`,
+  end: `${domain}/end`,
+  endAppear: `${domain}/end-appear`,
   inject: `${domain}/inject`,
   ignore: `${domain}/ignore`,
   status: `${domain}/status`,

@@ -241,13 +241,13 @@ export const problems = {
     means: 'The container already has a PostStart hook, and `existing-hook: refuse` says that it must not.',
     next: 'Remove the hook, or use `chain`, which runs it first.',
   }),
-  'hook-unreadable': refusal('SF122', {
-    example: { name: 'envoy' },
-    text: ({ name }) =>
-      `container ${name} has a hook that another version of sidecar-first wrote and this one cannot read; remove its lifecycle.postStart`,
+  'hook-unreadable': refusal<{ name: string; hook: 'postStart' | 'preStop' }>('SF122', {
+    example: { name: 'envoy', hook: 'postStart' },
+    text: ({ name, hook }) =>
+      `container ${name} has a hook that another version of sidecar-first wrote and this one cannot read; remove its lifecycle.${hook}`,
     means:
       'The manifest contains a hook that another version of sidecar-first wrote, for example because a patched pod was exported and applied again.',
-    next: "Remove the container's `lifecycle.postStart`; it is written again.",
+    next: "Remove that hook from the container's `lifecycle`; it is written again.",
   }),
   'tier-of-two-hooks': refusal('SF123', {
     path: keys.sidecars,
@@ -284,6 +284,13 @@ export const problems = {
     text: ({ name, check }) => `the shell form polls http and tcp only, and ${name} has ${check}; use init-container`,
     means: 'With `waiter: shell`, only `http://` and `tcp://` checks can be asked.',
     next: 'Use `waiter: init-container`, or another check.',
+  }),
+  'end-by-shell': refusal('SF177', {
+    path: keys.end,
+    example: { name: 'envoy' },
+    text: ({ name }) => `the shell form can't have ${name} end last; use init-container`,
+    means: 'With `waiter: shell`, no process can hold what says that a container still runs.',
+    next: 'Use `waiter: init-container`, or `end: together`.',
   }),
   'hook-too-large': refusal('SF128', {
     example: { name: 'envoy', cause: 'its own hook' },
@@ -486,6 +493,18 @@ export const problems = {
   'installer-missing': refusal('SF145', {
     text: 'the init container that delivers the waiter is missing',
     means: "The final pod's hook could not run: nothing copies the waiter into its volume.",
+    next: otherWebhook,
+  }),
+  'end-hook-missing': refusal('SF178', {
+    example: { name: 'envoy' },
+    text: ({ name }) => `${name} lacks the preStop hook by which the pod ends in its order`,
+    means: 'The final pod has lost the preStop hook that waits until the app has ended, or the one that tells of it.',
+    next: otherWebhook,
+  }),
+  'end-mount-missing': refusal('SF179', {
+    example: { name: 'app' },
+    text: ({ name }) => `${name} lacks the mount of sidecar-first-ends, in which its end is seen`,
+    means: 'The preStop hooks tell each other of their ends in a volume, and it is not mounted in this container.',
     next: otherWebhook,
   }),
   'lock-missing': refusal('SF164', {

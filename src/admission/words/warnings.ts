@@ -39,6 +39,13 @@ interface NeverReady {
   readonly mesh?: string
 }
 
+/** Why a preStop never runs. */
+const cannotRun = {
+  tcpSocket: 'the kubelet has no tcpSocket hooks',
+  command: 'its program is empty, or a word has a NUL',
+  httpGet: "it asks a port that isn't there, or sends a header that HTTP can't carry",
+} as const
+
 /** After which something else gives up on the pod, and what happens then. */
 const deadlines = {
   progressDeadlineSeconds: 'the Deployment counts as failed',
@@ -249,6 +256,32 @@ export const warnings = {
     means:
       'The price of the lock: tools that remove pods ask about any emptyDir, even in memory. The cluster autoscaler does not.',
     next: 'Nothing, or `sidecar-first.dev/lock: "off"`.',
+  }),
+  'sleeps-for-nothing': costs('SF263', {
+    example: { name: 'envoy' },
+    text: ({ name }) => `the preStop of ${name} sleeps; with ${keys.end}: last it can go`,
+    means:
+      'A fixed sleep keeps a sidecar until its app may have ended. It now waits for that by itself, and sleeps on top.',
+    next: 'Remove the preStop.',
+  }),
+  'grace-short': bitesLater<{ names: string[]; seconds: number }>('SF264', {
+    example: { names: ['envoy'], seconds: 3 },
+    text: ({ names, seconds }) =>
+      `terminationGracePeriodSeconds is ${seconds}: ${names.join(', ')} ${seconds <= 3 ? "can't wait for what is behind" : `waits for what is behind for ${seconds - 3} s at most`}`,
+    means: 'To end last, a sidecar waits for all but the last 3 s of the grace period.',
+    next: 'Let `terminationGracePeriodSeconds` be at least 5; 30 is the default.',
+  }),
+  'prestop-cannot-run': noEffect<{ name: string; why: keyof typeof cannotRun }>('SF261', {
+    example: { name: 'envoy', why: 'tcpSocket' },
+    text: ({ name, why }) => `the preStop of ${name} is left out: ${cannotRun[why]}`,
+    means: 'The kubelet fails this preStop whenever the pod ends, and goes on.',
+    next: 'Remove the preStop, or correct it.',
+  }),
+  'end-of-older': noEffect('SF262', {
+    text: `${keys.end}: last has no effect: the waiter in the pod has another image, and may be older`,
+    means:
+      '`inject` has written a waiter of another image into the template. One of before knows no ends, and its preStop hooks would fail.',
+    next: 'Write the template again with `sidecar-first inject` of this version.',
   }),
   'tier-of-several': costs('SF244', {
     // The carrier has the hook.
