@@ -18,7 +18,7 @@ export const endsMount: Json = { name: endsVolume, mountPath: endsDirectory }
 export const endFile = (container: string): string => `${endsDirectory}/${container}`
 
 /** What a preStop hook of ours does; `file` of `others`: it is waited for, too. Durations as `formatDuration` writes them. */
-export type EndSpec = { readonly file?: string; readonly before: Hook | undefined } & (
+type EndSpec = { readonly file?: string; readonly before: Hook | undefined } & (
   | { readonly kind: 'witness'; readonly file: string }
   | { readonly kind: 'others'; readonly files: readonly string[]; readonly appear: string; readonly limit: string }
 )

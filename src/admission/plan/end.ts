@@ -16,7 +16,7 @@ import { knowsEnds } from './older.ts'
 import type { Order } from './order.ts'
 
 /** How the pod ends, where a sidecar is to end last. */
-export interface Ends {
+interface Ends {
   /** The containers whose preStop hook is ours. */
   readonly carriers: readonly Container[]
   readonly missing: EndParts
