@@ -145,6 +145,7 @@ const standardParts: readonly (readonly [string, string])[] = [
     JSON.stringify(
       initContainer(configuration.waiter, {
         resources: {},
+        dropped: [],
         locked: false,
         runAs: { user: undefined, group: undefined },
       }),
@@ -155,6 +156,7 @@ const standardParts: readonly (readonly [string, string])[] = [
     JSON.stringify(
       initContainer(configuration.waiter, {
         resources: {},
+        dropped: [],
         locked: true,
         runAs: { user: undefined, group: undefined },
       }),

@@ -108,16 +108,22 @@ export const imageUser = 65532
 
 /**
  * The init container that copies the waiter into the emptyDir. `resources` are the first sidecar's, so that quotas, LimitRanges and
- * the QoS class stay as they are. The volume, still empty then, also hides the service account token from it.
+ * the QoS class stay as they are, and so are the capabilities `dropped` by name, which some policies want although `ALL` has them. The volume, still empty then, also hides the service account token from it.
  * @param runAs what it has to name: OpenShift refuses numbers outside the namespace's range, so it names none where it needn't
  */
 export function initContainer(
   { image, imagePullPolicy }: WaiterConfiguration,
   {
     resources,
+    dropped,
     locked,
     runAs: { user, group },
-  }: { readonly resources: { readonly [key: string]: Json }; readonly locked: boolean; readonly runAs: RunAs },
+  }: {
+    readonly resources: { readonly [key: string]: Json }
+    readonly dropped: readonly string[]
+    readonly locked: boolean
+    readonly runAs: RunAs
+  },
 ): Json {
   return {
     name: waiterName,
@@ -127,7 +133,7 @@ export function initContainer(
     ...(Object.keys(resources).length > 0 ? { resources } : {}),
     securityContext: {
       allowPrivilegeEscalation: false,
-      capabilities: { drop: ['ALL'] },
+      capabilities: { drop: ['ALL', ...dropped] },
       readOnlyRootFilesystem: true,
       runAsNonRoot: true,
       ...(user === undefined ? {} : { runAsUser: user }),

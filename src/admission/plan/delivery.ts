@@ -63,7 +63,12 @@ export function planDelivery(
     initContainer:
       byImage || installer !== undefined
         ? undefined
-        : initContainer(waiter, { resources: firstSidecar.resources, locked, runAs: runAs(spec, tiers) }),
+        : initContainer(waiter, {
+            resources: firstSidecar.resources,
+            dropped: firstSidecar.dropped(),
+            locked,
+            runAs: runAs(spec, tiers),
+          }),
   }
   return { delivery, problems }
 }

@@ -91,6 +91,8 @@ export interface Container {
   readonly hasRestartRules: boolean
   /** Only our init container wants to know. */
   readonly runAs: () => RunAs
+  /** The capabilities that it drops by name, beside `ALL`: only our init container wants to know. */
+  readonly dropped: () => readonly string[]
   /** `limits` and `requests` alone. */
   readonly resources: { readonly [key: string]: Json }
   readonly mounts: readonly { readonly name: string; readonly mountPath: string }[]

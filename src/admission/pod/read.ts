@@ -165,6 +165,7 @@ function readContainer(container: Fields, reader: Reader, list: Container['list'
     restartPolicy: reader.text(container, 'restartPolicy'),
     hasRestartRules: isPresent(container.restartPolicyRules),
     runAs: () => readRunAs(container.securityContext),
+    dropped: () => readDropped(container.securityContext),
     resources: reader.map(container, 'resources', readResources) ?? nothing,
     mounts: reader.maps(container, 'volumeMounts', readMount),
     mountDetails: () => [...readMountDetails(container.volumeMounts), ...readDevices(container.volumeDevices)],
@@ -231,6 +232,16 @@ function textIn(fields: Fields, key: string): string {
 function readRunAs(context: Json | undefined): RunAs {
   const { runAsUser, runAsGroup } = isMap(context) ? context : nothing
   return { user: idOf(runAsUser), group: idOf(runAsGroup) }
+}
+
+/** Linux knows 41; what no capability is called is for the API server or the runtime to refuse where it stands. */
+const mostDropped = 64
+const capability = /^(?!ALL$)[A-Z][A-Z_]{0,31}$/
+
+function readDropped(context: Json | undefined): readonly string[] {
+  const { drop } = isMap(context) && isMap(context.capabilities) ? context.capabilities : nothing
+  const names = Array.isArray(drop) ? drop.slice(0, mostDropped) : []
+  return [...new Set(names.filter((each): each is string => typeof each === 'string' && capability.test(each)))]
 }
 
 const idOf = (value: Json | undefined): number | undefined =>

@@ -22,6 +22,21 @@ function named(spec: Fields | undefined, app: Fields | undefined, sidecar: Field
   return { ...(runAsUser !== undefined && { runAsUser }), ...(runAsGroup !== undefined && { runAsGroup }) }
 }
 
+test('the init container that copies the waiter drops what the first sidecar drops by name', () => {
+  const dropped = (drop: Fields[string]) => {
+    const securityContext = { capabilities: { drop } }
+    const envoy = { name: 'envoy', readinessProbe: ready, securityContext }
+    const once = after(pod({ sidecars: 'envoy', waiter: 'init-container' }, [envoy, { name: 'app' }]))
+    const [init] = once.spec.initContainers as readonly Container[]
+    assert.ok(init)
+    return ((init.securityContext as Fields).capabilities as Fields).drop
+  }
+  assert.deepEqual(dropped(null), ['ALL'])
+  assert.deepEqual(dropped(['CAP_NET_RAW', 'ALL', 'NET_ADMIN', 'NET_ADMIN']), ['ALL', 'CAP_NET_RAW', 'NET_ADMIN'])
+  assert.deepEqual(dropped(['all', 7, 'X'.repeat(100), 'NET RAW', null]), ['ALL'], 'what is no capability')
+  assert.deepEqual(dropped('ALL'), ['ALL'])
+})
+
 describe('the user of the init container that copies the waiter', () => {
   test("is the pod's, or the image's, and isn't named", () => {
     assert.deepEqual(named({ runAsUser: 1000, runAsGroup: 1000 }, undefined, undefined), {})
