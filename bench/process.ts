@@ -7,11 +7,17 @@ export async function memoryOf(pid: number | undefined, which: 'VmRSS' | 'VmHWM'
 }
 
 /** Nanoseconds of CPU that all its threads have used. */
-export async function cpuTimeOf(pid: number | undefined): Promise<number> {
+export const cpuTimeOf = (pid: number | undefined): Promise<number> => sumOf(pid, 'schedstat', /^\d+/)
+
+/** How often its threads have gone to sleep by themselves. */
+export const switchesOf = (pid: number | undefined): Promise<number> =>
+  sumOf(pid, 'status', /(?<=^voluntary_ctxt_switches:\s+)\d+/m)
+
+async function sumOf(pid: number | undefined, file: string, number: RegExp): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`)
-  const times = threads.map(async (thread) => {
-    const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')
-    return Number(text.split(' ')[0])
+  const numbers = threads.map(async (thread) => {
+    const text = await readFile(`/proc/${pid}/task/${thread}/${file}`, 'utf8').catch(() => '')
+    return Number(number.exec(text)?.[0] ?? 0)
   })
-  return (await Promise.all(times)).reduce((sum, time) => sum + time, 0)
+  return (await Promise.all(numbers)).reduce((sum, each) => sum + each, 0)
 }

@@ -5,13 +5,14 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
 import { freePort } from '../test/free-port.ts'
 import { keep, median, percentile, rounded } from './figures.ts'
-import { memoryOf } from './process.ts'
+import { memoryOf, switchesOf } from './process.ts'
 
 const here = import.meta.dirname
 const dir = mkdtempSync(join(tmpdir(), 'bench-waiter-'))
@@ -27,6 +28,7 @@ async function main(): Promise<void> {
     'both processes of a lock, closed port': await guarding(waiter, await freePort()),
     install: await installing(waiter),
   }
+  const leased = await answering(waiter)
   const delay = { '300 ms': await ready(waiter, 300, 20), '3 s': await ready(waiter, 3000, 5) }
 
   console.log('\nexec to first attempt, ms')
@@ -36,6 +38,14 @@ async function main(): Promise<void> {
   console.table({ waiter: ours, 'floor (dials and exits)': least, ratio })
   console.log('peak memory (VmHWM), MiB')
   console.table(Object.fromEntries(Object.entries(memory).map(([what, kib]) => [what, { MiB: rounded(kib / 1024) }])))
+  console.log(
+    "memory of its own (RssAnon) of the process that answers a lock's opens, MiB; and how often it wakes up at rest",
+  )
+  console.table({
+    'since it began': { MiB: rounded(leased.began / 1024) },
+    'after 500 polls or more': { MiB: rounded(leased.polled / 1024) },
+    'at rest': { MiB: rounded(leased.rested / 1024), 'in 10 s': rounded(leased.wakes / 6) },
+  })
   console.log("from ready to the waiter's exit, ms, by when the server got ready")
   console.table(
     Object.fromEntries(
@@ -48,7 +58,7 @@ async function main(): Promise<void> {
       ]),
     ),
   )
-  keep('waiter', { startup, memory, delay })
+  keep('waiter', { startup, memory, leased, delay })
 }
 
 function build(): [waiter: string, floor: string, launch: string] {
@@ -100,6 +110,46 @@ async function guarding(waiter: string, port: number): Promise<number> {
   child.removeAllListeners().kill()
   await once(child, 'exit')
   return kib
+}
+
+/** A process that answers an open after a while, and a hundred at once, and then has nothing to do. */
+async function answering(waiter: string) {
+  const port = await freePort()
+  let status = 503
+  const stop = await serving((_, response) => response.writeHead(status).end(), port)
+  const [check, file] = [`http://:${port}/ready`, join(dir, 'ready-2')]
+  const checks = [{ container: 'sidecar', check, timeout: '1m', onTimeout: 'fail' }]
+  const lock = { file, key: 'SIDECAR_FIRST_READY_2', handOver: '30s' }
+  const child = spawn(waiter, ['--spec', JSON.stringify({ v: 1, checks, message: '', lock })], { stdio: 'inherit' })
+  await once(child, 'exit')
+  const pid = Number(execFileSync('pgrep', ['-f', '--', `--detached.*${file}`], { encoding: 'utf8' }))
+  try {
+    const own = () => memoryOf(pid, 'RssAnon')
+    const began = await own()
+    const first = readFile(file, 'utf8')
+    await after(20_000)
+    const polled = await own()
+    status = 200
+    if (!(await first)) throw new Error('an open was not answered')
+    for (let opens = 0; opens < 100; opens++) await readFile(file)
+    await after(25_000)
+    return { began, polled, rested: await own(), wakes: await wakesOf(pid, 60_000) }
+  } finally {
+    process.kill(pid, 'SIGKILL')
+    await stop()
+  }
+}
+
+/** How often a process has done something in so many ms: a wake-up is several switches of several threads. */
+async function wakesOf(pid: number, ms: number): Promise<number> {
+  let [last, wakes, wasQuiet] = [await switchesOf(pid), 0, true]
+  for (const end = Date.now() + ms; Date.now() < end; ) {
+    await after(100)
+    const now = await switchesOf(pid)
+    if (now !== last && wasQuiet) wakes += 1
+    ;[last, wasQuiet] = [now, now === last]
+  }
+  return wakes
 }
 
 async function unready(waiter: string): Promise<number> {

@@ -89,11 +89,15 @@ func (a *answerer) serve(ctx context.Context, held *os.File, opens <-chan os.Sig
 	a.board.say("no container behind it has been about to be created")
 	came := time.Now()
 	for {
-		for !isAsked(held) {
+		for used := true; !isAsked(held); {
 			rest := time.NewTimer(lookAgain)
 			select {
 			case <-opens:
 			case <-rest.C:
+				if used { // What an answer took would be the sidecar's for its life.
+					debug.FreeOSMemory()
+					used = false
+				}
 			case <-ctx.Done():
 				return ctx.Err()
 			}

@@ -307,8 +307,8 @@ func (s *spec) guard(ctx context.Context, say func(word, why string) bool) {
 			}
 			err := s.lock.open()
 			if err == nil {
-				say(wordReady, "")
 				board.open()
+				say(wordReady, "")
 				return
 			}
 			if failed([]string{"the lock can't be opened: " + plain(err)}) {
