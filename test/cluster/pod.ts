@@ -138,8 +138,8 @@ export const statusOf = ({ status }: LivePod, container: string): ContainerStatu
 export type Line = { container: string; at: number; text: string }
 
 /** All that a pod's containers have written, each container's lines in order. */
-export async function getLog(namespace: string, name: string): Promise<Line[]> {
-  const text = await kubectl('logs', name, '-n', namespace, '--all-containers', '--prefix', '--timestamps')
+export async function getLog(namespace: string, name: string, ...flags: readonly string[]): Promise<Line[]> {
+  const text = await kubectl('logs', name, '-n', namespace, '--all-containers', '--prefix', '--timestamps', ...flags)
   return [...text.matchAll(/^\[pod\/[^/]+\/(\S+)\] (\S+) (.*)$/gm)].map(([, container = '', at = '', line = '']) => ({
     container,
     at: Date.parse(at),
