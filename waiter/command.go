@@ -12,12 +12,12 @@ import (
 
 const help = `wait until sidecars are ready, and until apps have ended
 
-  wait CHECK…             wait for all checks, at most --timeout (60s) each
-  wait --spec JSON        the same, as sidecar-first's webhook writes it into a hook
-  wait install DIR        copy this program to DIR/wait; --reset LOCKS closes all locks in that folder first
+  wait CHECK…               wait for all checks, at most --timeout (60s) each
+  wait --spec JSON          the same, as sidecar-first's webhook writes it into a hook
+  wait install DIR          copy this program to DIR/wait; --reset LOCKS closes all locks in that folder first
   wait witness --spec JSON  in a preStop hook: let others see when this container has ended, and run its own hook
   wait others --spec JSON   in a preStop hook: wait until other containers have ended, then run its own hook
-  wait --why [LOCKS]      why the containers behind a lock can't start yet
+  wait --why [LOCKS]        why the containers behind a lock can't start yet
   wait --version
 
 Checks

@@ -17,7 +17,7 @@ type others struct {
 }
 
 const (
-	othersInterval = 10 * time.Millisecond
+	othersInterval = 20 * time.Millisecond
 	// The kubelet runs a pod's hooks side by side, but a container may end before a hook beside it has begun. One that was restarted less
 	// than this before the pod's end is taken for ended, too: so it is short, and on a busier node it costs appear.
 	hooksApart = 2 * time.Second

@@ -20,7 +20,8 @@ const (
 )
 
 // witness locks this container's file and leaves a process that keeps it so: the kernel ends that with the container's first process, and
-// gives the lock back. In this order: a file that is marked and not locked is that of a container that has ended.
+// gives the lock back. (Where containers share a PID namespace, the runtime does: containerd kills what is left of a container. One that
+// doesn't costs those that wait their limit.) In this order: a file that is marked and not locked is that of a container that has ended.
 func witness(path string) error {
 	file, err := openEnd(path)
 	if err != nil {
