@@ -11,9 +11,6 @@ export interface End {
   readonly ended: number
 }
 
-/** How long a container takes for its own preStop, and after SIGTERM. */
-export type Takes = (name: string) => { readonly own: number; readonly drain: number }
-
 type Fields = { readonly [key: string]: Json }
 const map = (value: Json | undefined): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {})
 const list = (value: Json | undefined) => (Array.isArray(value) ? (value as readonly Json[]).map(map) : [])
@@ -39,7 +36,7 @@ export function toldTo(container: Fields): Told | undefined {
   return { command: `${sub}`, ...told }
 }
 
-export function millisecondsOf(text: string): number {
+function millisecondsOf(text: string): number {
   const [, h, m, s, ms] = /^(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?$/.exec(text) ?? []
   const sum = Number(h ?? 0) * 3_600_000 + Number(m ?? 0) * 60_000 + Number(s ?? 0) * 1000 + Number(ms ?? 0)
   if (!(sum > 0)) throw new Error(`the waiter takes no duration ${text}`)
@@ -51,7 +48,11 @@ function ownOf(before: Fields): Json {
   return Array.isArray(before.exec) ? { exec: { command: before.exec as Json } } : before
 }
 
-export function endOf(pod: Json, takes: Takes): ReadonlyMap<string, End> {
+/** @param takes how long each container takes for its own preStop, and after SIGTERM */
+export function endOf(
+  pod: Json,
+  takes: (name: string) => { readonly own: number; readonly drain: number },
+): ReadonlyMap<string, End> {
   const spec = map(map(pod).spec)
   const natives = list(spec.initContainers).filter(({ restartPolicy }) => restartPolicy === 'Always')
   const sequence = [...natives, ...list(spec.containers)]
