@@ -108,15 +108,24 @@ export const forgedHook: fc.Arbitrary<Fields> = fc
         fc.tuple(fc.constantFrom('before', 'checks'), fc.json()).map(([key, value]) => `{"${key}":${value}}`),
       )
       .map((spec) => ['/.sidecar-first/wait', '--spec', spec]),
+    fc
+      .tuple(
+        fc.constantFrom('witness', 'others'),
+        fc.oneof(
+          fc.json(),
+          fc.json().map((before) => `{"before":${before}}`),
+        ),
+      )
+      .map(([kind, spec]) => ['/.sidecar-first/wait', kind, '--spec', spec]),
     fc.array(word, { maxLength: 2 }).map((args) => ['/.sidecar-first/wait', ...args]),
   )
   .map((words) => ({ exec: { command: words } }))
 
 const lifecycle = fc.oneof(
   postStart.map((hook): Json => ({ postStart: hook })),
-  postStart.map((hook): Json => ({ postStart: hook, preStop: { sleep: { seconds: 1 } } })),
-  fc.constant<Json>({ preStop: { exec: { command: ['drain'] } } }),
-  fc.constantFrom<Json>({}, null),
+  fc.tuple(postStart, postStart).map(([hook, preStop]): Json => ({ postStart: hook, preStop })),
+  postStart.map((hook): Json => ({ preStop: hook })),
+  fc.constantFrom<Json>({}, null, { preStop: null, stopSignal: 'SIGINT' }),
 )
 
 const env: fc.Arbitrary<Json> = fc.oneof(
@@ -190,6 +199,8 @@ function annotationsOf(odd: boolean): fc.Arbitrary<Fields> {
     'startup-probe': or(fc.constantFrom('keep', 'eager', 'hook')),
     'native-position': or(fc.constantFrom('first', 'last')),
     lock: or(fc.constantFrom('on', 'on', 'off', 'auto')),
+    end: or(fc.constantFrom('last', 'together', 'together')),
+    'end-appear': or(goodDuration),
     'example.com/other~key': text as fc.Arbitrary<Json>,
   }
   const perContainer = Object.fromEntries(
@@ -221,6 +232,7 @@ const podParts = some({
   volumes: fc.constantFrom<Json>([], null, [{ name: 'data', emptyDir: {} }], [{ name: 'data', secret: {} }]),
   restartPolicy: fc.constantFrom('Always', 'Never', 'OnFailure'),
   hostNetwork: fc.boolean(),
+  terminationGracePeriodSeconds: fc.constantFrom<Json>(0, 1, 3, 4, 30, 86_400, -1, 1e300, null),
   ephemeralContainers: fc.constant<Json>([{ name: 'debug', image: 'busybox' }]),
 })
 /** The names of containers, how many of them are init containers, and what else each has: whatever `chain` makes, it makes for every pod again. */
@@ -281,6 +293,7 @@ export const anyJson = fc.letrec<{ value: Json }>((tie) => ({
             'name',
             'lifecycle',
             'postStart',
+            'preStop',
           ],
           ...[
             'exec',

@@ -88,12 +88,13 @@ export function planEnds(lined: LineUp, order: Order, context: Context): Ends {
   }
 }
 
-/** The preStop hooks as they were before us. */
-type PreStops = ReadonlyMap<Container, UnwrappedEnd>
-const noPreStops = { preStops: new Map<Container, UnwrappedEnd>(), problems: [] as readonly Problem[] }
+/** A preStop hook as it was before us, and as the waiter runs it. */
+type PreStop = UnwrappedEnd & ReturnType<typeof runnable>
+type PreStops = ReadonlyMap<Container, PreStop>
+const noPreStops = { preStops: new Map<Container, PreStop>(), problems: [] as readonly Problem[] }
 
 function preStopsIn({ containers, initContainers }: Spec): typeof noPreStops {
-  const preStops = new Map<Container, UnwrappedEnd>()
+  const preStops = new Map<Container, PreStop>()
   const problems: Problem[] = []
   for (const container of [...containers, ...initContainers]) {
     if (!container.hasPreStop) continue
@@ -106,7 +107,7 @@ function preStopsIn({ containers, initContainers }: Spec): typeof noPreStops {
     }
     const unwrapped = unwrapEnd(hook)
     if (unwrapped === undefined) problems.push({ kind: 'hook-unreadable', name, hook: 'preStop' })
-    else preStops.set(container, unwrapped)
+    else preStops.set(container, { ...unwrapped, ...runnable(unwrapped.original, container) })
   }
   return { preStops, problems }
 }
@@ -132,8 +133,7 @@ function waitingIn(
     const native = place === undefined ? container.list === 'initContainers' : startsNative(place.member, intent)
     const behind =
       place?.member.sidecar.end === 'last' ? later.filter((each) => places.get(each)?.tier !== place.tier) : []
-    const original = preStops.get(container)?.original
-    const waits = place !== undefined && behind.length > 0 && (!native || (original !== undefined && canRun(original)))
+    const waits = place !== undefined && behind.length > 0 && (!native || preStops.get(container)?.hook !== undefined)
     if (waits) waiting.push({ member: place.member, group: `${place.tier} ${native}`, behind })
     // One that the kubelet ends in its turn has nothing by which its end could be seen.
     if (!native || waits) later.push(container)
@@ -160,7 +160,7 @@ function hooksFor(waiting: readonly Waiting[], grace: number, preStops: PreStops
   const others = new Map(waiting.map((each) => [each.member.container, each]))
   let characters = 0
   const own = (container: Container): Hook | undefined => {
-    const { hook, why } = runnable(preStops.get(container)?.original, container)
+    const { hook, why } = preStops.get(container) ?? {}
     if (why !== undefined) warnings.push({ kind: 'prestop-cannot-run', name: container.name, why })
     return hook
   }
@@ -175,7 +175,8 @@ function hooksFor(waiting: readonly Waiting[], grace: number, preStops: PreStops
         : {
             kind: 'others',
             ...(behind.has(container) ? { file } : {}),
-            files: waits.behind.map((each) => endFile(each.name)),
+            // Wherever another webhook puts a container, the hook stays the same.
+            files: waits.behind.map((each) => endFile(each.name)).sort(),
             appear: formatDuration(Math.floor(Math.min(waits.member.sidecar.endAppear, (grace * 1000) / 3))),
             limit: formatDuration(limitOf(grace, (groups.indexOf(waits.group) + 1) / groups.length)),
             before,
@@ -230,8 +231,8 @@ function notesOn(waiting: readonly Waiting[], grace: number, preStops: PreStops)
   const names = waiting.map(({ member }) => member.sidecar.name)
   const sleeping = waiting.flatMap(({ member: { container } }): Warning[] => {
     const { name } = container
-    const original = preStops.get(container)?.original
-    return original !== undefined && isSleep(original) ? [{ kind: 'sleeps-for-nothing', name }] : []
+    const own = preStops.get(container)?.hook
+    return own !== undefined && isSleep(own) ? [{ kind: 'sleeps-for-nothing', name }] : []
   })
   return [...sleeping, ...(grace < 5 ? [{ kind: 'grace-short', names, seconds: grace } as const] : [])]
 }

@@ -81,7 +81,7 @@ test('a container that is injected later is waited for, too; without the annotat
   const once = after(given)
   const late = { ...once, spec: { ...once.spec, containers: [otel, ...once.spec.containers] } }
   const made = after(late)
-  assert.deepEqual(preStops(made).envoy?.others?.files, [file('otel'), file('app')].toReversed())
+  assert.deepEqual(preStops(made).envoy?.others?.files, [file('app'), file('otel')])
   assert.deepEqual(preStops(made).otel, { witness: { v: 1, file: file('otel') } })
   const { 'sidecar-first.dev/end': _, ...annotations } = made.metadata.annotations as Fields
   const off = after({ ...made, metadata: { ...made.metadata, annotations } })
