@@ -64,10 +64,10 @@ export const endings = {
   'ends-together': note('SF682', {
     example: { sidecars: ['envoy'], apps: ['shop'] },
     text: ({ sidecars, apps }) =>
-      `when the pod ends, ${inText(sidecars)} and ${inText(apps)} get SIGTERM together: what the app still sends may fail; gate: native ends sidecars last`,
+      `when the pod ends, ${inText(sidecars)} and ${inText(apps)} get SIGTERM together: what the app still sends may fail; with end: last, sidecars end last`,
     means:
       'A regular sidecar ends with its app, as without sidecar-first. An app that drains through its sidecar loses what it sends once the sidecar is gone.',
-    next: 'If the app sends anything while it drains, take `gate: native`, or give the sidecar a preStop that lasts as long: docs/guides/ending.md.',
+    next: 'If the app sends anything while it drains, take `end: last` or `gate: native`, or give the sidecar a preStop that lasts as long: docs/guides/ending.md.',
   }),
   'prestop-at-once': note('SF683', {
     example: { sidecars: ['envoy'], apps: ['shop'] },
@@ -75,7 +75,7 @@ export const endings = {
       `when the pod ends, the preStop of ${inText(sidecars)} runs at once, beside ${inText(apps)}: only its SIGTERM waits`,
     means:
       'The kubelet runs the preStop of a native sidecar together with all others, and has only SIGTERM wait for the app.',
-    next: 'Leave a preStop out that stops the sidecar: SIGTERM comes when the app has ended. docs/guides/ending.md',
+    next: 'Take `end: last`, or leave a preStop out that stops the sidecar: SIGTERM comes when the app has ended. docs/guides/ending.md',
   }),
 }
 

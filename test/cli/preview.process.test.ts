@@ -96,7 +96,7 @@ test('preview draws the start without and with us, in ASCII where the locale wan
   proxy  ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒
   app    ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓  without proxy
   ▒ ends: its preStop or SIGTERM   ▓ ends without its sidecar
-  SF682 when the pod ends, proxy and app get SIGTERM together: what the app still sends may fail; gate: native ends sidecars last`,
+  SF682 when the pod ends, proxy and app get SIGTERM together: what the app still sends may fail; with end: last, sidecars end last`,
   )
   const ascii = await run(['preview', 'pod.yaml'], { cwd: folder, env: { LC_ALL: 'C' } })
   assert.match(ascii.stdout, /\n {2}app +!+=+ {2}too early for proxy\n/)

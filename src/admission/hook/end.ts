@@ -33,20 +33,24 @@ export interface UnwrappedEnd {
   readonly ours: EndSpec['kind'] | undefined
   /** Undefined if there was none. */
   readonly original: Hook | undefined
+  /** The containers whose end it waits for. */
+  readonly waitsFor: readonly string[]
 }
 
 /** The same for a preStop as `unwrap` for a PostStart hook. Undefined: it is ours and can't be read. */
 export function unwrapEnd(hook: Hook | undefined): UnwrappedEnd | undefined {
-  const theirs = { ours: undefined, original: hook }
+  const theirs = { ours: undefined, original: hook, waitsFor: [] }
   if (hook?.kind !== 'exec') return theirs
   const [program, kind, flag, text = ''] = hook.command
   if (program !== waiterPath || (kind !== 'witness' && kind !== 'others')) return theirs
   if (flag !== '--spec' || text.length > mostArgument) return undefined
   const spec = parsed(text)
   if (spec === undefined) return undefined
-  if (spec.before === undefined) return { ours: kind, original: undefined }
+  const files: readonly unknown[] = Array.isArray(spec.files) ? spec.files : []
+  const waitsFor = files.map((file) => `${file}`.slice(endFile('').length))
+  if (spec.before === undefined) return { ours: kind, original: undefined, waitsFor }
   const original = readBefore(spec.before)
-  return original === undefined ? undefined : { ours: kind, original }
+  return original === undefined ? undefined : { ours: kind, original, waitsFor }
 }
 
 function parsed(text: string) {
