@@ -64,7 +64,7 @@ async function inPlace(): Promise<void> {
       selector: { matchLabels: { app: 'shop' } },
       container: 'late',
       image: after,
-      strategy: { maxUnavailable: 1, minReadySeconds: 0 },
+      strategy: { maxUnavailable: 1, minReadySeconds: 0, bakeSeconds: 0 },
     },
   })
   const path = `/apis/sidecar-first.dev/v1alpha1/namespaces/${namespace}/sidecarrollouts/shop`

@@ -11,6 +11,7 @@ import {
   lateState,
   noteOf,
   type Patience,
+  type Reached,
   type SidecarState,
   sidecarState,
 } from './sidecar-state.ts'
@@ -34,8 +35,10 @@ export interface Member extends PodWith {
   readonly origin: string | undefined
   /** On the rollout's image, whatever brought it there. */
   readonly updated: boolean
-  /** Done for long enough, once: nothing that happens to it now is the image's doing. */
+  /** It has baked: nothing that happens to it now is the image's doing. */
   readonly settled: boolean
+  /** Until when it bakes, if it is done and has nothing else to show. */
+  readonly bakes: number | undefined
   /** Touched and not done: maxUnavailable limits these besides the pods that aren't ready. */
   readonly inProgress: boolean
   /** Its kubelet has said nothing for a while. */
@@ -47,7 +50,7 @@ export interface Member extends PodWith {
 
 export interface Members {
   readonly all: readonly Member[]
-  /** A pod that this rollout has brought to the image is done: the image works. */
+  /** The first pods that this rollout has brought to the image have baked, or without a bake one is done: the image works. */
   readonly proven: boolean
 }
 
@@ -59,8 +62,15 @@ const LIFELESS = 15_000
 /** So many former images are counted: each pod may have had one of its own. */
 const IMAGES = 20
 
-/** A touched pod that was done for `minReadySeconds`; forgotten with the process. */
-export const settledKey = (pod: SeenPod, note: Note) => `${pod.uid} ${note.gen}`
+/** What a touched pod has reached once; forgotten with the process. */
+const reachedKey = (pod: SeenPod, note: Note, what: NonNullable<Reached>) => `${pod.uid} ${note.gen} ${what}`
+
+/** All that the pods have reached by now: see `Shown.isKnown`. */
+export const reachedKeys = (members: readonly Member[]): readonly string[] =>
+  members.flatMap(({ pod, note, state, settled }) => [
+    ...(note && state.is === 'done' ? [reachedKey(pod, note, 'done')] : []),
+    ...(note && settled ? [reachedKey(pod, note, 'settled')] : []),
+  ])
 
 /** The pods that have the container and aren't ending. @param pods those that the selector matches */
 export const withContainer = (rollout: SidecarRollout, pods: readonly SeenPod[]): readonly PodWith[] =>
@@ -73,19 +83,30 @@ export function membersOf(
   rollout: SidecarRollout,
   pods: readonly PodWith[],
   memory: Memory,
-  { patience, isSettled }: { patience: Patience; isSettled: (key: string) => boolean },
+  { patience: asked, isKnown }: { patience: Patience; isKnown: (key: string) => boolean },
 ): Members {
   const { metadata, spec } = rollout
   const completed = completedIn(rollout)
   const completedAt = completed ? Date.parse(completed.lastTransitionTime) : Number.NEGATIVE_INFINITY
   // In an earlier generation: what a process has seen itself is forgotten with it.
-  const wasDone = ({ wanted, at }: Note) =>
-    memory.revisions.some((one) => sameName(one.image, wanted) && at <= Date.parse(one.completedAt ?? ''))
+  const hasBaked = ({ wanted, at }: Note) =>
+    memory.revisions.some(
+      ({ image, completedAt = '', bakedUntil = '' }) =>
+        sameName(image, wanted) && (at <= Date.parse(completedAt) || at <= Date.parse(bakedUntil)),
+    )
+  // What goes back never bakes, by an image and a share that were complete before, either.
+  const last = memory.revisions.at(-1)
+  const isBack = last?.completed === true && last.partition === spec.strategy.partition
+  const patience = isBack ? { ...asked, bake: 0 } : asked
   const all = pods.map(({ pod, container }): Member => {
     const found = noteOf(pod, container)
     const note = found?.rollout === metadata.uid ? found : undefined
-    const settled = note !== undefined && (note.at <= completedAt || wasDone(note) || isSettled(settledKey(pod, note)))
-    const state = sidecarState(pod, container, patience, settled)
+    const knows = (what: NonNullable<Reached>) => note !== undefined && isKnown(reachedKey(pod, note, what))
+    const had = note !== undefined && (note.at <= completedAt || hasBaked(note) || knows('settled'))
+    const state = sidecarState(pod, container, patience, had ? 'settled' : knows('done') ? 'done' : undefined)
+    const baked = note?.back ? 0 : (container.status?.readySince ?? 0) + patience.bake
+    const isUnbaked = note !== undefined && !had && state.is === 'done' && baked > patience.now
+    const settled = had || (note !== undefined && state.is === 'done' && !isUnbaked)
     const image = note?.wanted ?? nominal(container.image, memory)
     const mayBeReplaced = note === undefined && isOrigin(image, rollout, memory) && !sameName(image, spec.image)
     const inProgress = note !== undefined && !settled && state.is !== 'done' && state.is !== 'pending'
@@ -99,15 +120,36 @@ export function membersOf(
       origin: note?.base ?? (mayBeReplaced ? container.image : undefined),
       updated: sameName(image, spec.image),
       settled,
+      bakes: isUnbaked ? baked : undefined,
       inProgress,
       silent: inProgress && state.is === 'silent' && isSilent(state, note, patience),
       inTrouble: isInTrouble(pod, container),
       available: pod.ready && !isAway(pod, patience.now, state.is === 'done' ? container : undefined) && !inProgress,
     }
   })
-  const proven = all.some(({ updated, note, state }) => updated && note?.back === false && state.is === 'done')
   const excused = all.map((one) => excusedByOthers(one, all, patience))
-  return { all: proven ? excused : excused.map((one) => answerable(one, patience)), proven }
+  const isDone = ({ state }: Member) => state.is === 'done'
+  const known = patience.bake === 0 ? all.filter(isForward).some(isDone) : last?.bakedUntil !== undefined
+  const judged = known ? excused : excused.map((one) => answerable(one, patience))
+  const first = judged.filter(isForward)
+  const hasShown = ({ settled, silent, state }: Member) => settled || silent || state.is === 'failed'
+  const proven = known || (first.some(({ settled }) => settled) && first.every(hasShown))
+  return { all: judged, proven }
+}
+
+/** Brought to the image by this rollout. */
+export const isForward = ({ updated, note }: Member): boolean => updated && note?.back === false
+
+/** Up to when the pods that were touched have baked, once the first have: what a successor of this process needs to know of them. */
+export function withBaked({ revisions, ...rest }: Memory, { all, proven }: Members): Memory {
+  const touched = all.filter(isForward)
+  const at = (some: readonly Member[]) => some.flatMap(({ note }) => note?.at ?? [])
+  const unbaked = touched.filter(({ settled }) => !settled)
+  const until = unbaked.length > 0 ? Math.min(...at(unbaked)) - 1 : Math.max(...at(touched))
+  const last = revisions.at(-1)
+  const known = Date.parse(last?.bakedUntil ?? '')
+  if (!last || !proven || touched.length === 0 || until <= known) return { revisions, ...rest }
+  return { ...rest, revisions: [...revisions.slice(0, -1), { ...last, bakedUntil: new Date(until).toISOString() }] }
 }
 
 const hasFailed = ({ state }: Member) => state.is === 'failed' && state.reason === 'AppNotReady'
@@ -168,12 +210,14 @@ function answerable(member: Member, patience: Patience): Member {
   const { state, note, updated, container, pod } = member
   if (state.is !== 'pending' || !note || !updated) return member
   if (pod.taken && (pod.observed ?? 0) < note.gen) {
-    const unseen: SidecarState = { is: 'silent' }
+    const until = note.at + SILENT
+    const unseen: SidecarState = { is: 'silent', ...(now < until && { until }) }
     return { ...member, inProgress: true, silent: isSilent(unseen, note, patience), state: unseen }
   }
   const start = Math.max(note.at, since, container.status?.acted ?? 0)
   const late = now - start > deadline && pod.taken
-  const judged: SidecarState = late ? lateState(pod, container, start, patience) : { is: 'starting' }
+  const until = pod.taken ? { until: start + deadline + 1 } : {}
+  const judged: SidecarState = late ? lateState(pod, container, start, patience) : { is: 'starting', ...until }
   return { ...member, inProgress: true, state: judged }
 }
 

@@ -71,6 +71,8 @@ export interface SeenStatus {
   readonly ready: boolean
   /** When it was first seen ready; otherwise 0. */
   readonly readySince: number
+  /** This container has been seen ready. */
+  readonly wasReady: boolean
   readonly state: 'waiting' | 'running' | 'terminated'
   /** Why it waits or has ended. */
   readonly reason: string
@@ -84,7 +86,15 @@ export interface SeenStatus {
   /** It came after that: the kubelet has made it by what the note asks for. */
   readonly isNew: boolean
   /** The ends of containers since then that may be the image's fault, the latest three. */
-  readonly ends: readonly { readonly id: string; readonly seen: number; readonly outOfMemory: boolean }[]
+  readonly ends: readonly End[]
+}
+
+interface End {
+  readonly id: string
+  readonly seen: number
+  readonly outOfMemory: boolean
+  /** It had been ready. */
+  readonly wasReady: boolean
 }
 
 interface SeenEnd {
@@ -215,7 +225,8 @@ function seenStatus(
   const ends = seen && same && !fresh ? [...(was?.ends ?? [])] : []
   const isUntold = ended && ended.id !== '' && !ends.some((one) => one.id === ended.id)
   if (seen && isUntold && !fresh && !note.ids.includes(ended.id) && !isEnvironment(ended, neighbours)) {
-    ends.push({ id: ended.id, seen: now, outOfMemory: endedBy(ended.reason) === 'memory' })
+    const wasReady = was?.id === ended.id && was.wasReady
+    ends.push({ id: ended.id, seen: now, outOfMemory: endedBy(ended.reason) === 'memory', wasReady })
   }
   return {
     id,
@@ -223,6 +234,7 @@ function seenStatus(
     imageId,
     ready,
     readySince: ready ? (was?.ready && was.id === id ? was.readySince : now) : 0,
+    wasReady: ready || (was?.id === id && was.wasReady),
     state: state.running ? 'running' : state.terminated ? 'terminated' : 'waiting',
     reason: detail?.reason ?? '',
     message: detail?.message ?? '',

@@ -20,6 +20,8 @@ export type SidecarState =
 
 interface Waiting {
   readonly is: 'silent' | 'starting'
+  /** When to look again even if nothing changes; undefined: no need. */
+  readonly until?: number
   /** The node whose sign of life a late one waits for, and from when on it is late. */
   readonly awaits?: { readonly node: string; readonly since: number }
   /** The sidecar is ready, and the pod was before: what of it isn't yet. */
@@ -31,6 +33,8 @@ interface Waiting {
 export interface Patience {
   /** In ms, as all of these. */
   readonly minReady: number
+  /** How long a new sidecar has to run before nothing that happens to it is the image's doing. */
+  readonly bake: number
   readonly deadline: number
   /** Whether a pod that was ready before is to be again. */
   readonly byPod: boolean
@@ -55,10 +59,11 @@ export type LifeOf = (node: string, since: number) => Life | undefined
 
 /** @param now the API server's clock, in ms */
 export function patienceOf({ metadata, spec, status }: SidecarRollout, now: number, lifeOf: LifeOf): Patience {
-  const { minReadySeconds, progressDeadlineSeconds, onFailure, judge } = spec.strategy
+  const { minReadySeconds, bakeSeconds, progressDeadlineSeconds, onFailure, judge } = spec.strategy
   const known = status?.observedGeneration === metadata.generation
   return {
     minReady: minReadySeconds * 1000,
+    bake: bakeSeconds * 1000,
     deadline: progressDeadlineSeconds * 1000,
     byPod: judge === 'Pod',
     since: known ? Date.parse(status.since) : now,
@@ -125,15 +130,20 @@ export const isAway = (pod: SeenPod, now: number, back?: SeenContainer): boolean
     return !(isBack && status?.state === 'running' && status.ready)
   })
 
-/** @param settled it was done for long enough, once: then it can't fail any more */
+/** How far a touched pod has come once: `done`, or `settled`, which is when it has baked and can't fail any more. */
+export type Reached = 'done' | 'settled' | undefined
+
 export function sidecarState(
   pod: SeenPod,
   container: SeenContainer,
   patience: Patience,
-  settled: boolean,
+  reached: Reached,
 ): SidecarState {
   const { status } = container
-  const { now, minReady, deadline, since } = patience
+  const { now, minReady, since } = patience
+  const settled = reached === 'settled'
+  // Once it was in time, it has the time of its bake besides, which a first end restarts.
+  const deadline = patience.deadline + (reached === 'done' ? 2 * patience.bake : 0)
   const note = noteOf(pod, container)
   if (!status?.id && !note?.ids.length) return { is: 'pending' }
   const is = standing(pod, container)
@@ -144,6 +154,8 @@ export function sidecarState(
   const start = deadlineStart(pod, status, since)
   const overdue = now - start > deadline
   // What was done once, a process that hasn't seen it begin can't prove.
+  const unbaked = settled ? undefined : bakeFailure(container, note, since)
+  if (unbaked) return { is: 'failed', reason: 'Crashed', message: unbaked }
   const isReady =
     (is === 'current' || (is === 'unproven' && (overdue || settled))) && status.state === 'running' && status.ready
   // Ready by the kubelet's word, which is what a Service and a person see.
@@ -156,18 +168,20 @@ export function sidecarState(
   const failure = failureOf(pod, container, note, patience)
   if (failure) {
     const forgiven = patience.forgiving && note.at < since && now - since <= deadline
-    return forgiven ? { is: 'starting' } : { is: 'failed', ...failure }
+    return forgiven ? { is: 'starting', until: since + patience.deadline + 1 } : { is: 'failed', ...failure }
   }
   const lacks = isAppAwaited ? { lacks: lackOf(pod, container, ({ reason }) => reason) } : {}
-  if (!overdue || isThrottled(status)) return { is: 'starting', ...lacks }
-  const late = lateState(pod, container, start, patience)
+  if (isThrottled(status)) return { is: 'starting', ...lacks }
+  // A millisecond late: at the deadline itself it hasn't passed.
+  if (!overdue) return { is: 'starting', ...lacks, until: start + deadline + 1 }
+  const late = lateState(pod, container, start, { ...patience, deadline })
   if (late.is !== 'failed') return late
   if (isImageTrouble(status, container.image)) {
     return { is: 'failed', reason: 'ImageUnavailable', message: worded(status) }
   }
   if (!isAppAwaited) return late
   const held = now - start > 2 * deadline ? undefined : excuseOf(pod, container, note, now)
-  if (held !== undefined) return { is: 'starting', ...lacks, held }
+  if (held !== undefined) return { is: 'starting', ...lacks, held, until: start + 2 * deadline + 1 }
   const within = `within ${Math.round(deadline / 1000)} s`
   const message = `the pod was ready before, and not again ${within}, though ${container.name} is: ${lackOf(pod, container, worded)}`
   return { is: 'failed', reason: 'AppNotReady', message }
@@ -212,16 +226,31 @@ export function lateState(
   const awaits = { node, since: start + deadline }
   const life = lifeOf(node, awaits.since)
   if (!life) return { is: 'silent', awaits }
-  if (now - life.at <= (life.afterSilence ? deadline : REPORT)) return { is: 'starting', awaits }
+  const rest = life.at + (life.afterSilence ? deadline : REPORT)
+  if (now <= rest) return { is: 'starting', awaits, until: rest + 1 }
   const message = `${name} was not ready within ${Math.round(deadline / 1000)} s`
   return { is: 'failed', reason: 'DeadlineExceeded', message }
 }
 
-/** From when on a touched sidecar has the whole deadline: the kubelet's sight of it, a changed spec, a new sandbox. A pod that flaps has no more. */
-const deadlineStart = (pod: SeenPod, { acted }: SeenStatus, since: number): number =>
-  Math.max(acted, since, pod.sandboxSeen)
+/** So often may a sidecar that has been ready end while it bakes: once may be bad luck, or its liveness probe's. */
+const BAKE_ENDS = 1
 
-/** When a touched sidecar's deadline passes; undefined while it is stopped. */
+function bakeFailure({ name, status }: SeenContainer, note: Note, since: number): string | undefined {
+  const ends = status?.ends.filter(({ seen, wasReady }) => wasReady && seen >= since) ?? []
+  // What goes back doesn't bake. Where a touch was replaced before it was seen, one of the ends may be the former container's.
+  if (!status || note.back || ends.length <= BAKE_ENDS + Number(note.between)) return undefined
+  const ended = status.state === 'terminated' ? status : (status.last ?? status)
+  return `${name} was ready and ended, ${ends.length} times while it baked: ${worded(ended)}`
+}
+
+/**
+ * From when on a touched sidecar has the whole deadline: the kubelet's sight of it, a changed spec, a new sandbox, its first end, which may be bad
+ * luck. A pod that flaps has no more.
+ */
+const deadlineStart = (pod: SeenPod, { acted, ends }: SeenStatus, since: number): number =>
+  Math.max(acted, since, pod.sandboxSeen, ends[0]?.seen ?? 0)
+
+/** When a touched sidecar that hasn't been done yet is late; undefined while its deadline is stopped. */
 export function deadlineOf(pod: SeenPod, { status }: SeenContainer, { since, deadline }: Patience): number | undefined {
   return status?.acted ? deadlineStart(pod, status, since) + deadline : undefined
 }

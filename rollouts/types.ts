@@ -52,6 +52,8 @@ export interface RolloutStrategy {
   /** How many of the matched pods may be not ready; a percentage rounds down, but one is always allowed. */
   readonly maxUnavailable: number | string
   readonly minReadySeconds: number
+  /** How long the first pods have to run with the new sidecar before others get it, and the last before it is complete. */
+  readonly bakeSeconds: number
   /** How long a touched pod may take to be done. */
   readonly progressDeadlineSeconds: number
   /** How many pods may fail, or nodes may fail to pull the image, before the rollout has failed; a percentage rounds down. */
@@ -100,6 +102,8 @@ export interface Revision {
   readonly completed: boolean
   /** When it last was, with no pod failing: those that had been touched with it by then were done. */
   readonly completedAt?: string
+  /** From when its first pods had baked: those that had been touched with it by then have. */
+  readonly bakedUntil?: string
   /** What admission makes of the image. */
   readonly effective?: string
 }
@@ -188,6 +192,7 @@ export type ProgressReason =
   | 'FetchingImage'
   | 'Updating'
   | 'TakingBack'
+  | 'Baking'
   | 'HeldByUnreadyPods'
   | 'HeldByDisruptionBudget'
   | 'Refused'

@@ -14,6 +14,7 @@ export const startFlags = {
   name: { type: 'string' },
   'max-unavailable': { type: 'string' },
   'min-ready-seconds': { type: 'string' },
+  'bake-seconds': { type: 'string' },
   deadline: { type: 'string' },
   'on-failure': { type: 'string', choices: ['pause', 'rollback'] },
   'max-failures': { type: 'string' },
@@ -67,6 +68,7 @@ function strategyOf(flags: StartFlags): StartRequest['spec']['strategy'] {
     maxFailures: given(flags['max-failures'], (text) => share('--max-failures', text, 0)),
     maxUnavailable: given(flags['max-unavailable'], (text) => share('--max-unavailable', text, 1)),
     minReadySeconds: given(flags['min-ready-seconds'], (text) => wholeNumber(0, 86_400)('--min-ready-seconds', text)),
+    bakeSeconds: given(flags['bake-seconds'], (text) => wholeNumber(0, 86_400)('--bake-seconds', text)),
     progressDeadlineSeconds: given(flags.deadline, (text) => parseSeconds('--deadline', text)),
     onFailure: given(flags['on-failure'], (text) => oneOf<OnFailure>('--on-failure', text, ['pause', 'rollback'])),
   } as const

@@ -67,7 +67,7 @@ export function viewOf(
   const { all } = membersOf(rollout, having, remember(rollout, having), {
     // Whether a pod is late is for the controller to judge, which has seen it for longer.
     patience: { ...patienceOf(rollout, now, () => undefined), deadline: Number.POSITIVE_INFINITY },
-    isSettled: () => current?.phase === 'Complete',
+    isKnown: () => current?.phase === 'Complete',
   })
   const rows = all.map((member) => podView(member, { former: former.get(member.pod.name), failure, now }))
   return {
@@ -104,7 +104,10 @@ function failureIn(current: RolloutStatus | undefined): RolloutFailure | undefin
 
 function whyOf(current: RolloutStatus | undefined): string {
   const failure = failureIn(current)
-  if (!failure) return current?.conditions.find(({ type }) => type === 'Progressing')?.message ?? ''
+  if (!failure) {
+    const stuck = current?.conditions.find(({ type, reason }) => type === 'Stalled' && reason === 'NoProgress')
+    return (stuck ?? current?.conditions.find(({ type }) => type === 'Progressing'))?.message ?? ''
+  }
   const where = [failure.pod, failure.node && `on ${failure.node}`].filter(Boolean).join(' ')
   return `${failure.reason}${where ? ` (${where})` : ''}: ${failure.message}`
 }

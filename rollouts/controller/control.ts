@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Report } from '../../src/kubernetes/event.ts'
 import { type FailureKind, failureKind } from '../../src/kubernetes/failure.ts'
 import type { Followed } from '../../src/kubernetes/follow.ts'
@@ -15,7 +14,7 @@ import { fetchName } from './fetch.ts'
 import { Fetches } from './fetches.ts'
 import { Lives } from './kubelet-lives.ts'
 import { createQueue, type Queue } from './queue.ts'
-import { differs, statusOf, withWholeStatus } from './status.ts'
+import { differs, isSaid, statusOf, withWholeStatus } from './status.ts'
 import { type Space, Store } from './store.ts'
 import { Templates } from './templates.ts'
 import { ToldPods } from './told-pods.ts'
@@ -68,7 +67,7 @@ interface Kept {
   written: { readonly at: number; readonly share: number }
   /** What kept it from continuing. */
   trouble: string | undefined
-  settled: ReadonlySet<string>
+  known: ReadonlySet<string>
   readonly told: ToldPods
   readonly denials: Denials
   readonly templates: Templates
@@ -183,7 +182,7 @@ export class Controller {
       isGone: false,
       written: { at: Number.NEGATIVE_INFINITY, share: 1 },
       trouble: undefined,
-      settled: new Set<string>(),
+      known: new Set<string>(),
       told: new ToldPods(),
       denials: new Denials(),
       templates: new Templates(),
@@ -348,19 +347,19 @@ export class Controller {
       neighbours: space.pods(),
       budgets: space.budgets(),
       fetchOf: this.#fetches.of(rollout, space.fetches(now)),
-      isSettled: (one) => kept.settled.has(one),
+      isKnown: (one) => kept.known.has(one),
       lifeOf: this.#lives.of,
       denialOf: (pod, image) => kept.denials.of(pod, image, rollout),
       behind: kept.templates.behind(rollout),
     }
   }
 
-  #remember(kept: Kept, { pods }: Shown, { settled, phase }: Decision) {
+  #remember(kept: Kept, { pods }: Shown, { known, phase }: Decision) {
     if (phase === 'Progressing' || phase === 'RollingBack') this.#moving.add(kept)
     else this.#moving.delete(kept)
     const there = new Set(pods.map(({ uid }) => uid))
-    const before = [...kept.settled].filter((one) => there.has(one.slice(0, one.indexOf(' '))))
-    kept.settled = new Set([...before, ...settled])
+    const before = [...kept.known].filter((one) => there.has(one.slice(0, one.indexOf(' '))))
+    kept.known = new Set([...before, ...known])
     kept.denials.keep(pods)
   }
 
@@ -372,7 +371,7 @@ export class Controller {
     const { status: former } = rollout
     const status = statusOf(rollout, decision, { now: now(), trouble: kept.trouble })
     if (!differs(former, status)) {
-      if (isDeepStrictEqual(former, status)) return rollout
+      if (isSaid(former, status)) return rollout
       const { at, share } = kept.written
       const rest = at + Math.max(COUNTS, COUNTS_EACH * this.#moving.size * share) - steady()
       // Before a touch it would have to be read otherwise.

@@ -5,10 +5,19 @@
  */
 
 import { sameName } from '../image.ts'
-import { countsOf, type Member, type Members, membersOf, SILENT, settledKey, withContainer } from '../members.ts'
+import {
+  countsOf,
+  type Member,
+  type Members,
+  membersOf,
+  reachedKeys,
+  SILENT,
+  withBaked,
+  withContainer,
+} from '../members.ts'
 import { type Memory, pulledFor, remember } from '../memory.ts'
 import { allowedFailures } from '../share.ts'
-import { deadlineOf, isRewritten, type Patience, patienceOf } from '../sidecar-state.ts'
+import { isRewritten, type Patience, patienceOf } from '../sidecar-state.ts'
 import { completedIn, type FailureReason, type RolloutFailure, type SidecarRollout } from '../types.ts'
 import type { Decision, Shown, Step } from './decision.ts'
 import type { Denial } from './denials.ts'
@@ -36,21 +45,22 @@ function progressUntil({ shown: { rollout, now }, members, decision }: Look): nu
   const moving = status?.conditions.find(({ type }) => type === 'Progressing')
   const began = moving?.status === 'True' ? Date.parse(moving.lastTransitionTime) : now
   const touches = members.flatMap(({ note }) => (note?.rollout === metadata.uid ? note.at : []))
-  const { progressDeadlineSeconds, minReadySeconds } = spec.strategy
+  const { progressDeadlineSeconds, minReadySeconds, bakeSeconds } = spec.strategy
   const last = touches.reduce((latest, at) => Math.max(latest, at), Math.max(began, decision.since))
-  return last + (2 * progressDeadlineSeconds + minReadySeconds) * 1000
+  return last + (2 * (progressDeadlineSeconds + bakeSeconds) + minReadySeconds) * 1000
 }
 
 type Judged = Pick<Look, 'shown' | 'members' | 'decision'> & Pick<Members, 'proven'>
 
 /** All but the moves. */
 function judge(shown: Shown): Judged {
-  const { rollout, isSettled, claimedBy } = shown
+  const { rollout, isKnown, claimedBy } = shown
   const patience = patienceOf(rollout, shown.now, shown.lifeOf)
   const pods = withContainer(rollout, shown.pods)
   const remembered = remember(rollout, pods)
-  const { all, proven } = membersOf(rollout, pods, remembered, { patience, isSettled })
-  const known = withEffective(remembered, all)
+  const found = membersOf(rollout, pods, remembered, { patience, isKnown })
+  const { all, proven } = found
+  const known = withBaked(withEffective(remembered, all), found)
   // While it waits, another changes the images: what it may replace is fixed when its turn comes.
   const memory = claimedBy === undefined ? known : { ...known, origins: rollout.status?.origins }
   const completed = completedIn(rollout) !== undefined
@@ -73,7 +83,7 @@ function judge(shown: Shown): Judged {
     behind: shown.behind,
     unneeded: false,
     failing,
-    settled: all.flatMap(({ pod, note, state }) => (note && state.is === 'done' ? [settledKey(pod, note)] : [])),
+    known: reachedKeys(all),
     memory,
     failure: claimedBy === undefined ? failureOf(shown, all, { failing, completed, memory }) : undefined,
     completed,
@@ -103,7 +113,8 @@ function move({ proven, ...judged }: Judged): Look {
   const broken = members.filter(({ inProgress, state }) => inProgress && state.is === 'failed').length
   const idle = limit === 0 && counts.inProgress === broken
   const done = counts.updatedReady >= Math.min(counts.updated, counts.desired) - broken
-  const reached = idle && (completed || done)
+  const baking = members.filter(({ bakes }) => bakes !== undefined)
+  const reached = idle && (completed || (done && baking.length === 0))
   const refused = counts.refused + denied.filter(({ member }) => !member.updated).length
   const withDenied = {
     counts: { ...counts, refused },
@@ -112,7 +123,7 @@ function move({ proven, ...judged }: Judged): Look {
     again: earliest([decision.again, ...denied.flatMap(({ denial }) => (rests(denial, shown) ? denial.until : []))]),
   }
   const whole = { ...decision, ...withDenied, ...images, steps }
-  return { ...judged, decision: whole, moves, back, touches, held, broken, reached }
+  return { ...judged, decision: whole, moves, back, touches, held, broken, baking, reached }
 }
 
 /** Whether a denied change isn't to be tried again yet. */
@@ -198,12 +209,11 @@ function awaitedOf(members: readonly Member[]): readonly string[] {
 
 /** When the first of them will have been ready long enough, or not in time. */
 function soonest(members: readonly Member[], patience: Patience): number | undefined {
-  const times = members.flatMap(({ pod, container, state, note, inProgress }) => {
+  const times = members.flatMap(({ state, note, bakes }): readonly number[] | number => {
     if (state.is === 'settling') return [state.until]
     if (state.is === 'silent' && note && patience.now - note.at < SILENT) return [note.at + SILENT]
-    const deadline = note && inProgress && state.is === 'starting' ? deadlineOf(pod, container, patience) : undefined
-    // A millisecond late: at the deadline itself it hasn't passed.
-    return deadline === undefined ? [] : [Math.max(deadline, patience.now) + 1]
+    if (bakes !== undefined) return [bakes]
+    return state.is === 'starting' || state.is === 'silent' ? (state.until ?? []) : []
   })
   return earliest(times)
 }

@@ -20,8 +20,8 @@ export interface Shown {
   readonly budgets: readonly Budget[]
   /** How an image is doing on a node of a pod; undefined: nobody has asked for it there yet. @param isPublic the pod has no pull secrets */
   readonly fetchOf: (node: string, image: string, isPublic: boolean) => Fetch | undefined
-  /** Whether a touched pod has been done for long enough, once: see `settledKey`. */
-  readonly isSettled: (key: string) => boolean
+  /** Whether a touched pod has reached this once: see `reachedKeys`. */
+  readonly isKnown: (key: string) => boolean
   readonly lifeOf: LifeOf
   /** Why a pod may not have an image, as far as that has been tried. */
   readonly denialOf: (pod: SeenPod, image: string) => Denial | undefined
@@ -51,8 +51,8 @@ export interface Decision {
   readonly unneeded: boolean
   /** Pods that fail now, whether that stops the rollout or not. */
   readonly failing: readonly RolloutFailure[]
-  /** Touched pods that have been done for long enough: see `settledKey`. */
-  readonly settled: readonly string[]
+  /** What touched pods have reached: see `reachedKeys`. */
+  readonly known: readonly string[]
   readonly steps: readonly Step[]
   /** Fetches that are of use. */
   readonly wanted: readonly { readonly node: string; readonly image: string }[]

@@ -16,6 +16,8 @@ export interface Look extends Pick<Moves, 'moves' | 'back'>, Pick<Walk, 'touches
   readonly reached: boolean
   /** How many are on their way and have failed. */
   readonly broken: number
+  /** Those that are done and have yet to run for a while. */
+  readonly baking: readonly Member[]
 }
 
 export interface PhaseRule {
@@ -133,6 +135,18 @@ export const phaseRules: readonly PhaseRule[] = [
     but: completing,
   },
   {
+    name: 'baking',
+    when: 'the first pods, or the last, are done and have yet to run for `bakeSeconds`, and nothing else is to be done',
+    holds: ({ baking, touches, held, broken, decision: { counts } }) =>
+      baking.length > 0 &&
+      touches.length === 0 &&
+      counts.inProgress === broken &&
+      (held === undefined || held.reason === 'Baking'),
+    phase: 'Progressing',
+    reason: 'Baking',
+    message: (look) => `${progressOf(look)}; ${bakingText(look)}`,
+  },
+  {
     name: 'refused',
     when: 'admission puts the old image back or denies the change, and nothing else is left to do',
     holds: ({ moves, broken, decision: { counts, denied, leftAlone } }) =>
@@ -235,6 +249,18 @@ function waitingFor(members: readonly Member[]): string {
     going.length > 0 ? `; waiting for ${firstNames(going, WAITING)}` : '',
     silent.length > 0 ? `; no answer from the kubelets of ${firstNames(silent, WAITING)}` : '',
   ].join('')
+}
+
+/** What a person needs to know who sees that nothing happens. */
+function bakingText({ baking, held, shown: { rollout } }: Look): string {
+  const until = new Date(Math.max(...baking.map(({ bakes = 0 }) => bakes))).toISOString().slice(11, 19)
+  const names = firstNames(
+    baking.map(({ pod }) => pod.name),
+    WAITING,
+  )
+  const { bakeSeconds } = rollout.spec.strategy
+  const then = held ? 'others get it' : 'it is complete'
+  return `baking until ${until} UTC: ${names} must run for ${bakeSeconds} s before ${then}`
 }
 
 /** So many of the pods that are waited for are named: the message is one line of a table. */

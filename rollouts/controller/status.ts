@@ -66,12 +66,22 @@ export function differs(a: RolloutStatus | undefined, b: RolloutStatus): boolean
     status.since,
     status.phase,
     status.failure,
-    status.revisions,
+    // That one more has baked is written with what comes next; that the first have, before others are touched.
+    status.revisions?.map((one) => ({ ...one, bakedUntil: one.bakedUntil !== undefined })),
     status.origins,
     status.conditions.map(({ type, status: value, reason }) => [type, value, reason === 'CallFailed']),
   ]
   // Not compared as text: the API server orders fields in its own way.
   return a === undefined || !isDeepStrictEqual(kept(a), kept(b))
+}
+
+/** Whether nothing is to be written: that one more pod has baked goes with what comes next. */
+export function isSaid(a: RolloutStatus | undefined, b: RolloutStatus): boolean {
+  const was = a?.revisions?.at(-1)?.bakedUntil
+  const revisions = b.revisions?.map((one, at, { length }) =>
+    at === length - 1 && was !== undefined ? { ...one, bakedUntil: was } : one,
+  )
+  return isDeepStrictEqual(a, { ...b, ...(revisions && { revisions }) })
 }
 
 function findingsOf(

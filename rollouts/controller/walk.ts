@@ -1,4 +1,5 @@
-import type { Member, Members } from '../members.ts'
+import { sameName } from '../image.ts'
+import { isForward, type Member, type Members } from '../members.ts'
 import { type Memory, pulledFor } from '../memory.ts'
 import type { Note } from '../pod-note.ts'
 import { allowedUnavailable } from '../share.ts'
@@ -41,8 +42,14 @@ export function walk(shown: Shown, { members, memory, proven, moves, limit, back
   const hold = (reason: ProgressReason, message: string) => {
     held ??= { reason, message }
   }
+  // Those that get it before it has shown anything.
+  let first = members.filter((one) => isForward(one) && !one.settled).length
+  const isFirst = ({ to }: Move) => !proven && !back && sameName(to, shown.rollout.spec.image)
   const touches: Step[] = []
-  const touch = (move: Move) => touches.push(touching(move, shown, back))
+  const touch = (move: Move) => {
+    touches.push(touching(move, shown, back))
+    first++
+  }
 
   for (const [index, move] of moves.entries()) {
     if (touches.length >= limit) break
@@ -60,12 +67,16 @@ export function walk(shown: Shown, { members, memory, proven, moves, limit, back
     // Put back to what it had, a pod that isn't ready has nothing to lose.
     const image = pulledFor(move.to, memory)
     const there = back && !available ? 'there' : images.on(pod.node, { ...move, to: image }, index < limit)
+    const most = there === 'unknown' ? 1 : allowed
+    if (isFirst(move) && first >= most) {
+      hold('Baking', 'the first pods have to bake before others get the image')
+      continue
+    }
     if (there === 'no') {
       const at = `${image} on ${pod.node}`
       hold('FetchingImage', images.fails(pod.node) ? `can't pull ${at} yet` : `fetching ${at}`)
       continue
     }
-    const most = there === 'unknown' ? 1 : allowed
     const more = move.member.inProgress ? 0 : 1
     if (alone || inProgress + more > most) {
       hold('Updating', 'others are in progress')

@@ -43,6 +43,8 @@ Usage: sidecar-first rollout ACTION [NAME] [flags]
   --max-unavailable SHARE    start: how many pods may be unready at a time, a
                              number or 10% (1)
   --min-ready-seconds COUNT  start: how long a new sidecar has to be ready (10)
+  --bake-seconds COUNT       start: how long the first pods run with the new
+                             sidecar before others get it, and the last (60)
   --deadline DURATION        start: how long a pod may take (300s)
   --max-failures SHARE       start: how many pods may fail, a number or 10% (0)
   --judge WHAT               start: Pod, one that was ready is to be again, or

@@ -99,8 +99,10 @@ test('start creates it as the schema has it, and says when no controller runs', 
     partition: '50%',
     maxUnavailable: 1,
     minReadySeconds: 10,
+    bakeSeconds: 60,
     progressDeadlineSeconds: 300,
     onFailure: 'rollback',
+    judge: 'Pod',
     paused: false,
     maxFailures: 0,
     rest: 'base',
@@ -299,8 +301,9 @@ describe('with the controller', () => {
       .split(' ')
       .map((image) => image.replace('example/envoy:', ''))
       .sort()
+  const quick = ['--min-ready-seconds', '0', '--bake-seconds', '0']
   const start = (image: string, ...more: string[]) =>
-    live('start', ...envoy, '--image', image, '--min-ready-seconds', '0', '--max-unavailable', '2', ...more, ...wait)
+    live('start', ...envoy, '--image', image, ...quick, '--max-unavailable', '2', ...more, ...wait)
   const drift = () =>
     rollouts
       .run({ objects: objects(connection(api.kubeconfig('admin'))), only: undefined })

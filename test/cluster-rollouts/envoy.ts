@@ -46,7 +46,7 @@ export const rolloutOf = ({ name = 'envoy', strategy = {}, ...spec }: RolloutCho
     selector: { matchLabels: { app: 'shop' } },
     container: 'envoy',
     image: 'envoy:v2',
-    strategy: { minReadySeconds: 0, ...strategy },
+    strategy: { minReadySeconds: 0, bakeSeconds: 0, ...strategy },
     ...spec,
   },
 })

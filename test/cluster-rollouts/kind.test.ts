@@ -31,10 +31,12 @@ test('the schema fills in the defaults', async () => {
     partition: 0,
     maxUnavailable: 1,
     minReadySeconds: 10,
+    bakeSeconds: 60,
     progressDeadlineSeconds: 300,
     maxFailures: 0,
     rest: 'base',
     onFailure: 'pause',
+    judge: 'Pod',
     paused: false,
   })
 })

@@ -82,6 +82,7 @@ const theRollout: SidecarRollout = {
       partition: 0,
       maxUnavailable: 1,
       minReadySeconds: 0,
+      bakeSeconds: 0,
       progressDeadlineSeconds: 60,
       onFailure: 'pause',
       paused: false,
@@ -158,7 +159,7 @@ test('the controller does all of its work with its own rights alone', async (t) 
   const command = (...args: string[]) =>
     rollout(api.kubeconfigFile('admin'), ...args, '-n', 'live', '--wait', '--timeout', '180s')
   const what = ['--selector', 'app=shop', '--container', 'envoy', '--image', 'example/envoy:2.1']
-  const forth = await command('start', ...what, '--min-ready-seconds', '0')
+  const forth = await command('start', ...what, '--min-ready-seconds', '0', '--bake-seconds', '0')
   assert.equal(forth.code, 0, forth.out + controller.log())
   const back = await command('undo', 'shop-envoy')
   assert.equal(back.code, 0, back.out + controller.log())

@@ -157,7 +157,7 @@ const rolloutOf = (namespace: string) => ({
     selector: { matchLabels: { app: 'shop' } },
     container: 'envoy',
     image: 'example/envoy:2.1',
-    strategy: { maxUnavailable: '10%', minReadySeconds: 0 },
+    strategy: { maxUnavailable: '10%', minReadySeconds: 0, bakeSeconds: 0 },
   },
 })
 

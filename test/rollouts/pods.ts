@@ -18,6 +18,7 @@ export const defaultStrategy: RolloutStrategy = {
   partition: 0,
   maxUnavailable: 1,
   minReadySeconds: 10,
+  bakeSeconds: 60,
   progressDeadlineSeconds: 300,
   onFailure: 'pause',
   judge: 'Pod',

@@ -438,3 +438,36 @@ for (const restart of ['before', 'after'] as const) {
     assert.equal(world.settle().phase, 'Complete')
   })
 }
+
+test('a watch that stays silent for longer than the deadline, and a sidecar that is killed once meanwhile, fail nothing', () => {
+  for (let after = 0; after < 40; after++) {
+    const world = new World(2, { onFailure: 'rollback', progressDeadlineSeconds: 30 })
+    world.run(1)
+    world.turn()
+    world.pass(1000)
+    world.turn()
+    world.watching = 'silent'
+    world.run(20 + after)
+    const touched = world.pods.find(({ image }) => image === 'envoy:v2')
+    assert.ok(touched)
+    world.end(touched)
+    for (let i = 0; i < 20; i++) assert.equal(world.run(1).failure, undefined, `${after}`)
+    world.watching = 'live'
+    assert.equal(world.settle().phase, 'Complete')
+  }
+})
+
+test("a pod that has baked can't fail the rest of the share, for a leader that begins while it is down, either", () => {
+  const world = new World(5, { onFailure: 'rollback', bakeSeconds: 5, progressDeadlineSeconds: 20 })
+  for (let i = 0; i < 200 && world.status?.updatedReady !== 3; i++) world.run(1)
+  const [baked] = world.pods.filter(({ image }) => image === 'envoy:v2')
+  assert.ok(baked)
+  world.end(baked)
+  world.pass(500)
+  world.turn(1)
+  for (let i = 0; i < 6; i++) {
+    world.end(baked)
+    for (let j = 0; j < 14; j++) assert.equal(world.run(1).failure, undefined)
+  }
+  assert.equal(world.settle().phase, 'Complete')
+})

@@ -17,9 +17,10 @@ import { list, shopStore } from './shop.ts'
 
 /**
  * How long a hook takes; an image whose name has "bad" in it crashes then, one with "unready" in it never gets ready. One with "mute" in it
- * gets ready and doesn't work: its app isn't ready.
+ * gets ready and doesn't work: its app isn't ready. One with "late" in it ends a while after it was ready, each time.
  */
 const HOOK = 4000
+const LATE_END = 30_000
 /** How long a container that has ended stays down, in ms. */
 const BACK_OFF = 10_000
 const TICK = 500
@@ -107,7 +108,7 @@ interface Pod {
 interface Process {
   readonly store: Store
   readonly into: Followed<WirePod>
-  readonly settled: Set<string>
+  readonly known: Set<string>
   readonly lives: Lives
   readonly denials: Denials
 }
@@ -141,6 +142,8 @@ export class World {
   lock = false
   /** The apps that their lock keeps down while the sidecar is away by our doing: the most at once, and for how long in all, in ms. */
   keptDown = { most: 0, time: 0 }
+  /** The pods that were given each image. */
+  readonly given = new Map<string, Set<string>>()
   watching: Watching = 'live'
   /** What was fetched to nodes, in that order. */
   readonly fetched: string[] = []
@@ -160,7 +163,7 @@ export class World {
       admission = {},
     }: { image?: string; template?: string; admission?: Admission } = {},
   ) {
-    this.spec = { image, strategy: { minReadySeconds: 3, progressDeadlineSeconds: 60, ...strategy } }
+    this.spec = { image, strategy: { minReadySeconds: 3, bakeSeconds: 0, progressDeadlineSeconds: 60, ...strategy } }
     this.template = template
     this.admission = admission
     this.nodes = ['n0', 'n1', 'n2'].map((name) => ({
@@ -180,7 +183,7 @@ export class World {
   /** A new process of the controller: it lists everything, and remembers nothing. */
   #start(): Process {
     const { store, into } = shopStore(() => this.time + this.clock)
-    const process = { store, into, settled: new Set<string>(), lives: new Lives(), denials: new Denials() }
+    const process = { store, into, known: new Set<string>(), lives: new Lives(), denials: new Denials() }
     this.#list(process)
     return process
   }
@@ -356,6 +359,7 @@ export class World {
       this.#report(pod)
       return
     }
+    if (runs.is === 'running' && runs.image.includes('late') && age >= LATE_END) this.end(pod, { exitCode: 1 })
     pod.view = { image: pod.image, generation: pod.generation }
     if (pod.view.generation !== pod.observed) {
       // Seen, and acted on in the next moment.
@@ -488,7 +492,7 @@ export class World {
   }
 
   #decide(): Decision {
-    const { store, settled } = this.#process
+    const { store, known } = this.#process
     const pods = store.space('shop')?.pods() ?? []
     const decision = next({
       now: this.time + this.clock,
@@ -497,13 +501,13 @@ export class World {
       pods,
       neighbours: pods,
       budgets: [],
-      isSettled: (key) => settled.has(key),
+      isKnown: (key) => known.has(key),
       behind: [],
       lifeOf: this.#process.lives.of,
       denialOf: (pod, image) => this.#process.denials.of(pod, image, this.rollout()),
       fetchOf: (node, image) => this.#fetchOf(node, image),
     })
-    for (const key of decision.settled) settled.add(key)
+    for (const key of decision.known) known.add(key)
     return decision
   }
 
@@ -649,6 +653,8 @@ export class World {
         this.most = Math.max(this.most, down)
         assert.ok(down <= allowed, `${down} pods are away by our doing, ${allowed} may be, and ${pod.name} is touched`)
       }
+      if (step.do === 'touch')
+        this.given.set(step.note.wanted, (this.given.get(step.note.wanted) ?? new Set()).add(name))
       pod.image = image
       pod.generation++
     }

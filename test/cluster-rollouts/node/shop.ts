@@ -77,7 +77,7 @@ export function rollout(
       selector: { matchLabels: { app } },
       container,
       image: imageOf(image),
-      strategy: { minReadySeconds: 1, progressDeadlineSeconds: 60, ...strategy },
+      strategy: { minReadySeconds: 1, bakeSeconds: 0, progressDeadlineSeconds: 60, ...strategy },
     },
   })
 }

@@ -124,6 +124,22 @@ export function pod(index: number, { touched, ready, back = false, failed = fals
   }
 }
 
+/** Its sidecar is ready, and it isn't. */
+function withoutApp(pod: WirePod): WirePod {
+  const { spec, status } = pod
+  const app = { name: 'app', image: 'app', imageID: 'app', ready: false, restartCount: 4, containerID: 'a' }
+  const state = { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 40s restarting failed container' } }
+  return {
+    ...pod,
+    spec: { ...spec, containers: [...spec.containers, { name: 'app', image: 'app' }] },
+    status: {
+      ...status,
+      conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: ago(90) }],
+      containerStatuses: [...(status?.containerStatuses ?? []), { ...app, state }],
+    },
+  }
+}
+
 /** What a person may meet, by the name of its golden file. `pods` undefined: they can't be listed. */
 export const cases: Readonly<Record<string, { rollout: SidecarRollout; pods: readonly WirePod[] | undefined }>> = {
   'not taken up': { rollout: rollout(undefined), pods: [pod(0), pod(1)] },
@@ -146,6 +162,16 @@ export const cases: Readonly<Record<string, { rollout: SidecarRollout; pods: rea
       pod(3, { touched: 4 }),
       ...[4, 5, 6, 7].map((index) => pod(index)),
     ],
+  },
+  'app not ready': {
+    rollout: rollout('Progressing', '0 of 2 pods are done; waiting for shop-0 (app is not ready (CrashLoopBackOff))', {
+      matched: 2,
+      desired: 2,
+      updated: 1,
+      inProgress: 1,
+      ready: 1,
+    }),
+    pods: [withoutApp(pod(0, { touched: 90, ready: 80 })), pod(1)],
   },
   stopped: {
     rollout: rollout('Stopped', '', { matched: 3, updated: 2, updatedReady: 1, inProgress: 1, failure }),

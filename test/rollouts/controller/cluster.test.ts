@@ -13,7 +13,7 @@ async function patchOf(...args: Parameters<typeof pod>) {
     ...shown,
     fetchOf: () => ({ is: 'there' }),
     lifeOf: () => undefined,
-    isSettled: () => true,
+    isKnown: () => true,
     denialOf: () => undefined,
   })
   const [step] = steps

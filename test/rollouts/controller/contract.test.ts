@@ -17,7 +17,7 @@ function decide(
   const { found = rollout(), fetchOf = () => ({ is: 'there' }), now = NOW, claimedBy } = more
   const shown = { pods, neighbours: pods, budgets: [], behind: [], now, claimedBy }
   const lifeOf = () => ({ at: Number.NEGATIVE_INFINITY, afterSilence: false })
-  return next({ ...shown, rollout: found, fetchOf, lifeOf, isSettled: () => false, denialOf: () => undefined })
+  return next({ ...shown, rollout: found, fetchOf, lifeOf, isKnown: () => false, denialOf: () => undefined })
 }
 /** Taken up long ago. */
 function withStrategy(strategy: Partial<RolloutStrategy>): SidecarRollout {

@@ -27,7 +27,7 @@ function decide(pods: readonly SeenPod[], look: Look = {}): Decision {
     budgets: [],
     fetchOf: () => ({ is: 'there' }),
     lifeOf: () => ({ at: Number.NEGATIVE_INFINITY, afterSilence: false }),
-    isSettled: () => false,
+    isKnown: () => false,
     denialOf: () => undefined,
     behind: [],
     ...more,
@@ -137,9 +137,53 @@ test('a pod is done when the new container has been ready for long enough', () =
   const early = decide([settling, pod('b')])
   assert.deepEqual(early.steps, [])
   assert.equal(early.again, NOW + 6000)
-  const later = decide([settling, pod('b')], { now: NOW + 6000 })
+  const later = decide([settling, pod('b')], { now: NOW + 6000, strategy: { bakeSeconds: 0 } })
   assert.deepEqual(touched(later), ['b envoy:v2'])
   assert.equal(later.counts.updatedReady, 1)
+})
+
+test('the first pods bake before the others get the image, and the last before it is complete, which is said', () => {
+  const baking = pod('a', { image: 'envoy:v2', touch: {}, readyFor: 20_000 })
+  const first = decide([baking, pod('b')])
+  assert.deepEqual([first.phase, first.reason, first.steps], ['Progressing', 'Baking', []])
+  assert.equal(first.again, NOW + 40_000)
+  const from = '1 of 2 pods are done; baking until 12:00:40 UTC: a must run for 60 s before others get it'
+  assert.equal(first.message, from)
+  const then = decide([baking, pod('b')], { now: NOW + 40_000 })
+  assert.deepEqual(touched(then), ['b envoy:v2'])
+  // What has baked once stays known to whoever reads the status.
+  assert.deepEqual(then.memory.revisions.at(-1)?.bakedUntil, iso(NOW - 3_600_000))
+  const last = decide([baking], {})
+  assert.deepEqual(
+    [last.reason, last.message.replace(/^.*; /, '')],
+    ['Baking', 'baking until 12:00:40 UTC: a must run for 60 s before it is complete'],
+  )
+  assert.equal(decide([baking], { now: NOW + 40_000 }).phase, 'Complete')
+})
+
+test('a sidecar that was ready and ends bakes again; the second time it fails, though it is ready again', () => {
+  const run = (number: number, ready: boolean) => ({
+    ready,
+    containerID: `a-${number}`,
+    lastState: { terminated: { exitCode: 1, containerID: `a-${number - 1}`, reason: 'Error' } },
+  })
+  const states = [run(2, true), run(3, true), run(4, true)]
+  const decisions = states.map((_, end) => {
+    let seen: SeenPod | undefined
+    for (const [at, status] of states.slice(0, end + 1).entries()) {
+      seen = seenPod(wirePod('a', { image: 'envoy:v2', touch: {}, status }), seen, NOW + at * 30_000)
+    }
+    return seen && decide([seen], { now: NOW + end * 30_000 + 15_000 })
+  })
+  assert.deepEqual(
+    decisions.map((one) => one?.reason),
+    ['Baking', 'Baking', 'Stopped'],
+  )
+  assert.deepEqual(
+    decisions.map((one) => one?.again),
+    [NOW + 60_000, NOW + 90_000, undefined],
+  )
+  assert.equal(decisions[2]?.failure?.message, 'envoy was ready and ended, 2 times while it baked: Error')
 })
 
 test('the partition: that many stay, a percentage rounds up but for the first pod', () => {
@@ -705,7 +749,7 @@ test('an updated pod that is not ready is waited for by name, also once it was d
   const down = pod('b', { image: 'envoy:v2', touch: {}, ready: false, status: { ready: false } })
   const other = pod('c', { image: 'envoy:v3' })
   const status = { ...takenUp(1), origins: ['envoy:v1'] }
-  const decision = decide([done, down, other], { status, isSettled: () => true })
+  const decision = decide([done, down, other], { status, isKnown: () => true })
   assert.deepEqual(
     [decision.phase, decision.message],
     ['Progressing', '1 of 2 pods are done, 1 left alone; waiting for b'],

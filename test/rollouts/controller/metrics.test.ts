@@ -17,7 +17,7 @@ test('who leads no more says nothing of rollouts: the next leader does', async (
     budgets: [],
     fetchOf: () => ({ is: 'there' }),
     lifeOf: () => undefined,
-    isSettled: () => false,
+    isKnown: () => false,
     denialOf: () => undefined,
     behind: [],
   }
