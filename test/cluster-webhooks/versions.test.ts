@@ -39,7 +39,7 @@ let service: Awaited<ReturnType<typeof startService>>
 const main: Record<Version, string> = { old: '', new: join(root, 'src/main.ts') }
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sidecar-first-versions-'))
-  main.old = await checkOut('0.1', join(folder, 'old'))
+  main.old = await checkOut('0.1')
   api = await startApiServer()
   cluster = talkTo(api)
   service = await startService(api)

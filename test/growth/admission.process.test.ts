@@ -4,7 +4,7 @@ import { defaultConfiguration } from '../../src/admission/intent/configuration.t
 import { readMetadata, readSpec } from '../../src/admission/pod/read.ts'
 import { review, reviewFinal, reviewMark, reviewUnlocked } from '../../src/admission/review.ts'
 import { keys, perContainer } from '../../src/admission/words/keys.ts'
-import { share } from '../runs.ts'
+import { costly, share } from '../runs.ts'
 import { type Content, itemsFor, members, type Ours, textsFor } from './contents.ts'
 import { cpu, Judge, sizeOf } from './cost.ts'
 import { type Field, fieldsOf, item } from './fields.ts'
@@ -48,7 +48,7 @@ test('the fields of a pod are found by watching who reads it', () => {
   assert.equal(found.get('metadata.annotations'), 'open')
 })
 
-test('what an admission costs grows with the size of what stands in a pod, whatever that is', () => {
+test('what an admission costs grows with the size of what stands in a pod, whatever that is', costly, () => {
   const plain = plainCost()
   const judge = new Judge(ask, (bytes) => plain * bytes)
   const ours = oursIn()

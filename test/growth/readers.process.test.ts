@@ -11,7 +11,7 @@ import { createGraves, createKubelets } from '../../src/starts/memory.ts'
 import { timelineOf } from '../../src/timeline/timeline.ts'
 import { recordedPod } from '../outcome/recorded.ts'
 import { seenOf } from '../outcome/seen.ts'
-import { share } from '../runs.ts'
+import { costly, share } from '../runs.ts'
 import { cpu, Judge, sizeOf } from './cost.ts'
 import { type Field, fieldsOf, get, item, put, type Way } from './fields.ts'
 
@@ -59,24 +59,28 @@ const all = Object.entries(readers).flatMap(([reader, read]) =>
   ['crash-loop-later', 'continued'].map((recorded) => [reader, read, recorded] as const),
 )
 for (const [reader, read, recorded] of share(all)) {
-  test(`${reader}: what it reads of pods and events costs what its size deserves, from those of ${recorded} on`, () => {
-    const judge = new Judge(
-      (input) => ignoringTypes(() => read(input as Recorded)),
-      (bytes) => parsing * bytes,
-    )
-    const seed = recordedPod(recorded)
-    for (const field of share(fieldsOf((input) => read(input as Recorded), seed))) {
-      for (const { name, fill } of contentsOf(field, seed)) {
-        const make = (n: number) => put(seed, field.way, fill(n))
-        judge.judge(
-          { name: `${reader}: ${field.way.join('.')} ${name}`, make, bytes: (n) => sizeOf(fill(n)) + 10_000 },
-          sizeFor(field),
-        )
+  test(
+    `${reader}: what it reads of pods and events costs what its size deserves, from those of ${recorded} on`,
+    costly,
+    () => {
+      const judge = new Judge(
+        (input) => ignoringTypes(() => read(input as Recorded)),
+        (bytes) => parsing * bytes,
+      )
+      const seed = recordedPod(recorded)
+      for (const field of share(fieldsOf((input) => read(input as Recorded), seed))) {
+        for (const { name, fill } of contentsOf(field, seed)) {
+          const make = (n: number) => put(seed, field.way, fill(n))
+          judge.judge(
+            { name: `${reader}: ${field.way.join('.')} ${name}`, make, bytes: (n) => sizeOf(fill(n)) + 10_000 },
+            sizeFor(field),
+          )
+        }
       }
-    }
-    assert.deepEqual(judge.excesses, [])
-    assert.ok(judge.read > 5, `${judge.read} cases`)
-  })
+      assert.deepEqual(judge.excesses, [])
+      assert.ok(judge.read > 5, `${judge.read} cases`)
+    },
+  )
 }
 
 /** The API server has checked the types of what a cluster shows, so these readers rely on them. */
@@ -174,7 +178,7 @@ const signs = [
   'é',
 ])
 
-test('manifests and configurations cost what their size deserves, whatever signs they are made of', () => {
+test('manifests and configurations cost what their size deserves, whatever signs they are made of', costly, () => {
   // A parser of YAML takes some fifty times as long as that of JSON.
   const judge = new Judge(
     (text) => readManifests(text as string),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
+import { Agent } from 'node:https'
 import { join } from 'node:path'
 import fastJsonPatch from 'fast-json-patch'
 import type { Fields, Pod } from '../admission/pods.ts'
@@ -29,15 +30,18 @@ export async function startReplicas(version: Parameters<typeof checkOut>[0], mor
   const text = 'apiVersion: sidecar-first.dev/v1\nkind: Configuration\nkubernetesVersion: 1.36\n'
   await writeFile(old, text)
   await writeFile(today, text + more)
-  const program = await checkOut(version, join(dir.path, 'old'))
+  const program = await checkOut(version)
   const replicas = {
     old: await startPaired(['--config', old], [], program),
     new: await startPaired(['--config', today]),
   }
 
+  // Hundreds of calls: handshakes would take longer than the answers.
+  const agent = new Agent({ keepAlive: true })
   async function ask(which: Which, path: string, object: Pod): Promise<Answer> {
     const { status, json } = await call(`${replicas[which].url}${path}?timeout=5s`, {
       body: JSON.stringify(review(object)),
+      agent,
     })
     assert.equal(status, 200, path)
     return (json as { response: Answer }).response
@@ -56,6 +60,7 @@ export async function startReplicas(version: Parameters<typeof checkOut>[0], mor
       assert.ok(allowed, `${when}, judged by the ${by} one: ${status?.message}`)
     },
     async [Symbol.asyncDispose]() {
+      agent.destroy()
       await replicas.old[Symbol.asyncDispose]()
       await replicas.new[Symbol.asyncDispose]()
       await dir[Symbol.asyncDispose]()

@@ -61,8 +61,9 @@ test('whatever a pod holds, CPU, heap and answer are within a fixed multiple of 
       assert.ok(server)
       const body = reviewOf(mixed(kinds.map((kind) => hostilePods[kind]?.(Math.ceil(bytes / kinds.length)) ?? {})))
       const { cpu, answer } = await costOf(server, path, body)
-      const plain = await costOf(server, path, plainBody(body.length))
       assert.ok(answer <= Math.min(1.1 * MiB, 16 * body.length + expanded), `${body.length} bytes get ${answer}`)
+      if (cpu <= floor) return
+      const plain = await costOf(server, path, plainBody(body.length))
       assert.ok(
         cpu <= most * plain.cpu + floor,
         `${body.length} bytes take ${cpu / 1e6} ms of CPU, a plain body ${plain.cpu / 1e6}`,
