@@ -52,6 +52,8 @@ test('everything a rule may say', () => {
     nativePosition: first
     lock: on
     lockRestarts: 1s500ms
+    end: last
+    endAppear: 2s
     existingHook: refuse
     startupProbe: hook
     enforce: true
@@ -84,6 +86,8 @@ test('everything a rule may say', () => {
       startupProbe: 'hook',
       lock: 'on',
       lockRestarts: 1500,
+      end: 'last',
+      endAppear: 2000,
       enforce: true,
       audit: false,
       exempt: ['payments/old-*'],
