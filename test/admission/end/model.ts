@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import type { Json } from '../../../src/admission/words/json.ts'
 
 /**
@@ -63,9 +64,12 @@ export function endOf(
     sequence.flatMap((container) => {
       const file = toldTo(container)?.file
       // Without the mounts the hook can neither run nor be seen.
-      const mounted = ['/.sidecar-first', '/.sidecar-first-ends'].every((path) =>
-        list(container.volumeMounts).some(({ mountPath }) => mountPath === path),
-      )
+      const mounted = ['waiter', 'ends'].every((what) => {
+        const path = what === 'ends' ? '/.sidecar-first-ends' : '/.sidecar-first'
+        const there = list(container.volumeMounts).find(({ mountPath }) => posix.resolve('/', `${mountPath}`) === path)
+        const isWritable = what === 'waiter' || there?.readOnly !== true
+        return there?.name === `sidecar-first-${what}` && isWritable && !there.subPath && !there.subPathExpr
+      })
       if (toldTo(container) !== undefined && !mounted) throw new Error(`${container.name} lacks a mount`)
       return file === undefined ? [] : [[file, container] as const]
     }),

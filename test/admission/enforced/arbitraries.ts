@@ -44,6 +44,8 @@ const rule: fc.Arbitrary<Omit<Rule, 'name'>> = fc
     startupProbe: maybe(1, 'keep', 'eager', 'hook'),
     lock: maybe(6, 'on', 'on', 'off', 'auto'),
     lockRestarts: maybe(4, '0s', '1s500ms', '30s', 'always'),
+    end: maybe(4, 'last', 'last', 'together'),
+    endAppear: maybe(1, '2s'),
     enforce: maybe<boolean | 'audit'>(7, true, true, true, true, true, true, false, 'audit'),
     exempt: maybe(1, ['team/w*'], ['team/other', 'else/web']),
     allowNatives: maybe(
@@ -84,6 +86,7 @@ export const rules: fc.Arbitrary<Rules> = fc
       { startupProbe: 'eager' },
       { lockRestarts: '0s' },
       { lockRestarts: 'always' },
+      { end: 'last' },
     ),
     rules: fc
       .array(rule, { minLength: 1, maxLength: 4 })
@@ -142,19 +145,28 @@ const plainWith = (names: fc.Arbitrary<string>): fc.Arbitrary<Pod> =>
       isLabelled: fc.boolean(),
       listed: maybe(3, 'daprd', 's', '*, daprd', 'daprd, *', '*, s'),
       restarts: maybe(3, '0s', '0s', 'always'),
+      end: maybe(3, 'together', 'last'),
+      grace: maybe(2, 2, 4, 60),
+      preStop: maybe<Json>(3, { sleep: { seconds: 3 } }, { exec: { command: ['drain'] } }, { tcpSocket: { port: 1 } }),
       order: fc.nat(5),
     })
-    .map(({ own: list, natives, init: first, hasApp, isLabelled, listed, restarts, order }) => {
-      const app: Fields = { name: 'app', image: 'example/app:1' }
+    .map(({ own: list, natives, init: first, hasApp, isLabelled, listed, restarts, order, ...how }) => {
+      const { end, grace, preStop } = how
+      const app: Fields = { name: 'app', image: 'example/app:1', ...(preStop && { lifecycle: { preStop } }) }
       const inside =
         natives < 2 && list.length > 0 ? list.slice(-1).map((each) => ({ ...each, restartPolicy: 'Always' })) : []
       const beside: Fields[] = natives < 2 ? list.slice(0, -1) : [...list]
       if (hasApp > 0 || beside.length === 0) beside.splice(order % (beside.length + 1), 0, app)
       const initContainers = [...(first ? [first] : []), ...inside]
-      const said = { 'sidecar-first.dev/sidecars': listed, 'sidecar-first.dev/lock-restarts': restarts }
+      const said = {
+        'sidecar-first.dev/sidecars': listed,
+        'sidecar-first.dev/lock-restarts': restarts,
+        'sidecar-first.dev/end': end,
+      }
       const annotations: Fields = compact(said) as Fields
       const labels: Fields = isLabelled ? { mesh: 'on' } : {}
-      const spec = { containers: beside, ...(initContainers.length > 0 && { initContainers }) }
+      const time = grace === undefined ? {} : { terminationGracePeriodSeconds: grace }
+      const spec = { ...time, containers: beside, ...(initContainers.length > 0 && { initContainers }) }
       return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'team', annotations, labels }, spec }
     })
 
@@ -198,12 +210,14 @@ export const change: fc.Arbitrary<Change> = fc.record({
       'none',
       '/.sidecar-first',
       '/.sidecar-first-lock',
+      '/.sidecar-first-ends',
       [],
       {},
     ],
     ...[
       { name: 'sidecar-first-lock', mountPath: '/l' },
       { name: 'sidecar-first-waiter', mountPath: '/w' },
+      { name: 'sidecar-first-ends', mountPath: '/e' },
     ],
     ...[{ name: 'late', image: 'late' }, { name: 'late', image: 'late', restartPolicy: 'Always' }, own('true')],
     ...['ready-2', 'sidecar-first-waiter', 'sidecar-first-lock', { emptyDir: {} }, { name: 'X', value: 'y' }],

@@ -5,7 +5,7 @@ import type { Json } from '../../../src/admission/words/json.ts'
 import { runs } from '../../runs.ts'
 import { isAcceptable } from './acceptable.ts'
 import { change, changed, type Hostile, hostile, plain, rules } from './arbitraries.ts'
-import { configured, escapesOf, mutated, refusalsOf, shortened, told } from './judged.ts'
+import { configured, escapesOf, mutated, outlivers, refusalsOf, shortened, told } from './judged.ts'
 import type { Rules } from './rules.ts'
 import { type Fields, type Pod, tricks } from './tricks.ts'
 
@@ -32,6 +32,8 @@ describe('before an enforced gate has opened, no container of the author’s run
           assert.ok(escapes.length === 0, told(escapes, given, made.pod, pod))
           const less = shortened(made.pod, given, '5s')
           assert.ok(less.length === 0, `${less.join('; ')}\n${told([], given, made.pod, pod)}`)
+          const early = outlivers(made.pod, given)
+          assert.ok(early.length === 0, `${early.join('; ')}\n${told([], given, made.pod, pod)}`)
         }
       }),
       runs(count),
@@ -65,6 +67,8 @@ describe('before an enforced gate has opened, no container of the author’s run
           if (!isAcceptable(final) || refusalsOf(final, configuration).length > 0) continue
           const escapes = escapesOf(final, given)
           assert.ok(escapes.length === 0, told(escapes, given, final, made.pod))
+          const early = outlivers(final, given)
+          assert.ok(early.length === 0, `${early.join('; ')}\n${told([], given, final, made.pod)}`)
         }
       }),
       runs(count),

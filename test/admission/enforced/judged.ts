@@ -7,7 +7,7 @@ import { textOf as reason } from '../../../src/admission/words/messages.ts'
 import { readConfiguration } from '../../../src/configuration/read.ts'
 import { applyPatch } from '../../../src/preview/patch.ts'
 import { isAcceptable } from './acceptable.ts'
-import { type Escape, escapesOf, shortened } from './kubelet.ts'
+import { type Escape, escapesOf, outlivers, shortened } from './kubelet.ts'
 import { type Rules, textOf } from './rules.ts'
 
 /** What `/mutate/lock-by-name` and `/validate` make of a pod, and what the model says of the one that would be stored. */
@@ -52,4 +52,4 @@ export function told(escapes: readonly Escape[], rules: Rules, pod: Json, given:
   return [...lines, `rules ${textOf(rules)}`, ...said, `final ${JSON.stringify(pod)}`].join('\n')
 }
 
-export { escapesOf, shortened }
+export { escapesOf, outlivers, shortened }

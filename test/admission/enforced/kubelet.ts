@@ -1,6 +1,7 @@
 import { posix } from 'node:path'
 import { lockedScript, shellScript, tierScript } from '../../../src/admission/hook/shell.ts'
 import type { Json } from '../../../src/admission/words/json.ts'
+import { endOf } from '../end/model.ts'
 import { isGlobOf, isImageOf, type Rule, type Rules, ruleOf, type Wishes, wishesOf } from './rules.ts'
 
 /**
@@ -264,6 +265,37 @@ export function shortened(pod: Json, rules: Rules, absent?: string): readonly st
       return [`behind ${name} a later start waits ${says} and not ${wanted}`]
     })
   })
+}
+
+/** Containers of the author's that outlive a sidecar which an enforced rule has end last, or that end after its own preStop. */
+export function outlivers(pod: Json, rules: Rules): readonly string[] {
+  const object = map(pod)
+  const given = map(object.spec)
+  // In a shorter one there may be no time for it.
+  if (given.terminationGracePeriodSeconds !== undefined && Number(given.terminationGracePeriodSeconds) < 30) return []
+  const natives = list(given.initContainers).map((raw) => containerOf(raw, true, rules, object))
+  const regular = list(given.containers).map((raw) => containerOf(raw, false, rules, object))
+  const lasting = [...natives, ...regular].filter(({ kind, wishes }) => kind !== 'init' && wishes?.isLast)
+  if (lasting.length === 0) return []
+  // Longer than one is waited for that nobody sees end.
+  const ends = endOf(pod, () => ({ own: 1, drain: 8000 }))
+  return lasting.flatMap((sidecar) => {
+    const behind = regular.slice(regular.indexOf(sidecar) + 1).filter(({ rule }) => rule === undefined)
+    const end = ends.get(sidecar.name)
+    const waits =
+      sidecar.kind === 'regular' || isRunnable(end?.own?.is)
+        ? Math.min(end?.sigterm ?? 0, end?.own?.at ?? Infinity)
+        : Infinity
+    return behind.flatMap(({ name }) =>
+      waits < (ends.get(name)?.ended ?? 0) ? [`${sidecar.name} ends before ${name}`] : [],
+    )
+  })
+}
+
+/** A preStop that the kubelet doesn't fail by itself. */
+function isRunnable(hook: Json | undefined): boolean {
+  const { exec, sleep, httpGet } = map(hook)
+  return sleep !== undefined || typeof map(httpGet).port === 'number' || Boolean(words(map(exec).command)[0])
 }
 
 export function escapesOf(pod: Json, rules: Rules, only?: World): readonly Escape[] {

@@ -22,6 +22,8 @@ export interface Rule {
   readonly startupProbe?: 'keep' | 'eager' | 'hook'
   readonly lock?: 'on' | 'off' | 'auto'
   readonly lockRestarts?: string
+  readonly end?: 'last' | 'together'
+  readonly endAppear?: string
   readonly enforce?: boolean | 'audit'
   readonly exempt?: readonly string[]
   readonly allowNatives?: readonly string[]
@@ -42,6 +44,7 @@ export interface Rules {
     | 'startupProbe'
     | 'lock'
     | 'lockRestarts'
+    | 'end'
   >
   readonly lock?: { readonly lease?: 'on' | 'off' }
   readonly enforced?: { readonly inFront?: readonly { readonly container: string; readonly image: string }[] }
@@ -120,6 +123,7 @@ export function wishesOf({ defaults = {}, kubernetesVersion }: Rules, rule: Rule
     ownHook: preset?.own,
     timeout: rule.timeout,
     onTimeout: rule.onTimeout ?? defaults.onTimeout ?? 'fail',
+    isLast: (rule.end ?? defaults.end) === 'last',
     restarts: rule.lockRestarts ?? defaults.lockRestarts ?? '5s',
     keepsHook: (rule.existingHook ?? defaults.existingHook) === 'keep',
   }

@@ -168,6 +168,7 @@ const annotations: readonly (readonly [string, readonly string[]])[] = [
   ['sidecar-first.dev/existing-hook', ['keep', 'chain', 'refuse']],
   ['sidecar-first.dev/lock', ['on', 'off', 'auto']],
   ['sidecar-first.dev/lock-restarts', ['0s', '30s', 'always']],
+  ['sidecar-first.dev/end', ['together', 'last']],
   ['sidecar-first.dev/startup-probe', ['keep', 'eager', 'hook']],
   ['sidecar-first.dev/waiter', ['shell', 'image-volume', 'init-container']],
   ['sidecar-first.dev/timeout', ['100ms', '10m']],
