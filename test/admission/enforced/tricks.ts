@@ -264,6 +264,19 @@ export const tricks: readonly fc.Arbitrary<Trick>[] = [
     push(nth(all(pod), n), 'volumeMounts', mount)
     volume(pod, `${mount.name}`, { emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } })
   }),
+  trick(
+    'mount where the end is seen',
+    fc.tuple(
+      at,
+      any('sidecar-first-ends', 'sidecar-first-ends', 'evil'),
+      any('/.sidecar-first-ends', '//.sidecar-first-ends/', '.sidecar-first-ends', '/e'),
+      fc.option(extent, { nil: {} }),
+    ),
+    (pod, [n, name, mountPath, more]) => {
+      push(nth(all(pod), n), 'volumeMounts', { name, mountPath, ...more })
+      volume(pod, name, { emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } })
+    },
+  ),
   trick('image too long to be read', fc.tuple(at, any(521, 600, 4000)), (pod, [n, length]) => {
     const its = nth(all(pod), n)
     its.image = `${its.image}:${'a'.repeat(length)}`

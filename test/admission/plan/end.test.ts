@@ -123,8 +123,11 @@ test('a preStop that the kubelet always fails is left out, and said; one that ca
   const long = { exec: { command: ['x'.repeat(98 * 1024)] } }
   assert.match(refusal(last({}, [with_(app, long), envoy])), /SF128/)
   assert.match(refusal(last({ waiter: 'shell' })), /SF177/)
-  const taken = { ...app, volumeMounts: [{ name: 'data', mountPath: '/.sidecar-first-ends/' }] }
-  assert.match(refusal(last({}, [taken, envoy])), /SF133/)
+  const name = 'sidecar-first-ends'
+  for (const mount of [{ name: 'data' }, { name, subPath: 'x' }, { name, readOnly: true }]) {
+    const taken = { ...app, volumeMounts: [{ ...mount, mountPath: '/.sidecar-first-ends/' }] }
+    assert.match(refusal(last({}, [taken, envoy])), /SF133/)
+  }
   assert.match(refusal(last({}, undefined, { volumes: [{ name: 'sidecar-first-ends', secret: {} }] })), /SF132/)
 })
 
