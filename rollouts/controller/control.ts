@@ -56,6 +56,8 @@ const HEARD = 2000
 const CONFIRMED = 10
 /** After this, in ms, it is looked whether this process leads again. */
 const AGAIN = 500
+/** After this, in ms, a pod that couldn't be removed is tried again. */
+const REMOVAL = 60_000
 /** How often a rollout is looked at while it fetches an image, in ms. */
 const FETCHING = 2000
 
@@ -273,7 +275,11 @@ export class Controller {
     if (kept.isGone) return false
     await this.#tell(kept, said, decision)
     if (!leads()) return this.#leftOff(kept)
-    await this.#fetches.clear(said, space, decision.wanted, shown.now)
+    await this.#fetches.clear(said, space, decision.wanted, shown.now).catch((error) => {
+      // It is of no more use, and holds nothing up; whatever keeps it may pass.
+      this.#failed(error)
+      this.#queue.add(kept, REMOVAL)
+    })
     await this.#act(kept, said, { space, decision, written: said !== rollout })
     kept.trouble = undefined
     if (decision.again !== undefined) this.#queue.add(kept, decision.again - now())

@@ -108,9 +108,10 @@ export function fetchPod(rollout: SidecarRollout, { node, image, pullPolicy, pul
 /** @param now by the API server's clock, in ms */
 export function seenFetch({ metadata, spec, status = {} }: WirePod, now: number): FetchPod | undefined {
   const rollout = metadata.labels?.[FETCH_LABEL]
-  const image = spec.volumes?.find((volume) => volume.image)?.image?.reference
+  // Without: an API server before 1.35 has dropped it, so the pod fetches nothing, and is of no use to any node.
+  const image = spec.volumes?.find((volume) => volume.image)?.image?.reference ?? ''
   const { nodeName } = spec
-  if (rollout === undefined || image === undefined || !nodeName || metadata.deletionTimestamp) return undefined
+  if (rollout === undefined || !nodeName || metadata.deletionTimestamp) return undefined
   const age = now - Date.parse(metadata.creationTimestamp ?? '')
   const deadline = ((spec.activeDeadlineSeconds ?? 0) * 1000) / 2
   const isPublic = (spec.imagePullSecrets ?? []).length === 0

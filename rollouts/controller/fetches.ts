@@ -15,6 +15,8 @@ const REFUSALS = 3
 /** After this time it is tried again, in ms. */
 const REFUSED = 600_000
 
+const NO_VOLUMES = 'the API server does not store image volumes'
+
 type FetchStep = Extract<Step, { do: 'fetch' }>
 
 /**
@@ -28,6 +30,8 @@ export class Fetches {
   /** By node and image: until when. */
   readonly #there = new Map<string, number>()
   readonly #underway = new Map<string, number>()
+  /** When an API server last stored a pod without its image volume: before 1.35 none stores them, whatever rollout and node. */
+  #dropped = Number.NEGATIVE_INFINITY
   /** By the name of the pod. */
   readonly #refusals = new Map<string, { times: number; why: string; at: number }>()
 
@@ -104,13 +108,13 @@ export class Fetches {
     if (stored === undefined || stored.spec.volumes?.some((volume) => volume.image)) return stored
     // An API server before 1.35 stores the pod without the volume: it would end at once, and fetch nothing. That is so whether it can be removed
     // or not; one that can't goes with its rollout.
-    const why = 'the API server does not store image volumes'
-    this.#refusals.set(name, { times: REFUSALS, why, at: this.#steady() })
+    this.#dropped = this.#steady()
     await this.#cluster.removePod(namespace, name)
     return undefined
   }
 
   #refused(name: string): Fetch | undefined {
+    if (this.#steady() - this.#dropped <= REFUSED) return { is: 'unable', why: NO_VOLUMES }
     const refused = this.#refusals.get(name)
     if (!refused || refused.times < REFUSALS || this.#steady() - refused.at > REFUSED) return undefined
     return { is: 'unable', why: refused.why }

@@ -172,3 +172,26 @@ test('a Lease that is renewed late leaves no rollout standing', async () => {
   )
   await until('a pod that fetches', 10 * SECOND, async () => controller.done.includes('fetch'))
 })
+
+for (const [what, volumes] of [
+  ['whose image nobody needs', [{ name: 'image', image: { reference: 'envoy:v9' } }]],
+  ['that was stored without its image volume', []],
+] as const) {
+  test(`a pod that fetches, ${what}, and can't be removed holds nothing up, and is tried`, async () => {
+    const present = rollout()
+    const labels = { 'sidecar-first.dev/fetch': present.metadata.uid }
+    const { metadata, spec } = wirePod('fetches')
+    const fetches = { metadata: { ...metadata, labels }, spec: { ...spec, volumes: [...volumes] }, status: {} }
+    let tried = 0
+    await using controller = controllerOf(present, (_, found, status) => stored(found, status), undefined, {
+      wires: [wirePod('shop-0'), fetches],
+      async removePod() {
+        tried++
+        throw new ClusterError('forbidden', 'pods may not be deleted here')
+      },
+    })
+    await until('the image to be fetched', 10 * SECOND, async () => controller.done.includes('fetch'))
+    assert.ok(tried > 0)
+    assert.match(String(controller.failures[0]), /may not be deleted/)
+  })
+}

@@ -123,3 +123,24 @@ for (const [what, there] of [
     assert.deepEqual(learned, [])
   })
 }
+
+test('that the API server does not store image volumes is found out once, not for each node and rollout', async () => {
+  let created = 0
+  const cluster = {
+    async createPod(_: string, pod: object) {
+      created++
+      return withoutImageVolumes(pod)
+    },
+    removePod: async () => {},
+  } as unknown as Cluster
+  let now = 0
+  const fetches = new Fetches(cluster, () => now, 'waiter')
+  await fetches.take(step(), rollout(), { learn() {}, forget() {} } as unknown as Space)
+  const other = rollout({}, { image: 'envoy:v3' })
+  const unable = { is: 'unable', why: 'the API server does not store image volumes' }
+  assert.deepEqual(fetches.of(other, [])('n1', 'envoy:v3', true), unable)
+  assert.equal(created, 1)
+  // It may have been upgraded.
+  now = 600_001
+  assert.equal(fetches.of(other, [])('n1', 'envoy:v3', true), undefined)
+})
