@@ -15,6 +15,12 @@ export function proves(status: { readonly image: string; readonly imageId: strin
 export const isNamedIn = (message: string, image: string): boolean =>
   message.includes(image) || message.includes(full(image))
 
+/** Whether admission may have made the first of the second: the same repository of another registry, with the same tag or a digest. */
+export function mayBeMadeOf(image: string, of: string): boolean {
+  const [a, b] = [full(image), full(of)].map((name) => /([^/:@]+)(?::([^/:@]+))?(@.+)?$/.exec(name) ?? [])
+  return a?.[1] === b?.[1] && (a?.[3] !== undefined || a?.[2] === b?.[2]) && !sameName(image, of)
+}
+
 function full(reference: string): string {
   const [first = '', ...rest] = reference.split('/')
   const registry = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost')

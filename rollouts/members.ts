@@ -184,7 +184,8 @@ const isSilent = ({ awaits }: { awaits?: { since: number } }, { at }: Note, { no
 
 /** An image that admission has made of one of the spec's counts as that one. */
 const nominal = (image: string, { revisions }: Memory) =>
-  revisions.find(({ effective }) => effective !== undefined && sameName(effective, image))?.image ?? image
+  revisions.find(({ effective, born }) => [effective, born].some((one) => one !== undefined && sameName(one, image)))
+    ?.image ?? image
 
 function standingOf(
   rollout: SidecarRollout,

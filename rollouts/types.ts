@@ -106,6 +106,8 @@ export interface Revision {
   readonly bakedUntil?: string
   /** What admission makes of the image. */
   readonly effective?: string
+  /** What it makes of it when pods are created, where that is another. */
+  readonly born?: string
 }
 
 /** The condition that says that this generation has reached its share. */

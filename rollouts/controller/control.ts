@@ -263,6 +263,8 @@ export class Controller {
       const shown = this.#look(kept, rollout, space)
       return { shown, decision: next(shown) }
     }
+    // Before anything is decided: a pod that was born with the image isn't restarted for its name.
+    await kept.templates.lookAtBirths(this.#look(kept, rollout, space), cluster)
     let { shown, decision } = decide()
     if (await this.#readFailing(rollout, space, decision)) ({ shown, decision } = decide())
     // Known before its end is written, so that this is one write.
@@ -356,6 +358,7 @@ export class Controller {
       isKnown: (one) => kept.known.has(one),
       lifeOf: this.#lives.of,
       denialOf: (pod, image) => kept.denials.of(pod, image, rollout),
+      bornAs: kept.templates.bornAs(rollout),
       behind: kept.templates.behind(rollout),
     }
   }

@@ -57,7 +57,7 @@ function judge(shown: Shown): Judged {
   const { rollout, isKnown, claimedBy } = shown
   const patience = patienceOf(rollout, shown.now, shown.lifeOf)
   const pods = withContainer(rollout, shown.pods)
-  const remembered = remember(rollout, pods)
+  const remembered = remember(rollout, pods, shown.bornAs)
   const found = membersOf(rollout, pods, remembered, { patience, isKnown })
   const { all, proven } = found
   const known = withBaked(withEffective(remembered, all), found)

@@ -25,6 +25,8 @@ export interface Shown {
   readonly lifeOf: LifeOf
   /** Why a pod may not have an image, as far as that has been tried. */
   readonly denialOf: (pod: SeenPod, image: string) => Denial | undefined
+  /** What admission makes of the rollout's image when pods are created, as far as a template has shown that. */
+  readonly bornAs: string | undefined
   /** Workloads whose template has an image that is replaced here. */
   readonly behind: readonly string[]
 }

@@ -445,11 +445,17 @@ test('a sidecar that is ready and does not work: no more apps down than may be, 
     fc.property(
       fc.integer({ min: 1, max: 8 }),
       strategies,
+      // Longer than it takes its app's probe to notice.
+      fc.integer({ min: 4, max: 20 }),
       admissions,
       fc.boolean(),
       scripts('bump', 'freeze', 'thaw', 'skew', 'crash', 'blip', 'late', 'live'),
-      (count, strategy, admission, before, events) => {
-        const world = new World(count, { ...strategy, partition: 0, progressDeadlineSeconds: 40 }, { admission })
+      (count, strategy, bakeSeconds, admission, before, events) => {
+        const world = new World(
+          count,
+          { ...strategy, bakeSeconds, partition: 0, progressDeadlineSeconds: 40 },
+          { admission },
+        )
         const base = before ? 'envoy:v2' : 'envoy:v1'
         if (before) world.settle()
         world.change({ image: 'envoy:mute' })
@@ -619,5 +625,36 @@ test('a sidecar that is killed once while it bakes fails nothing', () => {
       },
     ),
     runs(60),
+  )
+})
+
+test('a mirror that rewrites images when pods are created, and only then: no pod whose template has the image is restarted', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 4 }),
+      fc.integer({ min: 1, max: 4 }),
+      strategies,
+      fc.constantFrom(mirror, (image: string) => `mirror/envoy@sha256:${Buffer.from(image).toString('hex')}`),
+      scripts('kill', 'late', 'live', 'lost', 'up'),
+      (old, young, strategy, create, events) => {
+        const world = new World(old, { ...strategy, partition: 0 }, { admission: { create } })
+        world.template = 'envoy:v2'
+        for (let i = 0; i < young; i++) world.create()
+        world.pass(8000)
+        let kills = 0
+        for (const [calls, what, number] of events) {
+          if (what !== 'kill' || kills++ < 1) happen(world, what, number)
+          world.turn(calls === 99 ? undefined : calls)
+        }
+        heal(world)
+        assert.equal(world.settle().phase, 'Complete')
+        const { phase, counts, leftAlone } = world.run(20)
+        assert.deepEqual([phase, counts.updatedReady, leftAlone.superseded], ['Complete', world.pods.length, []])
+        for (const { template, image } of world.pods) {
+          assert.equal(image, template === 'envoy:v2' ? create('envoy:v2') : 'envoy:v2')
+        }
+      },
+    ),
+    runs(100),
   )
 })

@@ -6,8 +6,11 @@ import { type Fetch, fetchPod, seenFetch } from '../../rollouts/controller/fetch
 import { Lives } from '../../rollouts/controller/kubelet-lives.ts'
 import { statusOf } from '../../rollouts/controller/status.ts'
 import type { Store } from '../../rollouts/controller/store.ts'
+import { sameName } from '../../rollouts/image.ts'
+import { withContainer } from '../../rollouts/members.ts'
+import { maybeBorn } from '../../rollouts/memory.ts'
 import { noteKey, readNotes, writeNote } from '../../rollouts/pod-note.ts'
-import type { WirePod } from '../../rollouts/seen-pod.ts'
+import type { SeenPod, WirePod } from '../../rollouts/seen-pod.ts'
 import { allowedFailures, allowedUnavailable } from '../../rollouts/share.ts'
 import { completedIn, type RolloutSpec, type RolloutStatus, type RolloutStrategy } from '../../rollouts/types.ts'
 import { ClusterError } from '../../src/kubernetes/failure.ts'
@@ -17,10 +20,11 @@ import { list, shopStore } from './shop.ts'
 
 /**
  * How long a hook takes; an image whose name has "bad" in it crashes then, one with "unready" in it never gets ready. One with "mute" in it
- * gets ready and doesn't work: its app isn't ready. One with "late" in it ends a while after it was ready, each time.
+ * gets ready and doesn't work: its app's probe fails, which takes a while to show. One with "late" in it ends a while after it was ready, each time.
  */
 const HOOK = 4000
 const LATE_END = 30_000
+const PROBES = 3000
 /** How long a container that has ended stays down, in ms. */
 const BACK_OFF = 10_000
 const TICK = 500
@@ -76,6 +80,8 @@ interface Container {
 
 interface Pod {
   readonly name: string
+  /** The image in the template of its owner, which each template has of its own. */
+  readonly template: string
   readonly node: Node
   image: string
   generation: number
@@ -215,6 +221,7 @@ export class World {
     const image = this.admission.create?.(this.template) ?? this.template
     const pod: Pod = {
       name,
+      template: this.template,
       node,
       image,
       generation: 1,
@@ -312,7 +319,7 @@ export class World {
 
   #sidecarIsReady = ({ runs }: Pod) => runs.is === 'running' && !runs.image.includes('unready')
   #appIsReady = ({ runs, appReady, blip, locked }: Pod) =>
-    appReady && this.time >= blip && !locked && !runs.image.includes('mute')
+    appReady && this.time >= blip && !locked && !(runs.image.includes('mute') && this.time - runs.since > PROBES)
 
   #count(ms: number) {
     const down = this.pods.filter(({ locked, ours }) => locked && ours).length
@@ -459,7 +466,9 @@ export class World {
         generation: pod.generation,
         labels: { app: 'shop' },
         annotations: pod.annotations,
-        ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'shop', uid: 'shop', controller: true }],
+        ownerReferences: [
+          { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: pod.template, uid: 'r', controller: true },
+        ],
       },
       spec: {
         nodeName: pod.node.name,
@@ -484,7 +493,8 @@ export class World {
   /** Whether it really works, whatever the API server shows. */
   works = (pod: Pod) => this.#sidecarIsReady(pod) && pod.runs.image === pod.image && this.#appIsReady(pod)
   /** Whether it would, but for the app's own troubles. */
-  #isBack = (pod: Pod) => this.works({ ...pod, appReady: true, blip: 0, locked: false })
+  #isBack = (pod: Pod) =>
+    !pod.runs.image.includes('mute') && this.works({ ...pod, appReady: true, blip: 0, locked: false })
 
   look(): Decision {
     this.#deliver()
@@ -502,6 +512,7 @@ export class World {
       neighbours: pods,
       budgets: [],
       isKnown: (key) => known.has(key),
+      bornAs: this.#bornAs(pods),
       behind: [],
       lifeOf: this.#process.lives.of,
       denialOf: (pod, image) => this.#process.denials.of(pod, image, this.rollout()),
@@ -509,6 +520,13 @@ export class World {
     })
     for (const key of decision.known) known.add(key)
     return decision
+  }
+
+  /** As the controller asks: the templates of pods whose image may be the rollout's. */
+  #bornAs(pods: readonly SeenPod[]) {
+    const rollout = this.rollout()
+    const found = maybeBorn(rollout, withContainer(rollout, pods))
+    return found.find(({ pod }) => pod.owner && sameName(pod.owner.name, rollout.spec.image))?.container.image
   }
 
   rollout = () =>

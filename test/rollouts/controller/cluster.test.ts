@@ -8,7 +8,16 @@ import { NOW, pod, rollout } from '../pods.ts'
 /** What the patch of a pod tests, and what it changes. */
 async function patchOf(...args: Parameters<typeof pod>) {
   const pods = [pod(...args), pod('z', { image: 'envoy:v2', touch: {} })]
-  const shown = { pods, neighbours: pods, budgets: [], behind: [], now: NOW, rollout: rollout(), claimedBy: undefined }
+  const shown = {
+    pods,
+    neighbours: pods,
+    budgets: [],
+    behind: [],
+    bornAs: undefined,
+    now: NOW,
+    rollout: rollout(),
+    claimedBy: undefined,
+  }
   const { steps } = next({
     ...shown,
     fetchOf: () => ({ is: 'there' }),

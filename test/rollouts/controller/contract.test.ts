@@ -15,7 +15,7 @@ function decide(
   more: { found?: SidecarRollout; fetchOf?: (node: string) => Fetch; now?: number; claimedBy?: string } = {},
 ) {
   const { found = rollout(), fetchOf = () => ({ is: 'there' }), now = NOW, claimedBy } = more
-  const shown = { pods, neighbours: pods, budgets: [], behind: [], now, claimedBy }
+  const shown = { pods, neighbours: pods, budgets: [], behind: [], bornAs: undefined, now, claimedBy }
   const lifeOf = () => ({ at: Number.NEGATIVE_INFINITY, afterSilence: false })
   return next({ ...shown, rollout: found, fetchOf, lifeOf, isKnown: () => false, denialOf: () => undefined })
 }

@@ -30,6 +30,7 @@ function decide(pods: readonly SeenPod[], look: Look = {}): Decision {
     isKnown: () => false,
     denialOf: () => undefined,
     behind: [],
+    bornAs: undefined,
     ...more,
   })
 }

@@ -20,6 +20,7 @@ test('who leads no more says nothing of rollouts: the next leader does', async (
     isKnown: () => false,
     denialOf: () => undefined,
     behind: [],
+    bornAs: undefined,
   }
   observer.watch?.({ age: () => 5000, watched: () => 7 })
   observer.looked(shown, next(shown))
