@@ -142,8 +142,8 @@ export function sidecarState(
   const { status } = container
   const { now, minReady, since } = patience
   const settled = reached === 'settled'
-  // Once it was in time, it has the time of its bake besides, which a first end restarts.
-  const deadline = patience.deadline + (reached === 'done' ? 2 * patience.bake : 0)
+  // Once it was in time, it has at least that of its bake, which may be longer.
+  const deadline = Math.max(patience.deadline, reached === 'done' ? 2 * patience.bake : 0)
   const note = noteOf(pod, container)
   if (!status?.id && !note?.ids.length) return { is: 'pending' }
   const is = standing(pod, container)
@@ -164,13 +164,13 @@ export function sidecarState(
     const until = Math.max(status.readySince, pod.ready ? pod.readySeen : 0) + minReady
     return settled || is === 'unproven' || until <= now ? { is: 'done' } : { is: 'settling', until }
   }
-  if (settled) return { is: 'starting' }
+  const lacks = isAppAwaited ? { lacks: lackOf(pod, container, ({ reason }) => reason) } : {}
+  if (settled) return { is: 'starting', ...lacks }
   const failure = failureOf(pod, container, note, patience)
   if (failure) {
     const forgiven = patience.forgiving && note.at < since && now - since <= deadline
     return forgiven ? { is: 'starting', until: since + patience.deadline + 1 } : { is: 'failed', ...failure }
   }
-  const lacks = isAppAwaited ? { lacks: lackOf(pod, container, ({ reason }) => reason) } : {}
   if (isThrottled(status)) return { is: 'starting', ...lacks }
   // A millisecond late: at the deadline itself it hasn't passed.
   if (!overdue) return { is: 'starting', ...lacks, until: start + deadline + 1 }
