@@ -115,8 +115,5 @@ export async function show(session: Session, name: string | undefined, json: boo
   else terminal.stdout.write(name === undefined ? rolloutsTable(views) : rolloutText(view))
   const [only] = name === undefined ? [] : rollouts
   const outcome = only && outcomeOf(only)
-  if (outcome === undefined || outcome === 'done') return 0
-  if (!json)
-    terminal.stderr.write(`sidecar-first: ${rolloutCodes.failed} ${endings[outcome](`-n ${namespace} ${name}`)}\n`)
-  return 1
+  return outcome === undefined || outcome === 'done' ? 0 : 1
 }

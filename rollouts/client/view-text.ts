@@ -9,12 +9,13 @@ const longest = 512
 
 /** One rollout with its pods. */
 export function rolloutText(view: RolloutView): string {
-  const { name, container, selector, image, pods } = view
+  const { name, container, selector, image, pods, next } = view
   const time = (took: number | undefined) => (took === undefined ? '' : timeText(took))
   return linesOf([
     `${name}: ${container} of ${selector} to ${image}`,
     countsText(view),
     phaseText(view),
+    ...(next === '' ? [] : [`What to do: ${next}`]),
     ...columns(pods.map((pod) => ['', pod.name, pod.node, pod.state, time(pod.took), pod.detail])),
   ])
 }

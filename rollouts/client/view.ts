@@ -12,6 +12,7 @@ import {
   type RolloutStatus,
   type SidecarRollout,
 } from '../types.ts'
+import { nextStep } from './next-step.ts'
 
 export type PodState = 'old' | 'in progress' | 'new' | 'failed'
 
@@ -41,6 +42,8 @@ export interface RolloutView {
   readonly code: Code | undefined
   /** The controller's message, or what went wrong. */
   readonly why: string
+  /** What to do about it; empty if there is nothing to say. */
+  readonly next: string
   readonly counts: Readonly<Record<PodState, number>>
   /** How many of the old pods stay on their image. */
   readonly staying: number
@@ -79,6 +82,7 @@ export function viewOf(
     phase: current?.phase ?? 'Unseen',
     code: codeOf(current),
     why: whyOf(current),
+    next: nextStep(rollout, current),
     // Of one decision with the phase; before there is one, as the pods are.
     counts: status === undefined ? counted(rows) : reported(status),
     staying: Math.max(0, (status?.matched ?? 0) - (status?.desired ?? 0)),

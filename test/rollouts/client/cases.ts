@@ -1,6 +1,12 @@
 import { noteKey, writeNote } from '../../../rollouts/pod-note.ts'
 import type { WirePod } from '../../../rollouts/seen-pod.ts'
-import type { RolloutFailure, RolloutPhase, RolloutStatus, SidecarRollout } from '../../../rollouts/types.ts'
+import type {
+  ConditionType,
+  RolloutFailure,
+  RolloutPhase,
+  RolloutStatus,
+  SidecarRollout,
+} from '../../../rollouts/types.ts'
 import { defaultStrategy } from '../pods.ts'
 
 export const now = Date.parse('2026-11-21T10:00:00Z')
@@ -15,6 +21,7 @@ export function rollout(
   {
     failure,
     generation = 3,
+    conditions,
     ...counts
   }: Partial<RolloutStatus> & { failure?: RolloutFailure; generation?: number } = {},
 ): SidecarRollout {
@@ -25,7 +32,7 @@ export function rollout(
     ...none,
     ...counts,
     phase,
-    conditions: [{ ...condition, ...at }],
+    conditions: conditions ?? [{ ...condition, ...at }],
     ...(failure && { failure }),
   }
   return {
@@ -57,6 +64,9 @@ export const failure: RolloutFailure = {
   generation: 3,
   time: ago(5),
 }
+
+const said = (type: ConditionType, reason: string, message: string) =>
+  ({ type, status: 'True', reason, message, observedGeneration: 3, lastTransitionTime: ago(60) }) as const
 
 interface Sidecar {
   /** When it was touched and when the new one was ready, in seconds ago. */
@@ -172,6 +182,40 @@ export const cases: Readonly<Record<string, { rollout: SidecarRollout; pods: rea
       ready: 1,
     }),
     pods: [withoutApp(pod(0, { touched: 90, ready: 80 })), pod(1)],
+  },
+  baking: {
+    rollout: rollout('Progressing', '', {
+      matched: 2,
+      desired: 2,
+      updated: 1,
+      updatedReady: 1,
+      conditions: [
+        said(
+          'Progressing',
+          'Baking',
+          '1 of 2 pods are done; baking until 10:00:42 UTC: shop-0 must run for 60 s before others get it',
+        ),
+      ],
+    }),
+    pods: [pod(0, { touched: 20, ready: 18 }), pod(1)],
+  },
+  'no progress': {
+    rollout: rollout('Progressing', '', {
+      matched: 2,
+      desired: 2,
+      updated: 1,
+      updatedReady: 1,
+      ready: 1,
+      conditions: [
+        said('Progressing', 'HeldByUnreadyPods', '1 of 2 pods are done; shop-1 is not ready, at most 1 may be'),
+        said(
+          'Stalled',
+          'NoProgress',
+          'nothing happens for longer than a pod may take: 1 of 2 pods are done; shop-1 is not ready, at most 1 may be',
+        ),
+      ],
+    }),
+    pods: [pod(0, { touched: 900, ready: 880 }), pod(1)],
   },
   stopped: {
     rollout: rollout('Stopped', '', { matched: 3, updated: 2, updatedReady: 1, inProgress: 1, failure }),
