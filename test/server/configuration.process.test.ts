@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict'
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { Agent } from 'node:https'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { serve } from '../../src/cli/serve.ts'
 import { configurationHash } from '../../src/webhooks/configurations.ts'
 import { run } from '../cli/inside.ts'
 import { SECOND, until } from '../until.ts'
-import { call } from './call.ts'
+import { call as callOnce } from './call.ts'
 import { folder, startPaired } from './pairs.ts'
 import { pod, review } from './reviews.ts'
+
+// What is asked again and again until it changes is asked on one connection: a handshake each time would take most of the CPU.
+const agent = new Agent({ keepAlive: true })
+after(() => agent.destroy())
+const call = (url: string, what: Parameters<typeof callOnce>[1]) => callOnce(url, { ...what, agent })
 
 const configuration = (tier: string, more = '') => `apiVersion: sidecar-first.dev/v1
 kind: Configuration

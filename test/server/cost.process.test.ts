@@ -60,7 +60,7 @@ test('whatever a pod holds, CPU, heap and answer are within a fixed multiple of 
       const server = servers[to]
       assert.ok(server)
       const body = reviewOf(mixed(kinds.map((kind) => hostilePods[kind]?.(Math.ceil(bytes / kinds.length)) ?? {})))
-      const { cpu, answer } = await costOf(server, path, body)
+      const { cpu, answer } = await costOf(server, path, body, floor)
       assert.ok(answer <= Math.min(1.1 * MiB, 16 * body.length + expanded), `${body.length} bytes get ${answer}`)
       if (cpu <= floor) return
       const plain = await costOf(server, path, plainBody(body.length))
@@ -87,8 +87,8 @@ const plainBody = (length: number): string =>
     .fill(review)
     .join(',')}]`
 
-/** The CPU, in ns, is the least of three: whatever else runs can only add to it. */
-async function costOf({ url, child, errors }: ServeProcess, path: string, body: string) {
+/** The CPU, in ns, is the least of three, or the first that is little enough: whatever else runs can only add to it. */
+async function costOf({ url, child, errors }: ServeProcess, path: string, body: string, enough = 0) {
   const times: number[] = []
   let answer = 0
   for (let turn = 0; turn < 3; turn++) {
@@ -98,6 +98,7 @@ async function costOf({ url, child, errors }: ServeProcess, path: string, body: 
     })
     answer = reply.text.length
     times.push((await cpuTimeOf(child.pid)) - before)
+    if (Math.min(...times) <= enough) break
   }
   return { cpu: Math.min(...times), answer }
 }

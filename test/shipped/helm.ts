@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { chart } from '../../scripts/shipped/chart.ts'
+import { goTool } from './go-tool.ts'
 
 const execute = promisify(execFile)
-const root = join(import.meta.dirname, '../..')
 let program: Promise<string> | undefined
 
 /** Real Helm, built from its Go module: what it prints. */
@@ -14,9 +14,7 @@ export const helm = async (args: readonly string[], env: Record<string, string> 
   (await runHelm(args, env)).stdout
 
 export async function runHelm(args: readonly string[], env: Record<string, string> = {}) {
-  program ??= execute('go', ['-C', join(root, 'scripts/helm'), 'tool', '-n', 'helm']).then(({ stdout }) =>
-    stdout.trim(),
-  )
+  program ??= goTool('helm')
   return execute(await program, [...args], { env: { ...process.env, ...env }, maxBuffer: 1 << 26 })
 }
 

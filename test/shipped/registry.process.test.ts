@@ -7,18 +7,17 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { freePort } from '../free-port.ts'
 import { SECOND, until } from '../until.ts'
+import { goTool } from './go-tool.ts'
 
 const root = join(import.meta.dirname, '../..')
 const execute = promisify(execFile)
-const crane = async (...args: string[]) =>
-  (await execute('go', ['-C', join(root, 'scripts/crane'), 'tool', 'crane', ...args], { maxBuffer: 1 << 26 })).stdout
+const program = await goTool('crane')
+const crane = async (...args: string[]) => (await execute(program, args, { maxBuffer: 1 << 26 })).stdout
 const work = mkdtempSync(join(tmpdir(), 'sidecar-first-registry-'))
 let registry: ChildProcess
 let address: string
 
 before(async () => {
-  // The program itself: `go tool` would leave it behind when it is killed.
-  const program = (await execute('go', ['-C', join(root, 'scripts/crane'), 'tool', '-n', 'crane'])).stdout.trim()
   address = `127.0.0.1:${await freePort()}`
   registry = spawn(program, ['registry', 'serve', '--address', address], { stdio: 'ignore' })
   await until('the registry answers', 30 * SECOND, () =>
