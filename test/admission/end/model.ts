@@ -5,7 +5,7 @@ import type { Json } from '../../../src/admission/words/json.ts'
  * A small model of how a kubelet ends a pod, written from its contract and apart from the code: killContainer runs a container's preStop, then has a
  * native sidecar wait for its turn, then sends SIGTERM; after the grace period it kills what is left. Times are in milliseconds from the deletion.
  */
-export interface End {
+interface End {
   /** When its own preStop begins, and how often that runs; undefined: never. */
   readonly own: { readonly at: number; readonly is: Json } | undefined
   readonly sigterm: number
