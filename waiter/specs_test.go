@@ -2,11 +2,12 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"os"
 	"testing"
 )
 
-// TestSpecsOf reads a file of specs, one a line, as the webhook wrote them for random pods: every one must be accepted
+// TestSpecsOf reads a file of commands, one a line, as the webhook wrote them for random pods: every one must be accepted
 // (test/admission/hook/specs.process.test.ts).
 func TestSpecsOf(t *testing.T) {
 	name := os.Getenv("WAITER_SPECS")
@@ -22,12 +23,16 @@ func TestSpecsOf(t *testing.T) {
 	lines.Buffer(nil, 1<<20)
 	count := 0
 	for ; lines.Scan(); count++ {
-		if _, err := parseSpec(lines.Text()); err != nil {
+		var args []string
+		if err := json.Unmarshal(lines.Bytes(), &args); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := parseCommand(args); err != nil {
 			t.Errorf("%v: %.2000s", err, lines.Text())
 		}
 	}
 	if lines.Err() != nil || count == 0 {
-		t.Errorf("read %d specs: %v", count, lines.Err())
+		t.Errorf("read %d commands: %v", count, lines.Err())
 	}
-	t.Logf("%d specs", count)
+	t.Logf("%d commands", count)
 }
