@@ -256,6 +256,25 @@ func TestProtectedRegular(t *testing.T) {
 	}
 }
 
+// What another container has filled: nothing can be written, but the lock is seen.
+func TestFullEnds(t *testing.T) {
+	e := newEndings(t)
+	full := func(s step) syscall.Errno {
+		if s.call == syscall.SYS_WRITE && s.args[2] == uint64(len(endingMark)) {
+			return syscall.ENOSPC
+		}
+		return 0
+	}
+	own := m{"exec": []string{"/bin/sh", "-c", `: >"$1"`, "sh", e.path("ran")}}
+	stepwise(t, full, e.witness("app", m{"before": own})...).want(t, exitReady, "no space left on device")
+	if _, err := os.Stat(e.path("ran")); err != nil {
+		t.Error("the hook that was there did not run")
+	}
+	run1(t, e.others(m{"limit": "100ms"}, "app")...).want(t, exitReady, "app has not ended")
+	e.kill()
+	run1(t, e.others(m{"appear": "100ms"}, "app")...).want(t, exitReady, "app did not begin to end")
+}
+
 // Whatever step a witness is stopped or killed at, nobody takes its container for one that has ended while the witness can go on.
 func TestWitnessStoppedAtEachStep(t *testing.T) {
 	for _, again := range []bool{false, true} {
