@@ -6,6 +6,7 @@ import { keys } from '../words/keys.ts'
 import { mostProblems } from '../words/limits.ts'
 import type { Warning } from '../words/messages.ts'
 import type { Delivery } from './delivery.ts'
+import type { EndParts } from './end.ts'
 import { type LineUp, type Member, startsNative, waits } from './line-up.ts'
 import type { Lock } from './lock.ts'
 import type { Order } from './order.ts'
@@ -14,7 +15,7 @@ import type { Order } from './order.ts'
 export function concerns(
   { pod, intent, tiers }: LineUp,
   order: Order,
-  { delivery, lock }: { readonly delivery: Delivery; readonly lock: Lock },
+  { delivery, lock, ends }: { readonly delivery: Delivery; readonly lock: Lock; readonly ends: EndParts },
   surroundings: Surroundings,
 ): readonly Warning[] {
   const { metadata, spec } = pod
@@ -48,8 +49,8 @@ export function concerns(
   warnings.push(...movedPorts(order, spec))
   if (delivery.volume?.kind === 'emptyDir' && !spec.volumes.some(({ emptyDir }) => emptyDir)) {
     warnings.push({ kind: 'adds-empty-dir' })
-  } else if (lock.missing.volume === 'absent' && !spec.volumes.some(({ emptyDir }) => emptyDir)) {
-    warnings.push({ kind: 'adds-memory-dir' })
+  } else if ((lock.missing.volume === 'absent' || ends.volume) && !spec.volumes.some(({ emptyDir }) => emptyDir)) {
+    warnings.push({ kind: 'adds-memory-dir', by: lock.missing.volume === 'absent' ? 'lock' : 'end' })
   }
   return warnings
 }

@@ -64,7 +64,7 @@ export function plan(pod: Pod, intent: Intent, context: Context): Planned {
   ]
   const warnings = [
     ...held.warnings,
-    ...concerns(lined, order, { delivery, lock }, context.surroundings),
+    ...concerns(lined, order, { delivery, lock, ends: ends.missing }, context.surroundings),
     ...obstacles.warnings,
     ...ends.warnings,
     ...lint(lined, context.surroundings),

@@ -251,11 +251,13 @@ export const warnings = {
     means: "The price of the waiter's delivery by an init container: tools that remove pods ask about any emptyDir.",
     next: 'Nothing, or use the delivery `image-volume` or `shell`, which needs no emptyDir.',
   }),
-  'adds-memory-dir': costs('SF252', {
-    text: 'the lock adds an emptyDir in memory: kubectl drain asks for --delete-emptydir-data',
+  'adds-memory-dir': costs<{ by: 'lock' | 'end' }>('SF252', {
+    example: { by: 'lock' },
+    text: ({ by }) =>
+      `${by === 'lock' ? 'the lock' : `${keys.end}: last`} adds an emptyDir in memory: kubectl drain asks for --delete-emptydir-data`,
     means:
-      'The price of the lock: tools that remove pods ask about any emptyDir, even in memory. The cluster autoscaler does not.',
-    next: 'Nothing, or `sidecar-first.dev/lock: "off"`.',
+      'The price of the lock, or of `end: last`: tools that remove pods ask about any emptyDir, even in memory. The cluster autoscaler does not.',
+    next: 'Nothing, or `sidecar-first.dev/lock: "off"` and `end: together`.',
   }),
   'sleeps-for-nothing': costs('SF263', {
     example: { name: 'envoy' },

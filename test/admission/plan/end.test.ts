@@ -65,6 +65,7 @@ test('what is behind a sidecar that ends last witnesses its end, and the sidecar
   assert.equal(decided(made).verdict, 'unchanged')
   assert.deepEqual(validate(made, configuration).reasons, [])
   assert.deepEqual(codesOf(before), ['SF219', 'SF263'], 'its fixed sleep can go')
+  assert.deepEqual(codesOf(last({ waiter: 'image-volume' })), ['SF252'])
 })
 
 test('a native sidecar that has no preStop gets nothing; one that has waits in it', () => {
