@@ -268,6 +268,13 @@ export const faults = {
     means: 'Without a lease, no later start waits for its sidecars.',
     next: 'Remove it, or let `lock.lease` be `on`.',
   }),
+  'end-by-shell': note('SF338', {
+    example: { path: 'defaults.end' },
+    text: ({ path }) => `${path}: last asks for what the delivery shell can't do`,
+    means:
+      'A pod that is delivered with `shell` and has a sidecar that would have to wait is refused, or left alone if only a rule asks for it.',
+    next: 'Let `waiter.delivery` be `init-container` or `image-volume`, or remove it.',
+  }),
   'no-enforced-rule': note('SF332', {
     example: { path: 'enforced.failurePolicy' },
     text: ({ path }) => `${path} changes nothing: no rule has enforce: true`,

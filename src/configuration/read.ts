@@ -113,6 +113,13 @@ function configurationOf(
     offset: placed[position]?.offset ?? 0,
     fault,
   }))
+  if (configuration.waiter.delivery === 'shell') {
+    const fault = (path: string) => ({ kind: 'end-by-shell', path }) as const
+    if (configuration.defaults.end === 'last') notices.push({ offset: defaults.offset, fault: fault('defaults.end') })
+    for (const [index, { rule, offset }] of placed.entries()) {
+      if (rule.end === 'last') notices.push({ offset, fault: fault(`rules[${index}].end`) })
+    }
+  }
   if (configuration.lease === 'off') {
     const fault = (path: string) => ({ kind: 'restarts-unused', path }) as const
     if (defaults.has('lockRestarts')) notices.push({ offset: defaults.offset, fault: fault('defaults.lockRestarts') })

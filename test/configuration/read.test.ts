@@ -29,7 +29,7 @@ test('everything it may say', () => {
 ${head}mode: observe
 invalid: warn
 kubernetesVersion: 1.30
-waiter: {image: "registry:5000/waiter@sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a", imagePullPolicy: Always, delivery: shell, mirrors: ["mirror/*"]}
+waiter: {image: "registry:5000/waiter@sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a", imagePullPolicy: Always, delivery: image-volume, mirrors: ["mirror/*"]}
 defaults:
   check: tcp://:80
   timeout: 1m30s
@@ -56,7 +56,7 @@ lock: {lease: on, runtimeClasses: [gvisor, kata.example]}
       waiter: {
         image: 'registry:5000/waiter@sha256:0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a0a',
         imagePullPolicy: 'Always',
-        delivery: 'shell',
+        delivery: 'image-volume',
         mirrors: ['mirror/*'],
       },
       defaults: {

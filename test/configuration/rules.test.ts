@@ -336,3 +336,13 @@ test('what an outage means for enforced rules changes nothing where there are no
   assert.deepEqual(notices(rule('')), ['1:11 enforced.failurePolicy changes nothing: no rule has enforce: true'])
   assert.deepEqual(notices(rule(', enforce: true')), [])
 })
+
+test('sidecars that are to end last beside the delivery shell, which can’t have them, are told', () => {
+  const text = (delivery: string, end: string) =>
+    `defaults: {end: ${end}}\nwaiter: {delivery: ${delivery}}\n${rules(`name: a, match: {container: a}, tier: 1, end: ${end}`)}`
+  assert.deepEqual(notices(text('shell', 'last')), [
+    "1:11 defaults.end: last asks for what the delivery shell can't do",
+    "4:3 rules[0].end: last asks for what the delivery shell can't do",
+  ])
+  assert.deepEqual([...notices(text('shell', 'together')), ...notices(text('image-volume', 'last'))], [])
+})
