@@ -70,13 +70,17 @@ function assertPutRight(patched: Pod, { tiers }: Extract<Decision, { verdict: 'p
   const decision = decide(injected, configuration)
   const regular = names(patched).filter((name) => sidecars.has(name))
   const isLocked = JSON.stringify(patched.spec.volumes ?? []).includes(lockVolume)
-  if (regular.length === 0 && !isLocked) {
+  const isEnding = JSON.stringify(patched.spec.volumes ?? []).includes('sidecar-first-ends')
+  if (regular.length === 0 && !isLocked && !isEnding) {
     assert.equal(decision.verdict, 'unchanged', 'init containers come before the foreign one anyway')
     return
   }
   assert.equal(decision.verdict, 'patched')
-  // The foreign one is locked as well.
-  const isRight = ({ op, path }: Operation) => op === 'move' || (isLocked && path.endsWith('/env'))
+  // The foreign one is locked as well, and waited for in the end.
+  const isRight = ({ op, path }: Operation) =>
+    op === 'move' ||
+    (isLocked && path.endsWith('/env')) ||
+    (isEnding && /\/(?:lifecycle|preStop|volumeMounts)(?:\/-)?$/.test(path))
   assert.ok(decision.verdict === 'patched' && decision.patch.every(isRight), JSON.stringify(decision))
   const order = names(after(injected, decision))
   assert.deepEqual(order.toSpliced(order.indexOf('foreign'), 1), names(patched), 'all others keep their order')
