@@ -3,7 +3,6 @@ import { isOrigin, type Memory } from './memory.ts'
 import type { Note } from './pod-note.ts'
 import type { PodWith, SeenPod } from './seen-pod.ts'
 import {
-  deadlineOf,
   isAway,
   isInTrouble,
   isJudgedByPod,
@@ -127,10 +126,10 @@ export function membersOf(
       available: pod.ready && !isAway(pod, patience.now, state.is === 'done' ? container : undefined) && !inProgress,
     }
   })
-  const excused = all.map((one) => excusedByOthers(one, all, patience))
+  const held = excused(all, patience)
   const isDone = ({ state }: Member) => state.is === 'done'
   const known = patience.bake === 0 ? all.filter(isForward).some(isDone) : last?.bakedUntil !== undefined
-  const judged = known ? excused : excused.map((one) => answerable(one, patience))
+  const judged = known ? held : held.map((one) => answerable(one, patience))
   const first = judged.filter(isForward)
   const hasShown = ({ settled, silent, state }: Member) => settled || silent || state.is === 'failed'
   const proven = known || (first.some(({ settled }) => settled) && first.every(hasShown))
@@ -145,39 +144,50 @@ export function withBaked({ revisions, ...rest }: Memory, { all, proven }: Membe
   const touched = all.filter(isForward)
   const at = (some: readonly Member[]) => some.flatMap(({ note }) => note?.at ?? [])
   const unbaked = touched.filter(({ settled }) => !settled)
-  const until = unbaked.length > 0 ? Math.min(...at(unbaked)) - 1 : Math.max(...at(touched))
+  const until = unbaked.length > 0 ? least(at(unbaked)) - 1 : -least(at(touched).map((one) => -one))
   const last = revisions.at(-1)
   const known = Date.parse(last?.bakedUntil ?? '')
   if (!last || !proven || touched.length === 0 || until <= known) return { revisions, ...rest }
   return { ...rest, revisions: [...revisions.slice(0, -1), { ...last, bakedUntil: new Date(until).toISOString() }] }
 }
 
-const hasFailed = ({ state }: Member) => state.is === 'failed' && state.reason === 'AppNotReady'
-
 /** So many untouched pods must have been ready, for what they do to say something. */
 const UNTOUCHED = 3
 
-/** Where as large a share of the untouched pods of its owner has lost `Ready` since, and earlier, a pod that isn't ready has twice the time. */
-function excusedByOthers(member: Member, all: readonly Member[], patience: Patience): Member {
-  const { pod, container, note } = member
-  if (!hasFailed(member) || !note || !pod.owner) return member
-  const from = deadlineOf(pod, container, patience) ?? patience.now
-  if (patience.now > from + patience.deadline) return member
-  const siblings = all.filter(
-    (one) => one.pod.owner?.kind === pod.owner?.kind && one.pod.owner?.name === pod.owner?.name,
+/**
+ * Where as large a share of the untouched pods of an owner has lost `Ready` as of its touched ones, and before the first of these was late, those
+ * have twice the time: after that, others may be down for the load that they no longer bear.
+ */
+function excused(all: readonly Member[], patience: Patience): readonly Member[] {
+  const lateOf = ({ state }: Member) => (state.is === 'failed' ? state.late : undefined)
+  const ownerOf = ({ pod: { owner } }: Member) => owner && `${owner.kind}/${owner.name}`
+  if (!all.some(lateOf)) return all
+  const families = [...Map.groupBy(all, ownerOf)].filter(([owner, siblings]) => owner && siblings.some(lateOf))
+  const excuses = new Map(
+    families.map(([owner, siblings]) => {
+      const late = siblings.filter(lateOf)
+      const touch = least(late.map(({ note }) => note?.at ?? 0))
+      const first = least(late.map((one) => lateOf(one)?.since ?? 0))
+      const touched = siblings.filter(({ note }) => note && isJudgedByPod(note, patience))
+      const down = touched.filter(({ pod }) => !pod.ready)
+      const untouched = siblings.filter(({ note, pod }) => note === undefined && (pod.ready || pod.lostSeen > touch))
+      const lost = untouched.filter(({ pod: { lostSeen } }) => lostSeen > touch && lostSeen <= first)
+      const isEnough = untouched.length >= UNTOUCHED && lost.length * touched.length >= down.length * untouched.length
+      return [
+        owner,
+        isEnough && `${lost.length} of ${untouched.length} pods that nobody has touched became unready, too`,
+      ]
+    }),
   )
-  const touched = siblings.filter((one) => one.note && isJudgedByPod(one.note, patience))
-  const bad = touched.filter((one) => !one.pod.ready)
-  // What is down after that may be so for the load that the failed pods no longer bear.
-  const first = Math.min(
-    ...bad.map((one) => (hasFailed(one) ? deadlineOf(one.pod, one.container, patience) : from) ?? from),
-  )
-  const untouched = siblings.filter((one) => one.note === undefined && (one.pod.ready || one.pod.lostSeen > note.at))
-  const lost = untouched.filter(({ pod: { lostSeen } }) => lostSeen > note.at && lostSeen <= first)
-  if (untouched.length < UNTOUCHED || lost.length * touched.length < bad.length * untouched.length) return member
-  const held = `${lost.length} of ${untouched.length} pods that nobody has touched have become unready, too`
-  return { ...member, state: { is: 'starting', held } }
+  return all.map((one) => {
+    const late = lateOf(one)
+    const held = excuses.get(ownerOf(one) ?? '')
+    if (!late || !held || patience.now > late.until) return one
+    return { ...one, state: { is: 'starting', held, until: late.until + 1 } }
+  })
 }
+
+const least = (times: readonly number[]): number => times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY)
 
 const isSilent = ({ awaits }: { awaits?: { since: number } }, { at }: Note, { now }: Patience) =>
   awaits ? now - awaits.since >= LIFELESS : now - at >= SILENT

@@ -16,7 +16,13 @@ export type SidecarState =
   /** Ready, but not for long enough. */
   | { readonly is: 'settling'; readonly until: number }
   | { readonly is: 'done' }
-  | { readonly is: 'failed'; readonly reason: FailureReason; readonly message: string }
+  | {
+      readonly is: 'failed'
+      readonly reason: FailureReason
+      readonly message: string
+      /** When it was late, and until when others may excuse that: they are looked at once for all. */
+      readonly late?: { readonly since: number; readonly until: number }
+    }
 
 interface Waiting {
   readonly is: 'silent' | 'starting'
@@ -180,11 +186,12 @@ export function sidecarState(
     return { is: 'failed', reason: 'ImageUnavailable', message: worded(status) }
   }
   if (!isAppAwaited) return late
-  const held = now - start > 2 * deadline ? undefined : excuseOf(pod, container, note, now)
-  if (held !== undefined) return { is: 'starting', ...lacks, held, until: start + 2 * deadline + 1 }
+  const until = start + 2 * deadline
+  const held = now > until ? undefined : excuseOf(pod, container, note, now)
+  if (held !== undefined) return { is: 'starting', ...lacks, held, until: until + 1 }
   const within = `within ${Math.round(deadline / 1000)} s`
   const message = `the pod was ready before, and not again ${within}, though ${container.name} is: ${lackOf(pod, container, worded)}`
-  return { is: 'failed', reason: 'AppNotReady', message }
+  return { is: 'failed', reason: 'AppNotReady', message, late: { since: start + deadline, until } }
 }
 
 /** Whether a touched pod is to be ready again, besides its sidecar. */
@@ -249,11 +256,6 @@ function bakeFailure({ name, status }: SeenContainer, note: Note, since: number)
  */
 const deadlineStart = (pod: SeenPod, { acted, ends }: SeenStatus, since: number): number =>
   Math.max(acted, since, pod.sandboxSeen, ends[0]?.seen ?? 0)
-
-/** When a touched sidecar that hasn't been done yet is late; undefined while its deadline is stopped. */
-export function deadlineOf(pod: SeenPod, { status }: SeenContainer, { since, deadline }: Patience): number | undefined {
-  return status?.acted ? deadlineStart(pod, status, since) + deadline : undefined
-}
 
 /** Whether it can't come right by itself soon: then another image may replace this one before it is done. */
 export function isInTrouble(pod: SeenPod, container: SeenContainer): boolean {

@@ -504,7 +504,7 @@ test('apps that are down on touched and untouched pods alike blame no sidecar be
         for (let i = 0; i < seconds; i++) {
           const { failure, excused } = world.run(1)
           assert.equal(failure, undefined)
-          for (const text of excused) assert.match(text, /^p\d \(\d of \d pods that nobody has touched/)
+          for (const text of excused) assert.match(text, /^p\d \(\d of \d pods that nobody has touched became unready/)
         }
         down(false)
         assert.equal(world.settle().phase, 'Complete')
