@@ -492,7 +492,8 @@ test('apps that are down on touched and untouched pods alike blame no sidecar be
       fc.integer({ min: 1, max: 2 }),
       fc.constantFrom(0, 3, 10),
       fc.integer({ min: 1, max: 120 }),
-      fc.integer({ min: 1, max: 55 }),
+      // A pod may have been on its way for a while when it begins.
+      fc.integer({ min: 1, max: 42 }),
       (count, maxUnavailable, minReadySeconds, from, seconds) => {
         const world = new World(count, { maxUnavailable, minReadySeconds, progressDeadlineSeconds: 30 })
         const touched = () => world.pods.filter(({ generation }) => generation > 1).length
