@@ -65,7 +65,8 @@ export type LifeOf = (node: string, since: number) => Life | undefined
 
 /** @param now the API server's clock, in ms */
 export function patienceOf({ metadata, spec, status }: SidecarRollout, now: number, lifeOf: LifeOf): Patience {
-  const { minReadySeconds, bakeSeconds, progressDeadlineSeconds, onFailure, judge } = spec.strategy
+  // The kind of the former version has no bake, until the new one is applied.
+  const { minReadySeconds, bakeSeconds = 0, progressDeadlineSeconds, onFailure, judge } = spec.strategy
   const known = status?.observedGeneration === metadata.generation
   return {
     minReady: minReadySeconds * 1000,

@@ -45,7 +45,7 @@ function progressUntil({ shown: { rollout, now }, members, decision }: Look): nu
   const moving = status?.conditions.find(({ type }) => type === 'Progressing')
   const began = moving?.status === 'True' ? Date.parse(moving.lastTransitionTime) : now
   const touches = members.flatMap(({ note }) => (note?.rollout === metadata.uid ? note.at : []))
-  const { progressDeadlineSeconds, minReadySeconds, bakeSeconds } = spec.strategy
+  const { progressDeadlineSeconds, minReadySeconds, bakeSeconds = 0 } = spec.strategy
   const last = touches.reduce((latest, at) => Math.max(latest, at), Math.max(began, decision.since))
   return last + (2 * (progressDeadlineSeconds + bakeSeconds) + minReadySeconds) * 1000
 }

@@ -786,3 +786,13 @@ test('many images: those that pods still have stay origins, and the status count
   assert.equal(previousImages.length, 20)
   assert.ok(previousImages.some(({ image, pods: count }) => image === 'envoy:v40' && count === 10))
 })
+
+test("a rollout by the former version's kind, without a bake and a judge, is judged as that one did", () => {
+  const { bakeSeconds: _, judge: __, ...former } = rollout().spec.strategy
+  const strategy = { ...former, bakeSeconds: undefined, judge: undefined } as unknown as RolloutStrategy
+  const { pod: one, status } = unreadyApp({})
+  const decision = decide([one], { status, strategy, now: NOW + 60_000 })
+  assert.deepEqual([decision.phase, decision.again], ['Complete', undefined])
+  const { again = Number.NaN } = decide([one, pod('b')], { status, strategy, now: NOW + 60_000 })
+  assert.ok(again > NOW)
+})
