@@ -1,21 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { create, createNamespace, deleteNamespaces, kubectl, until } from './cluster.ts'
+import { draining, endOf, preStop, proxy } from './ending.ts'
 import { hasImageVolumes } from './kubernetes.ts'
-import { type Container, getLog, getPod, getPods, type Line, markOf, pod, shared, sidecar, statusOf } from './pod.ts'
+import { type Container, getPod, type Line, markOf, pod, shared, sidecar, statusOf } from './pod.ts'
 import { startWebhook, type Webhook } from './webhook.ts'
 
 const namespace = 'end'
 const port = 15_021
 const probe = (at: number) => ({ readinessProbe: { httpGet: { path: '/ready', port: at }, periodSeconds: 1 } })
-/** It exits on SIGTERM at once. */
-const proxy = (more: Record<string, unknown> = {}, env: Record<string, string> = {}, at = port): Container =>
-  sidecar('proxy', { HTTP: `:${at}`, ...env }, { ...probe(at), ...more })
-/** It works on for that long after SIGTERM, and needs its proxy for that. */
-const draining = (length: string, more: Record<string, unknown> = {}, name = 'app', at = port): Container =>
-  sidecar(name, { DRAIN: `http://127.0.0.1:${at}/ready ${length}` }, more)
-const preStop = (hook: object) => ({ lifecycle: { preStop: hook } })
 const own = preStop({ exec: { command: ['/entrypoint', 'mark', 'own'] } })
 
 const together = { 'sidecar-first.dev/end': 'together' }
@@ -249,13 +242,8 @@ describeEnds('the end of a pod', { concurrency: 5 }, () => {
   for (const [title, { flags = [], wants }] of Object.entries(cases)) {
     test(title, async (t) => {
       const name = nameOf(title)
-      const following = getLog(namespace, name, '--follow')
-      await sleep(1000)
-      const from = Date.now()
-      await kubectl('delete', 'pod', name, '-n', namespace, '--wait=false', ...flags)
-      await until(`${name} to be gone`, async () => !(await getPods(namespace)).has(name) || undefined)
-      t.diagnostic(`${name}: gone by ${Date.now() - from} ms after the deletion`)
-      const log = await following
+      const { log, ms } = await endOf(namespace, name, ...flags)
+      t.diagnostic(`${name}: gone ${ms} ms after its deletion`)
       t.diagnostic(log.map(({ container, text }) => `${container}: ${text}`).join('\n'))
       wants?.(log)
     })
