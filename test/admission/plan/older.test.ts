@@ -85,3 +85,17 @@ test('a waiter of another image, which may be older than leases, is told of them
     }
   }
 })
+
+test('under an enforced rule that has a sidecar end last, a waiter of before 0.2 is refused: its preStop hooks would fail', () => {
+  const rule = (end: string) => {
+    const read = readConfiguration(
+      `apiVersion: sidecar-first.dev/v1\nkind: Configuration\nrules: [{name: a, match: {container: envoy}, tier: 1, end: ${end}, enforce: true}]\n`,
+      '0.0.0-test',
+    )
+    assert.ok(read.ok)
+    return read.configuration
+  }
+  const given: Pod = JSON.parse(JSON.stringify(template()).replaceAll('//ready', '/ready'))
+  assert.match(reasonsOf(decide(given, rule('last'))).join(), /write the template again with inject/)
+  assert.equal(decide(given, rule('together')).verdict, 'patched')
+})
