@@ -57,7 +57,7 @@ async function judge(mutant: Mutant, suite: 'own' | 'all', timeout: number): Pro
     TEST_RUNS: suite === 'own' ? '0.1' : '1',
     CI: '1',
   }
-  const how = { env, stdio: 'ignore', timeout, killSignal: 'SIGKILL' } as const
+  const how = { env, stdio: 'ignore', timeout: Math.ceil(timeout), killSignal: 'SIGKILL' } as const
   const [code] = await once(spawn(process.execPath, [fileURLToPath(import.meta.url)], how), 'exit')
   return code === null ? 'timeout' : code === 0 ? 'survived' : 'killed'
 }

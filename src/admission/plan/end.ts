@@ -63,9 +63,9 @@ export function planEnds(lined: LineUp, order: Order, context: Context): Ends {
   const found = isAsked || spec.volumes.some(({ name }) => name === endsVolume) ? preStopsIn(spec) : noPreStops
   const grace = Math.min(spec.gracePeriod(), mostGrace)
   const all = isAsked ? waitingIn(lined, order, found.preStops) : []
-  if (all.length > 0 && intent.delivery === 'shell') {
-    const { sidecar } = (all[0] as Waiting).member
-    return { ...nothing, problems: [{ kind: 'end-by-shell', name: sidecar.name, path: keys.end }] }
+  const [first] = all
+  if (first !== undefined && intent.delivery === 'shell') {
+    return { ...nothing, problems: [{ kind: 'end-by-shell', name: first.member.sidecar.name, path: keys.end }] }
   }
   const isTold = [...found.preStops.values()].some(({ ours }) => ours !== undefined)
   const isOlder = all.length > 0 && !isTold && !knowsEnds(pod, intent, context.configuration)
