@@ -107,13 +107,17 @@ test('the grace period bounds all waits; below 5 s a warning says so, and up to 
 })
 
 test('a preStop that the kubelet always fails is left out, and said; one that cannot be read is refused', () => {
-  for (const preStop of [
-    { tcpSocket: { port: 1 } },
-    { exec: { command: [''] } },
-    { httpGet: { port: 'missing' } },
-  ] as readonly Fields[]) {
+  for (const [preStop, why] of [
+    [{ tcpSocket: { port: 1 } }, 'no tcpSocket hooks'],
+    [{ exec: { command: [''] } }, 'its program is empty'],
+    [{ httpGet: { port: 'missing' } }, "a port that isn't there"],
+  ] as const) {
     const given = last({}, [with_(app, preStop), envoy])
-    assert.ok(codesOf(given).includes('SF261'))
+    const said = decided(given).warnings.map(coded)
+    assert.ok(
+      said.some((each) => each.startsWith('SF261') && each.includes(why)),
+      said.join(),
+    )
     assert.deepEqual(preStops(after(given)).app, { witness: { v: 1, file: file('app') } })
   }
   const refusal = (given: Pod) => decided(given).reasons.map(coded).join()
@@ -122,7 +126,13 @@ test('a preStop that the kubelet always fails is left out, and said; one that ca
   const odd = { exec: { command: ['/.sidecar-first/wait', 'witness', '--spec', '{'] } }
   assert.match(refusal(last({}, [with_(app, odd), envoy])), /SF122 .*lifecycle\.preStop/)
   const long = { exec: { command: ['x'.repeat(98 * 1024)] } }
-  assert.match(refusal(last({}, [with_(app, long), envoy])), /SF128/)
+  assert.match(refusal(last({}, [with_(app, long), envoy])), /SF128 .* because of the preStop hook that it already has/)
+  // Each sidecar names all that is behind it.
+  const many = (name: string, count: number) =>
+    Array.from({ length: count }, (_, n): Container => ({ ...envoy, name: `${name.repeat(50)}${n}` }))
+  const sidecars = many('s', 40)
+  const list = sidecars.map(({ name }) => name).join()
+  assert.match(refusal(last({ sidecars: list }, [...many('a', 400), ...sidecars])), /SF159/)
   assert.match(refusal(last({ waiter: 'shell' })), /SF177/)
   const name = 'sidecar-first-ends'
   for (const mount of [{ name: 'data' }, { name, subPath: 'x' }, { name, readOnly: true }]) {
@@ -181,9 +191,22 @@ test('rules and defaults say it, too; the final check wants it where the pod or 
     JSON.parse(JSON.stringify(made).replaceAll('"20s', '"2s').replaceAll('\\"20s', '\\"2s'))
   assert.deepEqual(codes(shorter(bound)), ['SF178', 'SF146'])
   assert.deepEqual(codes(shorter(after(last({}))), configuration), [])
+  // Nor by what a status says of another version.
+  const otherwise = after(pod({ sidecars: 'envoy' }, [app, envoy]))
+  const forged: Pod = JSON.parse(JSON.stringify(otherwise).replaceAll(configuration.version, '0.9.0'))
+  assert.ok(codes(forged).includes('SF178'))
   // Another version that knows no ends patched it, or planned it last.
   const of = (version: string, made: Pod): Pod =>
     JSON.parse(JSON.stringify(made).replaceAll(configuration.version, version))
   assert.deepEqual(codes(of('0.0.1', after(pod({ sidecars: 'envoy' }, [app, envoy]))), configuration), [])
   assert.deepEqual(validate(after(last({})), defaultConfiguration('0.0.9')).reasons, [])
+})
+
+test('a preStop of a sidecar that only sleeps is said to be superfluous', () => {
+  const exec = (...command: string[]) => ({ exec: { command } })
+  const isTold = (preStop: Fields) => codesOf(last({}, [app, with_(envoy, preStop)])).includes('SF263')
+  const sleeps = [exec('sleep', '15'), exec('/bin/sh', '-c', 'sleep 15s'), exec('bash', '-c', 'sleep 5')]
+  assert.deepEqual(sleeps.map(isTold), [true, true, true])
+  const others = [{ sleep: { seconds: 0 } }, exec('sh', '-c', 'sleep 5; quit'), exec('sleep', '5', 'x', 'y'), exec('x')]
+  assert.deepEqual(others.map(isTold), [false, false, false, false])
 })
