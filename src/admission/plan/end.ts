@@ -68,7 +68,7 @@ export function planEnds(lined: LineUp, order: Order, context: Context): Ends {
     return { ...nothing, problems: [{ kind: 'end-by-shell', name: first.member.sidecar.name, path: keys.end }] }
   }
   const isTold = [...found.preStops.values()].some(({ ours }) => ours !== undefined)
-  const isOlder = all.length > 0 && !isTold && !knowsEnds(pod, intent, context.configuration)
+  const isOlder = !isTold && !knowsEnds(pod, intent, context.configuration)
   const notes: readonly Warning[] =
     all.length === 0 ? [] : isOlder ? [{ kind: 'end-of-older' }] : notesOn(all, grace, found.preStops)
   const waiting = isOlder || limitOf(grace, 1) <= 0 ? [] : all
