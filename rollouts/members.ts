@@ -36,6 +36,8 @@ export interface Member extends PodWith {
   readonly updated: boolean
   /** It has baked: nothing that happens to it now is the image's doing. */
   readonly settled: boolean
+  /** Its bake ends with this look. */
+  readonly justBaked: boolean
   /** Until when it bakes, if it is done and has nothing else to show. */
   readonly bakes: number | undefined
   /** Touched and not done: maxUnavailable limits these besides the pods that aren't ready. */
@@ -119,6 +121,7 @@ export function membersOf(
       origin: note?.base ?? (mayBeReplaced ? container.image : undefined),
       updated: sameName(image, spec.image),
       settled,
+      justBaked: settled && !had && note?.back === false && patience.bake > 0,
       bakes: isUnbaked ? baked : undefined,
       inProgress,
       silent: inProgress && state.is === 'silent' && isSilent(state, note, patience),

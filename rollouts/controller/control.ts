@@ -266,7 +266,7 @@ export class Controller {
     // Before anything is decided: a pod that was born with the image isn't restarted for its name.
     await kept.templates.lookAtBirths(this.#look(kept, rollout, space), cluster)
     let { shown, decision } = decide()
-    if (await this.#readFailing(rollout, space, decision)) ({ shown, decision } = decide())
+    if (await this.#confirm(rollout, space, decision)) ({ shown, decision } = decide())
     // Known before its end is written, so that this is one write.
     const isDone = decision.phase === 'Complete' && !decision.unneeded
     if (isDone && (await this.#lookAtTemplates(kept, shown, decision))) ({ shown, decision } = decide())
@@ -331,17 +331,17 @@ export class Controller {
     }
   }
 
-  /** A failure is kept for its revision, so what it rests on is read first: a watch may have gone silent. @returns whether it was */
-  async #readFailing({ metadata, spec, status }: SidecarRollout, space: Space, { failure, failing, memory }: Decision) {
-    if (!failure || status?.failure?.generation === metadata.generation) return false
-    const { node } = failure
-    const pods = failing.slice(0, CONFIRMED).flatMap(({ pod }) => pod ?? [])
-    const names =
-      failure.pod === undefined && node !== undefined
-        ? [fetchName({ metadata }, node, pulledFor(spec.image, memory))]
-        : pods
+  /** Reads the pods on which a failure rests, or the end of the first bake or the last: a watch may have gone silent. @returns whether it was needed */
+  async #confirm({ metadata, spec, status }: SidecarRollout, space: Space, decision: Decision) {
+    const { failure, failing, memory, unconfirmed } = decision
+    const isNew = failure !== undefined && status?.failure?.generation !== metadata.generation
+    const isFetch = isNew && failure.pod === undefined && failure.node !== undefined
+    const failed = isFetch
+      ? [fetchName({ metadata }, failure.node, pulledFor(spec.image, memory))]
+      : failing.slice(0, isNew ? CONFIRMED : 0).flatMap(({ pod }) => pod ?? [])
+    const names = [...failed, ...unconfirmed.slice(0, CONFIRMED)]
     for (const name of names) await readPod(this.#controlling.cluster, { namespace: metadata.namespace, name }, space)
-    return true
+    return names.length > 0
   }
 
   #look(kept: Kept, rollout: SidecarRollout, space: Space): Shown {

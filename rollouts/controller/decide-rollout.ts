@@ -32,7 +32,10 @@ export function next(shown: Shown): Decision {
   const { phase, reason, message, but, rests } = rule
   const said = reason === 'held' ? (look.held?.reason ?? updating.reason) : reason
   const decision = rests ? judged.decision : look.decision
-  const ruled = { ...decision, ...but?.(look), phase, reason: said, message: message(look) }
+  const isFirst = shown.rollout.status?.revisions?.at(-1)?.bakedUntil === undefined
+  const rested = isFirst || phase === 'Complete' ? look.members.filter(({ justBaked }) => justBaked) : []
+  const unconfirmed = rested.map(({ pod }) => pod.name)
+  const ruled = { ...decision, ...but?.(look), phase, reason: said, message: message(look), unconfirmed }
   if (phase !== 'Progressing' && phase !== 'RollingBack') return ruled
   const until = progressUntil(look)
   if (until <= shown.now) return { ...ruled, stuck: true }
@@ -83,6 +86,7 @@ function judge(shown: Shown): Judged {
     behind: shown.behind,
     unneeded: false,
     failing,
+    unconfirmed: [],
     known: reachedKeys(all),
     memory,
     failure: claimedBy === undefined ? failureOf(shown, all, { failing, completed, memory }) : undefined,

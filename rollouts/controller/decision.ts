@@ -53,6 +53,8 @@ export interface Decision {
   readonly unneeded: boolean
   /** Pods that fail now, whether that stops the rollout or not. */
   readonly failing: readonly RolloutFailure[]
+  /** Pods whose bake ends, and on which it rests that others are touched or that it is complete: the watch may have gone silent. */
+  readonly unconfirmed: readonly string[]
   /** What touched pods have reached: see `reachedKeys`. */
   readonly known: readonly string[]
   readonly steps: readonly Step[]

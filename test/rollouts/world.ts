@@ -498,7 +498,12 @@ export class World {
 
   look(): Decision {
     this.#deliver()
-    return this.#decide()
+    return this.#remembered(this.#decide())
+  }
+
+  #remembered(decision: Decision): Decision {
+    for (const key of decision.known) this.#process.known.add(key)
+    return decision
   }
 
   #decide(): Decision {
@@ -518,7 +523,6 @@ export class World {
       denialOf: (pod, image) => this.#process.denials.of(pod, image, this.rollout()),
       fetchOf: (node, image) => this.#fetchOf(node, image),
     })
-    for (const key of decision.known) known.add(key)
     return decision
   }
 
@@ -570,6 +574,9 @@ export class World {
       for (const { pod } of decision.failing) if (pod !== undefined) this.#read(pod)
       decision = this.#decide()
     }
+    for (const pod of decision.unconfirmed) this.#read(pod)
+    if (decision.unconfirmed.length > 0) decision = this.#decide()
+    this.#remembered(decision)
     this.#checkEnd(decision)
     if (dies > 0) this.status = statusOf(this.rollout(), decision, { now: this.time + this.clock, trouble: undefined })
     let calls = 1
