@@ -37,13 +37,23 @@ export async function deploy(
     replicas,
     sidecars = [envoy()],
     annotations,
-  }: { name?: string; replicas: number; sidecars?: Container[]; annotations?: Record<string, string> },
+    proxied = false,
+  }: {
+    name?: string
+    replicas: number
+    sidecars?: Container[]
+    annotations?: Record<string, string>
+    /** The app is ready while its sidecar answers for it. */
+    proxied?: boolean
+  },
 ): Promise<void> {
   const labels = { app: name }
   const asked = {
     'sidecar-first.dev/sidecars': sidecars.map((one) => one.name).join(', '),
     'sidecar-first.dev/timeout': '8s',
   }
+  const byProxy = { readinessProbe: { httpGet: { path: '/proxied', port: 15021 }, periodSeconds: 1 } }
+  const its = { ...app, ...(proxied && byProxy) }
   const deployment: KubernetesObject = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -51,7 +61,7 @@ export async function deploy(
     spec: {
       replicas,
       selector: { matchLabels: labels },
-      template: { metadata: { labels, annotations: { ...asked, ...annotations } }, spec: podSpec([app, ...sidecars]) },
+      template: { metadata: { labels, annotations: { ...asked, ...annotations } }, spec: podSpec([its, ...sidecars]) },
     },
   }
   const child = spawn(process.execPath, ['src/main.ts', 'inject', '-f', '-'], { stdio: ['pipe', 'pipe', 'inherit'] })
