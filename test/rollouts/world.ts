@@ -494,7 +494,10 @@ export class World {
   works = (pod: Pod) => this.#sidecarIsReady(pod) && pod.runs.image === pod.image && this.#appIsReady(pod)
   /** Whether it would, but for the app's own troubles. */
   #isBack = (pod: Pod) =>
-    !pod.runs.image.includes('mute') && this.works({ ...pod, appReady: true, blip: 0, locked: false })
+    pod.runs.image.includes('mute')
+      ? // Nothing more is expected of one that wasn't ready before.
+        !pod.wasReady && this.#sidecarIsReady(pod) && pod.runs.image === pod.image
+      : this.works({ ...pod, appReady: true, blip: 0, locked: false })
 
   look(): Decision {
     this.#deliver()
