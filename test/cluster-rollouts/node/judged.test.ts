@@ -37,9 +37,9 @@ describe('what people see decides', { concurrency: true }, () => {
     assert.equal((await rolloutOf(mute)).status?.ready, 4)
   })
 
-  test('a new sidecar that ends 30 s after it was ready: no second pod gets it, and the first is put back', async () => {
+  test('a new sidecar that ends 15 s after it was ready: no second pod gets it, and the first is put back', async () => {
     await deploy(late, { replicas: 4 })
-    await rollout(late, { image: 'v7', strategy: { onFailure: 'rollback', bakeSeconds: 45 } })
+    await rollout(late, { image: 'v7', strategy: { onFailure: 'rollback', bakeSeconds: 25 } })
     const reason = await until('it to bake', async () => {
       const { status } = await rolloutOf(late)
       assert.ok((status?.updated ?? 0) <= 1, 'a second pod has it')
@@ -48,7 +48,7 @@ describe('what people see decides', { concurrency: true }, () => {
     })
     assert.match(
       reason,
-      /1 of 4 pods are done; baking until [\d:]{8} UTC: shop-\S+ must run for 45 s before others get it/,
+      /1 of 4 pods are done; baking until [\d:]{8} UTC: shop-\S+ must run for 25 s before others get it/,
     )
     const { phase: at, failure } = await phase(late, ['RolledBack', 'Complete', 'Stopped'])
     assert.deepEqual([at, failure?.reason], ['RolledBack', 'Crashed'])
