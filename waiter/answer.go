@@ -89,12 +89,12 @@ func (a *answerer) serve(ctx context.Context, held *os.File, opens <-chan os.Sig
 	a.board.say("no container behind it has been about to be created")
 	came := time.Now()
 	for {
-		for used := true; !isAsked(held); {
+		for used := a.tries > triesKept; !isAsked(held); {
 			rest := time.NewTimer(lookAgain)
 			select {
 			case <-opens:
 			case <-rest.C:
-				if used { // What an answer took would be the sidecar's for its life.
+				if used { // What many answers took would be the sidecar's for its life; after a few, collecting takes more than it gives.
 					debug.FreeOSMemory()
 					used = false
 				}

@@ -58,10 +58,10 @@ const ways: Readonly<Record<string, (seen: Namespace) => void>> = {
 }
 
 for (const matches of [true, false]) {
-  test(`what a rollout costs grows with the rollouts and pods of its namespace, not with their product: the others ${matches ? 'match, too' : 'nearly match'}`, async () => {
+  test(`what a rollout costs grows with the rollouts and pods of its namespace, not with their product: the others ${matches ? 'match, too' : 'nearly match'}`, () => {
     const [small, large] = [namespaceOf(20, matches), namespaceOf(40, matches)]
     for (const [name, work] of Object.entries(ways)) {
-      const [less, more] = [await stepsOf(() => work(small)), await stepsOf(() => work(large))]
+      const [less, more] = [stepsOf(() => work(small)), stepsOf(() => work(large))]
       assert.ok(less > 0, name)
       // A square has 4; sorting a bit more than 2.
       assert.ok(more <= 2.6 * less, `${name}: ${more} steps, not ${less}`)
