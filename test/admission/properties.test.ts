@@ -6,6 +6,7 @@ import { decide } from '../../src/admission/decide.ts'
 import type { Decision } from '../../src/admission/decision.ts'
 import { meshProxies } from '../../src/admission/plan/order.ts'
 import { review } from '../../src/admission/review.ts'
+import { validate } from '../../src/admission/validate.ts'
 import type { Json, Operation } from '../../src/admission/words/json.ts'
 import { applyPatch } from '../../src/preview/patch.ts'
 import { runs } from '../runs.ts'
@@ -99,6 +100,26 @@ test('a forged hook of ours is read back or refused, and never hangs', () => {
     }),
     often,
   )
+})
+
+test('what cannot become a text throws nothing in any part of a spec of ours', () => {
+  const deep = '['.repeat(40_000) + ']'.repeat(40_000)
+  for (const value of ['{"toString":0}', deep, '1', 'null', '[{"toString":0}]']) {
+    for (const key of ['v', 'before', 'checks', 'message', 'lock', 'file', 'files', 'appear', 'limit']) {
+      for (const [hook, kinds] of [
+        ['postStart', []],
+        ['preStop', ['witness']],
+        ['preStop', ['others']],
+      ] as const) {
+        const command = ['/.sidecar-first/wait', ...kinds, '--spec', `{"v":1,"${key}":${value}}`]
+        const forged: Container = { name: 'app', lifecycle: { [hook]: { exec: { command } } } }
+        const annotations = { 'sidecar-first.dev/sidecars': 'envoy', 'sidecar-first.dev/end': 'last' }
+        const given = { metadata: { annotations }, spec: { containers: [forged, { name: 'envoy' }] } }
+        assert.ok(decide(given, configuration).verdict)
+        assert.ok(validate(given, configuration).verdict)
+      }
+    }
+  }
 })
 
 test('100,000 levels of nesting throw nothing, wherever they are', () => {

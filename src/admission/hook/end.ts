@@ -47,7 +47,8 @@ export function unwrapEnd(hook: Hook | undefined): UnwrappedEnd | undefined {
   const spec = parsed(text)
   if (spec === undefined) return undefined
   const files: readonly unknown[] = Array.isArray(spec.files) ? spec.files : []
-  const waitsFor = files.map((file) => `${file}`.slice(endFile('').length))
+  // Anyone may have written this, and not everything that JSON can say becomes a text.
+  const waitsFor = files.flatMap((file) => (typeof file === 'string' ? [file.slice(endFile('').length)] : []))
   if (spec.before === undefined) return { ours: kind, original: undefined, waitsFor }
   const original = readBefore(spec.before)
   return original === undefined ? undefined : { ours: kind, original, waitsFor }
