@@ -182,6 +182,12 @@ function hooksFor(waiting: readonly Waiting[], grace: number, preStops: PreStops
             before,
           },
     )
+    // Whatever becomes of it: one that is too large costs the most.
+    if (!sameHook(readable(container), hook)) characters += charactersIn(hook)
+    if (characters > mostAnswer) {
+      problems.push({ kind: 'answer-too-large', has: characters, most: mostAnswer })
+      break
+    }
     if (hook.kind === 'exec' && !hook.command.every((word) => isWithin(mostArgument, word))) {
       problems.push({
         kind: 'hook-too-large',
@@ -192,10 +198,6 @@ function hooksFor(waiting: readonly Waiting[], grace: number, preStops: PreStops
       continue
     }
     hooks.set(container, hook)
-    if (!sameHook(readable(container), hook)) characters += charactersIn(hook)
-    if (characters <= mostAnswer) continue
-    problems.push({ kind: 'answer-too-large', has: characters, most: mostAnswer })
-    break
   }
   return { hooks, problems, warnings }
 }
