@@ -3,13 +3,13 @@ import { canRun, endFile, endHook, endsDirectory, endsVolume, type UnwrappedEnd,
 import { sameHook } from '../hook/hook.ts'
 import { mostArgument } from '../hook/waiter.ts'
 import type { Context } from '../intent/context.ts'
-import type { Container, Hook, Spec } from '../pod/pod.ts'
+import type { Container, Hook, MountDetail, Spec } from '../pod/pod.ts'
 import { isOfAnother } from '../pod/status.ts'
 import { isWithin } from '../words/json.ts'
 import { keys } from '../words/keys.ts'
 import { mostAnswer } from '../words/limits.ts'
 import type { Problem, Warning } from '../words/messages.ts'
-import { isDirectory } from './directories.ts'
+import { isAtOrBelow, isDirectory } from './directories.ts'
 import { charactersIn, resolveHttpGet } from './gate.ts'
 import { type LineUp, type Member, startsNative } from './line-up.ts'
 import { knowsEnds } from './older.ts'
@@ -220,10 +220,13 @@ function roomFor(carriers: readonly Container[], { volumes }: Spec) {
   if (carriers.length > 0 && volume !== undefined && !volume.emptyDir) {
     problems.push({ kind: 'name-taken', what: 'volume', name: endsVolume })
   }
-  const mounts = carriers.filter(({ name, mountDetails }) => {
-    const there = mountDetails().filter(({ mountPath }) => isDirectory(mountPath, endsDirectory))
-    const isWrong = there.some((mount) => mount.name !== endsVolume || mount.readOnly || mount.partial)
-    if (isWrong) problems.push({ kind: 'mount-taken', name, directory: endsDirectory })
+  const mounts = carriers.filter(({ name, mountDetails, terminationMessagePath }) => {
+    const there = mountDetails().filter(({ mountPath }) => isAtOrBelow(mountPath, endsDirectory))
+    const isOurs = (mount: MountDetail) =>
+      mount.name === endsVolume && isDirectory(mount.mountPath, endsDirectory) && !mount.readOnly && !mount.partial
+    // What lies over a file in it is what a hook would find there.
+    const isTaken = !there.every(isOurs) || isAtOrBelow(terminationMessagePath, endsDirectory)
+    if (isTaken) problems.push({ kind: 'mount-taken', name, directory: endsDirectory })
     return there.length === 0
   })
   return { mounts, volume: carriers.length > 0 && volume === undefined, problems }

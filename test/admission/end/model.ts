@@ -66,8 +66,12 @@ export function endOf(
       // Without the mounts the hook can neither run nor be seen.
       const mounted = ['waiter', 'ends'].every((what) => {
         const path = what === 'ends' ? '/.sidecar-first-ends' : '/.sidecar-first'
-        const there = list(container.volumeMounts).find(({ mountPath }) => posix.resolve('/', `${mountPath}`) === path)
+        const inside = (at: Json | undefined) => `${posix.resolve('/', `${at}`)}/`.startsWith(`${path}/`)
+        const [there, ...others] = list(container.volumeMounts).filter(({ mountPath }) => inside(mountPath))
+        // What lies over a file in it is what the hook finds there.
+        if (others.length > 0 || inside(container.terminationMessagePath)) return false
         const isWritable = what === 'waiter' || there?.readOnly !== true
+        if (posix.resolve('/', `${there?.mountPath}`) !== path) return false
         return there?.name === `sidecar-first-${what}` && isWritable && !there.subPath && !there.subPathExpr
       })
       if (toldTo(container) !== undefined && !mounted) throw new Error(`${container.name} lacks a mount`)

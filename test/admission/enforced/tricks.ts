@@ -269,7 +269,7 @@ export const tricks: readonly fc.Arbitrary<Trick>[] = [
     fc.tuple(
       at,
       any('sidecar-first-ends', 'sidecar-first-ends', 'evil'),
-      any('/.sidecar-first-ends', '//.sidecar-first-ends/', '.sidecar-first-ends', '/e'),
+      any('/.sidecar-first-ends', '//.sidecar-first-ends/', '.sidecar-first-ends', '/e', '/.sidecar-first-ends/app'),
       fc.option(extent, { nil: {} }),
     ),
     (pod, [n, name, mountPath, more]) => {
@@ -361,7 +361,10 @@ export const tricks: readonly fc.Arbitrary<Trick>[] = [
     'termination message over our files',
     fc.tuple(
       at,
-      any('/.sidecar-first/wait', '.sidecar-first/./wait', '/.sidecar-first-lock/ready-1', '/.sidecar-first'),
+      any(
+        ...['/.sidecar-first/wait', '.sidecar-first/./wait', '/.sidecar-first-lock/ready-1', '/.sidecar-first'],
+        '/.sidecar-first-ends/app',
+      ),
     ),
     (pod, [n, path]) => {
       nth(all(pod), n).terminationMessagePath = path

@@ -120,7 +120,8 @@ test('a preStop that the kubelet always fails is left out, and said; one that ca
     )
     assert.deepEqual(preStops(after(given)).app, { witness: { v: 1, file: file('app') } })
   }
-  const refusal = (given: Pod) => decided(given).reasons.map(coded).join()
+  const refusal = (given: Pod, by = configuration) => decide(given, by).reasons.map(coded).join()
+  const enforcedLast = 'rules: [{name: r, match: {container: envoy}, tier: 1, end: last, enforce: true}]'
   assert.match(refusal(last({}, [with_(app, { ping: {} }), envoy])), /SF101 spec\.containers\[0\]\.lifecycle\.preStop/)
   assert.equal(decided(pod({ sidecars: 'envoy' }, [with_(app, { ping: {} }), envoy])).verdict, 'patched')
   const odd = { exec: { command: ['/.sidecar-first/wait', 'witness', '--spec', '{'] } }
@@ -138,6 +139,17 @@ test('a preStop that the kubelet always fails is left out, and said; one that ca
   for (const mount of [{ name: 'data' }, { name, subPath: 'x' }, { name, readOnly: true }]) {
     const taken = { ...app, volumeMounts: [{ ...mount, mountPath: '/.sidecar-first-ends/' }] }
     assert.match(refusal(last({}, [taken, envoy])), /SF133/)
+  }
+  // What lies over a file in it is what a hook would find there.
+  const over = '/x/..//.sidecar-first-ends/app'
+  for (const more of [{ volumeMounts: [{ name: 'data', mountPath: over }] }, { terminationMessagePath: over }]) {
+    for (const pair of [
+      [{ ...app, ...more }, envoy],
+      [app, { ...envoy, ...more }],
+    ]) {
+      assert.match(refusal(last({}, pair)), /SF133/)
+      assert.match(refusal(pod({}, pair), configured(enforcedLast)), /SF133/)
+    }
   }
   assert.match(refusal(last({}, undefined, { volumes: [{ name: 'sidecar-first-ends', secret: {} }] })), /SF132/)
 })
