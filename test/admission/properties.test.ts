@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { decide } from '../../src/admission/decide.ts'
 import type { Decision } from '../../src/admission/decision.ts'
+import { mark } from '../../src/admission/mark.ts'
 import { meshProxies } from '../../src/admission/plan/order.ts'
 import { review } from '../../src/admission/review.ts'
 import { validate } from '../../src/admission/validate.ts'
@@ -118,6 +119,18 @@ test('what cannot become a text throws nothing in any part of a spec of ours', (
         assert.ok(decide(given, configuration).verdict)
         assert.ok(validate(given, configuration).verdict)
       }
+    }
+  }
+})
+
+test('what cannot become a text throws nothing as an annotation either, however large the others are', () => {
+  const deep: Json = JSON.parse('['.repeat(40_000) + ']'.repeat(40_000))
+  for (const value of [{ toString: 0 }, [{ toString: 0 }], deep]) {
+    for (const length of [0, 90_000, 200_000]) {
+      const annotations = { 'sidecar-first.dev/sidecars': 'envoy', large: 'x'.repeat(length), odd: value }
+      const given = { metadata: { annotations }, spec: { containers: [{ name: 'app' }, { name: 'envoy' }] } }
+      assert.ok(decide(given, configuration).verdict)
+      assert.ok(mark(given, 'a'))
     }
   }
 })

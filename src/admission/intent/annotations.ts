@@ -91,10 +91,12 @@ export function hasRoom(annotations: Fields, more: number): boolean {
   const characters = charactersOf(entries) + more
   // In UTF-8 a character has up to three bytes.
   if (characters * 3 <= mostAnnotations || characters > mostAnnotations) return characters <= mostAnnotations
-  return (
-    entries.reduce((sum, [key, value]) => sum + byteLength(key) + byteLength(String(value)), more) <= mostAnnotations
-  )
+  return entries.reduce((sum, entry) => sum + bytesOf(entry), more) <= mostAnnotations
 }
+
+/** What isn't a text isn't counted: the API server takes none, and not every value can be made one. */
+export const bytesOf = ([key, value]: readonly [string, unknown]): number =>
+  byteLength(key) + (typeof value === 'string' ? byteLength(value) : 0)
 
 /** Keys of others that are compared with our domain: a pod has a dozen, one that somebody wrote to hurt has ten thousand. */
 const mostCompared = 64

@@ -1,10 +1,9 @@
 import { sameHook } from '../hook/hook.ts'
 import { runsWaiter } from '../hook/waiter.ts'
-import { charactersOf, mostAnnotations } from '../intent/annotations.ts'
+import { bytesOf, charactersOf, mostAnnotations } from '../intent/annotations.ts'
 import type { Context } from '../intent/context.ts'
 import type { Intent } from '../intent/intent.ts'
 import type { Container, Hook, Metadata, Pod } from '../pod/pod.ts'
-import { byteLength } from '../words/json.ts'
 import { defaultContainerKey, keys } from '../words/keys.ts'
 import type { Problem, Warning } from '../words/messages.ts'
 import { printable } from '../words/printable.ts'
@@ -158,14 +157,13 @@ function rulesIn(tiers: Tiers): { readonly rules?: Readonly<Record<string, strin
 function fitting(wanted: readonly [string, string][], there: Metadata['annotations']) {
   // Nearly always; in UTF-8 a character has up to three bytes.
   if ((charactersOf(there) + charactersOf(wanted)) * 3 <= mostAnnotations) return wanted
-  const size = ([key, value]: readonly [string, unknown]) => byteLength(key) + byteLength(String(value))
   let room = mostAnnotations
   for (const annotation of there) {
-    if (!wanted.some(([key]) => key === annotation[0])) room -= size(annotation)
+    if (!wanted.some(([key]) => key === annotation[0])) room -= bytesOf(annotation)
   }
   return wanted.filter((annotation) => {
-    const fits = size(annotation) <= room
-    if (fits) room -= size(annotation)
+    const fits = bytesOf(annotation) <= room
+    if (fits) room -= bytesOf(annotation)
     return fits
   })
 }
