@@ -176,7 +176,7 @@ export function sidecarState(
   const failure = failureOf(pod, container, note, patience)
   if (failure) {
     const forgiven = patience.forgiving && note.at < since && now - since <= deadline
-    return forgiven ? { is: 'starting', until: since + patience.deadline + 1 } : { is: 'failed', ...failure }
+    return forgiven ? { is: 'starting', until: since + deadline + 1 } : { is: 'failed', ...failure }
   }
   if (isThrottled(status)) return { is: 'starting', ...lacks }
   // A millisecond late: at the deadline itself it hasn't passed.

@@ -17,9 +17,9 @@ type Look = Partial<Omit<Shown, 'rollout'>> & {
 
 /** By default the generation was taken up long ago. */
 function decide(pods: readonly SeenPod[], look: Look = {}): Decision {
-  const { strategy, status, image, generation = 1, ...more } = look
-  return next({
-    now: NOW,
+  const { strategy, status, image, generation = 1, now = NOW, ...more } = look
+  const decision = next({
+    now,
     rollout: rollout(strategy, { ...(image && { image }), generation, status: status ?? takenUp(generation) }),
     claimedBy: undefined,
     pods,
@@ -33,6 +33,9 @@ function decide(pods: readonly SeenPod[], look: Look = {}): Decision {
     bornAs: undefined,
     ...more,
   })
+  // The queue would have it looked at ten times a second.
+  assert.ok(decision.again === undefined || decision.again > now, `looks again ${now - (decision.again ?? 0)} ms ago`)
+  return decision
 }
 
 const takenUp = (observedGeneration: number): RolloutStatus => ({
@@ -482,6 +485,23 @@ test('a failure is remembered for the generation, and a changed spec gives the p
   assert.deepEqual([resumed.phase, resumed.failure, resumed.steps], ['Progressing', undefined, []])
   const again = left(resumed, 2, NOW)
   assert.equal(decide([failing, pod('b')], { status: again, generation: 2, now: NOW + 301_000 }).phase, 'Stopped')
+})
+
+test('a failure in a bake that is longer than the deadline has another chance for as long', () => {
+  const terminated = { exitCode: 1, containerID: 'a-2', message: 'envoy was not ready after 60s' }
+  const status = { ...starting, containerID: 'a-2', lastState: { terminated } }
+  const failing = pod('a', { image: 'envoy:v2', touch: { at: NOW - 60_000 }, ready: false, status })
+  const look = {
+    status: left(decide([failing, pod('b')]), 2, NOW),
+    strategy: { bakeSeconds: 600 },
+    generation: 2,
+    isKnown: (key: string) => key.endsWith(' done'),
+  }
+  const at = (now: number) => decide([failing, pod('b')], { ...look, now }).phase
+  assert.deepEqual(
+    [at(NOW + 301_000), at(NOW + 1_199_000), at(NOW + 1_201_000)],
+    ['Progressing', 'Progressing', 'Stopped'],
+  )
 })
 
 test('rollback: the failed pod first and at once, the others as carefully as forward', () => {
