@@ -512,8 +512,9 @@ export class World {
   #decide(): Decision {
     const { store, known } = this.#process
     const pods = store.space('shop')?.pods() ?? []
+    const now = this.time + this.clock
     const decision = next({
-      now: this.time + this.clock,
+      now,
       rollout: this.rollout(),
       claimedBy: this.claimedBy,
       pods,
@@ -526,6 +527,7 @@ export class World {
       denialOf: (pod, image) => this.#process.denials.of(pod, image, this.rollout()),
       fetchOf: (node, image) => this.#fetchOf(node, image),
     })
+    assert.ok(decision.again === undefined || decision.again > now, `looks again ${now - (decision.again ?? 0)} ms ago`)
     return decision
   }
 
