@@ -1,5 +1,7 @@
+import { endsVolume, unwrapEnd } from '../admission/hook/end.ts'
 import { lockVolume } from '../admission/hook/lock-names.ts'
 import { unwrap } from '../admission/hook/unwrap.ts'
+import type { Hook } from '../admission/pod/pod.ts'
 import { readHookValue } from '../admission/pod/read.ts'
 import { wordsFor } from '../admission/words/define.ts'
 import type { Json, Operation } from '../admission/words/json.ts'
@@ -37,12 +39,20 @@ const purposes = {
         ? `runs when ${name} has started; nothing else starts until it returns`
         : `holds back what comes next until ${listed(others)} ${others.length === 1 ? 'is' : 'are'} ready`,
   },
+  'ends-after': {
+    text: ({ name, others }: Of & { readonly others: readonly string[] }) =>
+      `when the pod ends, holds ${name} until ${listed(others)} ${others.length === 1 ? 'has' : 'have'} ended`,
+  },
+  'shows-end': { text: ({ name }: Of) => `shows the others when ${name} has ended` },
+  'stops-first': { text: ({ name }: Of) => `runs when the pod ends, before ${name} is stopped` },
   'removes-hook': { text: ({ name }: Of) => `${name} needs this hook no longer` },
   'mounts-waiter': { text: ({ name }: Of) => `lets the hook of ${name} run the waiter` },
   'mounts-lock': { text: ({ name }: Of) => `lets the hook of ${name} open the lock` },
+  'mounts-ends': { text: ({ name }: Of) => `lets the hook of ${name} see or show who has ended` },
   'unmounts-lock': { text: ({ name }: Of) => `takes the lock from ${name}, whose hook no longer opens one` },
   'adds-waiter-volume': { text: () => 'holds the waiter' },
   'adds-lock-volume': { text: () => 'holds the lock: it says which sidecars are ready' },
+  'adds-ends-volume': { text: () => 'holds what shows who has ended' },
   locks: { text: ({ name }: Of) => `locks ${name}: the kubelet can't create it before its sidecars are ready` },
   unlocks: { text: ({ name }: Of) => `removes a variable that would lock ${name} wrongly` },
   'resets-lock': { text: () => 'closes the lock whenever the pod begins anew' },
@@ -62,9 +72,9 @@ type Purpose = Values<typeof purposes>
 export function purposesOf(pod: Json, patch: readonly Operation[], sidecars: ReadonlySet<string>): readonly string[] {
   const now = structuredClone(pod)
   return patch.map((operation) => {
-    const purpose = purposeOf(operation, now, sidecars)
+    const found = [purposeOf(operation, now, sidecars)].flat()
     applyOperation(now, operation)
-    return wordsFor(purposes, purpose)
+    return found.map((purpose) => wordsFor(purposes, purpose)).join('; ')
   })
 }
 
@@ -78,7 +88,7 @@ const parts = (path: string) =>
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 
 /** @param pod as the operations before this one leave it */
-function purposeOf(operation: Operation, pod: Json, sidecars: ReadonlySet<string>): Purpose {
+function purposeOf(operation: Operation, pod: Json, sidecars: ReadonlySet<string>): Purpose | readonly Purpose[] {
   const [top, list = '', index, field, inner] = parts(operation.path)
   if (top === 'metadata') return ofAnnotations(operation, index)
   if (operation.op === 'move') {
@@ -89,6 +99,7 @@ function purposeOf(operation: Operation, pod: Json, sidecars: ReadonlySet<string
   }
   const value = operation.op === 'add' ? operation.value : undefined
   if (list === 'volumes') {
+    if (nameIn(value) === endsVolume) return { kind: 'adds-ends-volume' }
     const lock = field === 'emptyDir' || nameIn(value) === lockVolume
     return { kind: lock ? 'adds-lock-volume' : 'adds-waiter-volume' }
   }
@@ -106,12 +117,12 @@ function purposeOf(operation: Operation, pod: Json, sidecars: ReadonlySet<string
       return { kind: inner === 'periodSeconds' ? 'asks-often' : 'keeps-patience', name }
     case 'lifecycle': {
       if (value === undefined) return { kind: 'removes-hook', name }
-      const hook = inner === undefined && isObject(value) ? value.postStart : value
-      const others = unwrap(hook === undefined ? undefined : readHookValue(hook))?.waitsFor ?? []
-      return { kind: 'waits', name, others }
+      const hooks = inner === undefined && isObject(value) ? value : { [inner ?? '']: value }
+      return Object.entries(hooks).map(([key, hook]) => ofHook(key, readHookValue(hook), name))
     }
     case 'volumeMounts':
       if (value === undefined) return { kind: 'unmounts-lock', name }
+      if (nameIn(value) === endsVolume) return { kind: 'mounts-ends', name }
       return { kind: nameIn(value) === lockVolume ? 'mounts-lock' : 'mounts-waiter', name }
     case 'command':
       return { kind: 'resets-lock' }
@@ -119,6 +130,13 @@ function purposeOf(operation: Operation, pod: Json, sidecars: ReadonlySet<string
       // All that is left is `env`.
       return { kind: value === undefined ? 'unlocks' : 'locks', name }
   }
+}
+
+function ofHook(key: string, hook: Hook | undefined, name: string): Purpose {
+  if (key !== 'preStop') return { kind: 'waits', name, others: unwrap(hook)?.waitsFor ?? [] }
+  const { ours, waitsFor = [] } = unwrapEnd(hook) ?? {}
+  if (ours === undefined) return { kind: 'stops-first', name }
+  return ours === 'witness' ? { kind: 'shows-end', name } : { kind: 'ends-after', name, others: waitsFor }
 }
 
 function ofAnnotations(operation: Operation, key: string | undefined): Purpose {

@@ -61,13 +61,34 @@ test('natively, and with the lock', () => {
   }
 })
 
+test('with end: last, also where it is taken back', () => {
+  const last = deployment.replace('proxy}', 'proxy, sidecar-first.dev/end: last}')
+  const ends = [
+    '/0/lifecycle: holds back what comes next until proxy is ready; when the pod ends, holds proxy until app has ended',
+    '/1/lifecycle: shows the others when app has ended',
+    '/0/volumeMounts: lets the hook of proxy run the waiter',
+    '/1/volumeMounts: lets the hook of app run the waiter',
+    '/0/volumeMounts/-: lets the hook of proxy see or show who has ended',
+    '/1/volumeMounts/-: lets the hook of app see or show who has ended',
+    '/volumes/-: holds what shows who has ended',
+  ]
+  const said = lines(last).join('\n')
+  for (const what of ends) assert(said.includes(what), `${what}\n${said}`)
+  const { patched } = resultOf(
+    last.replace('- name: app', '- {name: app, lifecycle: {preStop: {exec: {command: [drain]}}}}'),
+  )
+  const back = lines(JSON.stringify(patched).replace('end":"last', 'end":"together')).join('\n')
+  assert(back.includes('/1/lifecycle/preStop: runs when the pod ends, before app is stopped'), back)
+  assert(back.includes('/0/lifecycle/preStop: proxy needs this hook no longer'), back)
+})
+
 test('every operation of every golden pod has a purpose that fits its path', () => {
   const fitting: [RegExp, RegExp][] = [
     [/^\/metadata/, /says what was done|keeps the app/],
     [/\/env(?:\/|$)/, /^locks |^removes a variable/],
-    [/\/volumes(?:\/|$)/, /^holds the (?:waiter|lock)/],
-    [/\/volumeMounts(?:\/|$)/, /run the waiter|open the lock/],
-    [/\/lifecycle/, /holds back|nothing else starts|no longer/],
+    [/\/volumes(?:\/|$)/, /^holds (?:the (?:waiter|lock)|what shows)/],
+    [/\/volumeMounts(?:\/|$)/, /run the waiter|open the lock|who has ended/],
+    [/\/lifecycle/, /holds back|nothing else starts|no longer|ha(?:s|ve) ended|before .+ is stopped/],
     [/\/startupProbe/, /startupProbe|every second|same time|from its start/],
     [/\/restartPolicy$/, /^keeps .+ running/],
     [/\/command$/, /^closes the lock/],
