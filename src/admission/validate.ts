@@ -101,7 +101,9 @@ function endShortfalls({ hooks, mounts }: Plan['ends'], enforced: boolean): read
   // A replica with another configuration may have written another limit.
   const holdsToo = (present: ReturnType<Container['preStop']>, wanted: Hook) =>
     !enforced && present !== 'unreadable' && unwrapEnd(present)?.ours === unwrapEnd(wanted)?.ours
-  const missing = [...hooks].filter(([{ preStop }, hook]) => hook !== undefined && !holdsToo(preStop(), hook))
+  const missing = [...hooks].filter(([{ preStop }, hook]) => {
+    return hook !== undefined && unwrapEnd(hook)?.ours !== undefined && !holdsToo(preStop(), hook)
+  })
   return [
     ...missing.map(([{ name }]) => ({ kind: 'end-hook-missing', name }) as const),
     ...mounts.map(({ name }) => ({ kind: 'end-mount-missing', name }) as const),

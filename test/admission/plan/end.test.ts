@@ -198,6 +198,10 @@ test('rules and defaults say it, too; the final check wants it where the pod or 
     assert.deepEqual(codes(without('lifecycle', made), by), ['SF178', 'SF146'])
     assert.ok(codes(without('volumeMounts', made), by).includes('SF179'))
   }
+  const rules = 'rules: [{name: r, match: {container: envoy}, tier: 1, end: last, enforce: true}]'
+  // A replica that no longer has it end last sees hooks that wait for nothing.
+  const asked = after(last({}, [with_(app, drain), envoy]), decide(last({}, [with_(app, drain), envoy]), enforced))
+  assert.deepEqual(codes(asked, configured(rules.replace('last', 'together'))), [])
   // In detail an enforced rule is exact, and a pod's own wish isn't.
   const shorter = (made: Pod): Pod =>
     JSON.parse(JSON.stringify(made).replaceAll('"20s', '"2s').replaceAll('\\"20s', '\\"2s'))
