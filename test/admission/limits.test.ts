@@ -53,8 +53,8 @@ test('probes that expand to more than an answer holds are refused, and no more o
 })
 
 test('sidecars that end last name all behind them, and no more of their hooks are written than an answer holds', () => {
-  const sidecars = many(250, (index) => sidecar({ name: `s${index}` }))
-  const apps = many(250, (index): Container => ({ name: `a${index}`.padEnd(1000, 'x') }))
+  const sidecars = many(4, (index) => sidecar({ name: `s${index}` }))
+  const apps = many(400, (index): Container => ({ name: `a${index}`.padEnd(2000, 'x') }))
   const list = sidecars.map(({ name }) => name).join()
   const { reasons } = decide(pod({ sidecars: list, end: 'last' }, [...apps, ...sidecars]), configuration)
   assert.ok(reasons.some(({ kind }) => kind === 'answer-too-large'))

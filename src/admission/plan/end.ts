@@ -67,6 +67,9 @@ export function planEnds(lined: LineUp, order: Order, context: Context): Ends {
   if (first !== undefined && intent.delivery === 'shell') {
     return { ...nothing, problems: [{ kind: 'end-by-shell', name: first.member.sidecar.name, path: keys.end }] }
   }
+  const count = all.reduce((sum, { behind }) => sum + behind.length, 0)
+  if (count > mostEnds)
+    return { ...nothing, problems: [{ kind: 'end-too-large', count, most: mostEnds, path: keys.end }] }
   const isTold = [...found.preStops.values()].some(({ ours }) => ours !== undefined)
   const isOlder = !isTold && !knowsEnds(pod, intent, context.configuration)
   const notes: readonly Warning[] =
@@ -87,6 +90,9 @@ export function planEnds(lined: LineUp, order: Order, context: Context): Ends {
     warnings: [...notes, ...made.warnings],
   }
 }
+
+/** Names of containers in all hooks: an answer to a small pod with hundreds of both would be a hundred times its size. */
+const mostEnds = 2048
 
 /** A preStop hook as it was before us, and as the waiter runs it. */
 type PreStop = UnwrappedEnd & ReturnType<typeof runnable>

@@ -292,6 +292,15 @@ export const problems = {
     means: 'With `waiter: shell`, no process can hold what says that a container still runs.',
     next: 'Use `waiter: init-container`, or `end: together`.',
   }),
+  'end-too-large': refusal('SF180', {
+    path: keys.end,
+    example: { count: 14_400, most: 2048 },
+    text: ({ count, most }) =>
+      `the sidecars would wait for ${count} ends; at most ${most} are possible, so end fewer of them last`,
+    means:
+      'Each sidecar that ends last names every container behind it, and a pod with many of both would grow too large.',
+    next: 'Let fewer sidecars end last, or join tiers with `+`.',
+  }),
   'hook-too-large': refusal('SF128', {
     example: { name: 'envoy', cause: 'its own hook' },
     text: ({ name, cause }) =>

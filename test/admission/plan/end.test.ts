@@ -133,7 +133,7 @@ test('a preStop that the kubelet always fails is left out, and said; one that ca
     Array.from({ length: count }, (_, n): Container => ({ ...envoy, name: `${name.repeat(50)}${n}` }))
   const sidecars = many('s', 40)
   const list = sidecars.map(({ name }) => name).join()
-  assert.match(refusal(last({ sidecars: list }, [...many('a', 400), ...sidecars])), /SF159/)
+  assert.match(refusal(last({ sidecars: list }, [...many('a', 400), ...sidecars])), /SF180 .*16780 ends; at most 2048/)
   assert.match(refusal(last({ waiter: 'shell' })), /SF177/)
   const name = 'sidecar-first-ends'
   for (const mount of [{ name: 'data' }, { name, subPath: 'x' }, { name, readOnly: true }]) {
