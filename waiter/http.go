@@ -14,7 +14,7 @@ import (
 )
 
 // A GET as the kubelet's probes make it (k8s.io/kubernetes/pkg/probe/http), over HTTP/1 or, where a TLS server prefers it,
-// HTTP/2. What it judges differently on purpose is listed in docs/annotations.md.
+// HTTP/2. What it judges differently on purpose is listed in docs/decisions/0020-a-probe-asked-by-the-waiter.md.
 
 const (
 	maxRedirects   = 10       // as the kubelet

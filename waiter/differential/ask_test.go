@@ -1,5 +1,5 @@
 // Package differential asks odd servers twice: with the waiter, and with the kubelet's own probe package. What they judge
-// differently on purpose is a table in docs/annotations.md.
+// differently on purpose is a table in docs/decisions/0020-a-probe-asked-by-the-waiter.md.
 package differential
 
 import (
@@ -65,7 +65,7 @@ type question struct {
 	port    string
 	path    string // http, https: as a probe has it; grpc: the service
 	headers []v1.HTTPHeader
-	// The first cell of the row in docs/annotations.md that explains a difference; empty: both must say the same.
+	// The first cell of the row in its table that explains a difference; empty: both must say the same.
 	purpose string
 }
 
@@ -167,9 +167,9 @@ func compare(t *testing.T, questions []question) (ready int) {
 			case !same && q.purpose == "":
 				t.Errorf("%s: the kubelet says ready %v (%s), and the waiter %v (%s)", q.name, passed[i], short(said[i]), !failed, short(why))
 			case same && q.purpose != "":
-				t.Errorf("%s: both say ready %v, but docs/annotations.md says they differ (%s)", q.name, passed[i], q.purpose)
+				t.Errorf("%s: both say ready %v, but the decision says they differ (%s)", q.name, passed[i], q.purpose)
 			case q.purpose != "" && !strings.Contains(docs, "| "+q.purpose+" |"):
-				t.Errorf("%s: docs/annotations.md has no row %q", q.name, q.purpose)
+				t.Errorf("%s: the decision has no row %q", q.name, q.purpose)
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func compare(t *testing.T, questions []question) (ready int) {
 
 func documentation(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/annotations.md")
+	text, err := os.ReadFile("../../docs/decisions/0020-a-probe-asked-by-the-waiter.md")
 	if err != nil {
 		t.Fatal(err)
 	}
