@@ -15,8 +15,8 @@ interface Accepted {
 }
 
 /**
- * In bytes. What is no larger is answered at once: an admission of this size costs 2 ms at the very worst, and most pods are smaller. Larger
- * bodies wait for a turn of the event loop each, so that nobody waits for more than one of them.
+ * In bytes. What is no larger is answered at once: an admission of this size costs 2 ms at the very worst, 5 to 9 with `end: last` and five hundred
+ * containers. Larger bodies wait for a turn of the event loop each, so that nobody waits for more than one of them.
  */
 const small = 16 * 1024
 
