@@ -1,8 +1,5 @@
 /** Where managed fields stand in a review, as keys with their quotes. */
-const [request, object, metadata, managedFields] = ['"request"', '"object"', '"metadata"', '"managedFields"'].map(
-  (key) => Buffer.from(key),
-)
-const path = [request, object, metadata, managedFields]
+const path = ['request', 'object', 'metadata', 'managedFields'].map((key) => Buffer.from(`"${key}"`))
 
 const [quote, backslash, colon, openingBrace, openingBracket] = [0x22, 0x5c, 0x3a, 0x7b, 0x5b]
 // `[` and `{`, and `]` and `}`, differ in this bit alone.
@@ -28,7 +25,7 @@ export function parseReview(bytes: Buffer): unknown {
 
 /** From the list's first byte to behind its last one. */
 function find(bytes: Buffer): { readonly from: number; readonly to: number } | undefined {
-  if (managedFields === undefined || !bytes.includes(managedFields)) return undefined
+  if (!bytes.includes('"managedFields"')) return undefined
   let depth = 0
   // How many keys of the path lead to where we are; then we are among the members of an object at `inside + 1` levels.
   let inside = 0

@@ -225,6 +225,21 @@ test('a watch that lies, answers that are lost, notes that are forged: the same 
   )
 })
 
+/** Stopped, and taken back by hand, or rolled back: every pod has `base` again, and works. */
+function endsAsAsked(world: World, onFailure: string | undefined, reason: string, base: string) {
+  heal(world)
+  const decision = world.settle()
+  const rolledBack = onFailure === 'rollback'
+  assert.deepEqual([decision.phase, decision.failure?.reason], [rolledBack ? 'RolledBack' : 'Stopped', reason])
+  if (!rolledBack) {
+    world.change({ strategy: { partition: '100%' } })
+    assert.equal(world.settle().phase, 'Complete')
+  }
+  for (const image of world.images()) assert.ok(image.endsWith(base), `${image}, not ${base}`)
+  world.run(20)
+  assert.ok(world.pods.every(world.works))
+}
+
 test('a bad image: stopped with no more pods away than may be, or every pod back on what was complete before', () => {
   fc.assert(
     fc.property(
@@ -242,17 +257,7 @@ test('a bad image: stopped with no more pods away than may be, or every pod back
           happen(world, what, number)
           world.turn(calls === 99 ? undefined : calls)
         }
-        heal(world)
-        const decision = world.settle()
-        const rolledBack = strategy.onFailure === 'rollback'
-        assert.deepEqual([decision.phase, decision.failure?.reason], [rolledBack ? 'RolledBack' : 'Stopped', 'Crashed'])
-        if (!rolledBack) {
-          world.change({ strategy: { partition: '100%' } })
-          assert.equal(world.settle().phase, 'Complete')
-        }
-        for (const image of world.images()) assert.ok(image.endsWith(base), `${image}, not ${base}`)
-        world.run(20)
-        assert.ok(world.pods.every(world.works))
+        endsAsAsked(world, strategy.onFailure, 'Crashed', base)
       },
     ),
     often,
@@ -467,20 +472,7 @@ test('a sidecar that is ready and does not work: no more apps down than may be, 
           if (!isApp || world.pods[number % count]?.ours) happen(world, what, number)
           world.turn(calls === 99 ? undefined : calls)
         }
-        heal(world)
-        const decision = world.settle()
-        const rolledBack = strategy.onFailure === 'rollback'
-        assert.deepEqual(
-          [decision.phase, decision.failure?.reason],
-          [rolledBack ? 'RolledBack' : 'Stopped', 'AppNotReady'],
-        )
-        if (!rolledBack) {
-          world.change({ strategy: { partition: '100%' } })
-          assert.equal(world.settle().phase, 'Complete')
-        }
-        for (const image of world.images()) assert.ok(image.endsWith(base), `${image}, not ${base}`)
-        world.run(20)
-        assert.ok(world.pods.every(world.works))
+        endsAsAsked(world, strategy.onFailure, 'AppNotReady', base)
       },
     ),
     runs(200),
