@@ -3,8 +3,8 @@ import type { Hook } from '../pod/pod.ts'
 import { isMap } from '../pod/reader.ts'
 import type { Json } from '../words/json.ts'
 import { beforeJson } from './hook.ts'
-import { readBefore } from './unwrap.ts'
-import { mostArgument, waiterPath } from './waiter.ts'
+import { parseSpec, readBefore } from './unwrap.ts'
+import { waiterPath } from './waiter.ts'
 
 /**
  * The end of a pod: what stands behind a sidecar holds a lock on a file of its own until it has ended, and the sidecar's preStop waits for that. The
@@ -43,24 +43,14 @@ export function unwrapEnd(hook: Hook | undefined): UnwrappedEnd | undefined {
   if (hook?.kind !== 'exec') return theirs
   const [program, kind, flag, text = ''] = hook.command
   if (program !== waiterPath || (kind !== 'witness' && kind !== 'others')) return theirs
-  if (flag !== '--spec' || text.length > mostArgument) return undefined
-  const spec = parsed(text)
-  if (spec === undefined) return undefined
+  const spec = flag === '--spec' ? parseSpec(text) : undefined
+  if (!isMap(spec)) return undefined
   const files: readonly unknown[] = Array.isArray(spec.files) ? spec.files : []
   // Anyone may have written this, and not everything that JSON can say becomes a text.
   const waitsFor = files.flatMap((file) => (typeof file === 'string' ? [file.slice(endFile('').length)] : []))
   if (spec.before === undefined) return { ours: kind, original: undefined, waitsFor }
   const original = readBefore(spec.before)
   return original === undefined ? undefined : { ours: kind, original, waitsFor }
-}
-
-function parsed(text: string) {
-  try {
-    const spec: unknown = JSON.parse(text)
-    return isMap(spec) ? spec : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** Whether it can run at all: the kubelet fails any other, and goes on. */

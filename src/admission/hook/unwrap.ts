@@ -38,14 +38,7 @@ export function unwrap(hook: Hook | undefined): Unwrapped | undefined {
 }
 
 function readSpecBefore(text: string): Unwrapped | undefined {
-  // None of ours is longer, and parsing what somebody forged could take a hundred times its size.
-  if (text.length > mostArgument) return undefined
-  let spec: unknown
-  try {
-    spec = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const spec = parseSpec(text)
   if (typeof spec !== 'object' || spec === null) return undefined
   const before = 'before' in spec ? spec.before : undefined
   const checks: readonly unknown[] = 'checks' in spec && Array.isArray(spec.checks) ? spec.checks : []
@@ -56,6 +49,17 @@ function readSpecBefore(text: string): Unwrapped | undefined {
   if (before === undefined) return { ours: true, original: undefined, waitsFor }
   const original = readBefore(before)
   return original === undefined ? undefined : { ours: true, original, waitsFor }
+}
+
+/** The JSON of a hook's `--spec`; undefined if it is none, or not one of ours. */
+export function parseSpec(text: string): unknown {
+  // None of ours is longer, and parsing what somebody forged could take a hundred times its size.
+  if (text.length > mostArgument) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** What `beforeJson` has written. */

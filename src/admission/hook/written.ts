@@ -3,7 +3,8 @@ import { type PolledCheck, parseCheck } from '../check/grammar.ts'
 import type { Header, Hook } from '../pod/pod.ts'
 import { isMap } from '../pod/reader.ts'
 import { shellName } from './shell.ts'
-import { mostArgument, waiterPath } from './waiter.ts'
+import { parseSpec } from './unwrap.ts'
+import { waiterPath } from './waiter.ts'
 
 /** A check as a hook of ours has it: all that the plan that wrote it knew. */
 export interface WrittenCheck {
@@ -27,13 +28,7 @@ export function writtenChecks(hook: Hook | undefined): readonly WrittenCheck[] {
 }
 
 function readSpec(text: string): readonly WrittenCheck[] {
-  if (text.length > mostArgument) return []
-  let spec: unknown
-  try {
-    spec = JSON.parse(text)
-  } catch {
-    return []
-  }
+  const spec = parseSpec(text)
   const checks: readonly unknown[] = isMap(spec) && Array.isArray(spec.checks) ? spec.checks : []
   return checks.flatMap((each) => {
     if (!isMap(each)) return []
